@@ -44,6 +44,8 @@ def _adding(action: AddCommand) -> None:
         ("what", "Anti-pattern: what to avoid"), ("why", "Anti-pattern: why"), ("instead", "Anti-pattern: what to do"),
     ):  # fmt: skip
         add.add_argument(f"--{name}", metavar="TEXT", default="", help=text)
+    context_help = "What surrounds it, such as the question it answers; searches match it too"
+    add.add_argument("--context", metavar="TEXT", default="", help=context_help)
     _scope(add, "Add it")
     _json(add)
     show = action("show", "Show a memory with its versions, its uses and its relevance.")

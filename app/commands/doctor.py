@@ -17,7 +17,7 @@ from app.process.output import plural
 from core.domain.optional_packages import how_to_install
 from core.domain.problems import Problem
 from core.engine.services.sandbox_status import SandboxStatus
-from core.models.local.local_models import XLLAMACPP
+from core.models.local.model_server import XLLAMACPP
 from core.store.integrity import damage
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ async def _check_semantic_search(context: Invocation) -> HealthCheck:
 def _check_local_models(context: Invocation) -> HealthCheck:
     """Report whether Journeyman can run models itself, and how many are downloaded."""
     rows = context.engine.providers.local_models.rows()
-    downloaded = f"{sum(row.downloaded for row in rows)} of {len(rows)} downloaded"
+    downloaded = f"{sum(row.is_available for row in rows)} of {len(rows)} on this computer"
     if importlib.util.find_spec("xllamacpp") is None:
         suggestion = f"To run models without a server, install xllamacpp: {how_to_install(XLLAMACPP)}"
         return HealthCheck("Local models", True, f"{downloaded}; xllamacpp is not installed", suggestion=suggestion)

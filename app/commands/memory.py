@@ -44,7 +44,9 @@ async def _add(context: Invocation) -> None:
     parts = {name: getattr(args, name) for name in ("when", "do", "what", "why", "instead") if getattr(args, name)}
     scope, scope_id = _scope(context)
     memories, kind = context.engine.memory, args.kind
-    result = await memories.add(args.text, kind or "knowledge", scope=scope, scope_id=scope_id, parts=parts)
+    result = await memories.add(
+        args.text, kind or "knowledge", scope=scope, scope_id=scope_id, parts=parts, context=args.context
+    )
     _print_saved(context, result)
 
 
@@ -60,7 +62,7 @@ async def _show(context: Invocation) -> None:
     for name, text in (
         ("for", f"{content.scope} {content.scope_id}".strip()),
         *content.fields.items(),
-        ("around", content.context),
+        ("context", content.context.replace("\n", "\n    ")),
     ):
         if text and text not in content.text:
             out.write(f"  {name}: {text}")

@@ -1,6 +1,5 @@
 """The command `models`: the model providers, their models and their API keys."""
 
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from types import MappingProxyType
@@ -10,7 +9,7 @@ from app.process.exit_codes import DONE, FAILED
 from core.domain.problems import Problem
 from core.engine.services.providers import ModelRow, ProviderRow, ProvidersOverview
 from core.models.errors import format_duration
-from core.models.local.local_models import LocalModelRow
+from core.models.local.model_state import DownloadProgress, LocalModelRow
 from core.models.model_check import ModelCheck
 
 PROGRESS_S = 2.0  # between two lines of progress of a download
@@ -29,13 +28,13 @@ def reachable_providers(overview: ProvidersOverview) -> list[ProviderRow]:
 
 
 async def _list(context: Invocation) -> int:
+    embedded_models = await context.engine.providers.local_models.refresh()
     overview = await context.engine.providers_overview(fresh=True)
     if context.args.json:
         for row in overview.providers:
             context.out.write_json({"kind": "provider", **asdict(row)})
-        for embedded in context.engine.providers.local_models.rows():
-            downloads = {"downloaded": embedded.downloaded, "partial": embedded.partial}
-            context.out.write_json({"kind": "local_model", **asdict(embedded.model), **downloads})
+        for embedded in embedded_models.rows:
+            context.out.write_json({"kind": "local_model", **asdict(embedded)})
         defaults = {name: value for name, value in asdict(overview).items() if name != "providers"}
         context.out.write_json({"kind": "models", **defaults})
         return DONE
@@ -44,8 +43,8 @@ async def _list(context: Invocation) -> int:
     for row in available:
         _print_provider(row, write)
     write("Models that Journeyman runs on this computer:")
-    for embedded in context.engine.providers.local_models.rows():
-        write(f"  local/{embedded.model.name}  {_local_figures(embedded)}")
+    for embedded in embedded_models.rows:
+        write(f"  local/{embedded.name}  {_local_figures(embedded)}")
     unavailable = [row for row in overview.providers if row not in available]
     local = [f"{row.name} ({row.url})" for row in unavailable if not row.needs_key]
     if local:
@@ -130,12 +129,24 @@ def _print_check(check: ModelCheck, context: Invocation) -> None:
 
 
 def _local_figures(row: LocalModelRow) -> str:
-    model = row.model
-    state = "downloaded" if row.downloaded else "not downloaded"
-    if row.partial and not row.downloaded:
-        state = f"{row.partial * 100 // model.size}% downloaded"
-    figures = f"{_gigabytes(model.size)}, needs {_gigabytes(model.memory)} of memory, {model.license}"
-    return f"{figures}, {state}: {model.purpose}"
+    state = "not downloaded"
+    if row.is_available:
+        state = f"file of {row.origin}" if row.origin not in ("Journeyman", "you") else "on this computer"
+    elif row.download:
+        state = f"downloading, {_progress(row.download)}"
+    elif row.partial:
+        state = f"{row.partial * 100 // row.size}% downloaded"
+    parts = [f"{_gigabytes(row.size)}, needs {_gigabytes(row.memory)} of memory", row.license, state]
+    if row.speed.reply:
+        parts.append(f"writes {row.speed.reply:g} tokens/s")
+    return ", ".join(part for part in parts if part) + (f": {row.purpose}" if row.purpose else "")
+
+
+def _progress(progress: DownloadProgress) -> str:
+    left = progress.seconds_left
+    rest = f", {format_duration(round(left))} left" if left is not None else ""
+    percent = progress.done * 100 // progress.size
+    return f"{percent}% of {_gigabytes(progress.size)}, {progress.speed / 1e6:.1f} MB/s{rest}"
 
 
 def _gigabytes(size: int) -> str:
@@ -143,23 +154,16 @@ def _gigabytes(size: int) -> str:
 
 
 async def _pull(context: Invocation) -> int:
+    """Download a model, or follow its download if the window has started one."""
     name = context.args.name.removeprefix("local/")
     models = context.engine.providers.local_models
-    started, last_reported, first = time.monotonic(), time.monotonic(), -1
-
-    def report(done: int, size: int) -> None:
-        nonlocal last_reported, first
-        first = done if first < 0 else first
-        elapsed = time.monotonic() - started
-        if time.monotonic() - last_reported < PROGRESS_S:
-            return
-        last_reported = time.monotonic()
-        speed = (done - first) / elapsed
-        left = f", {format_duration(round((size - done) / speed))} left" if speed else ""
-        percent = done * 100 // size
-        context.out.write_error(f"{percent}% of {_gigabytes(size)}, {speed / 1e6:.1f} MB/s{left}")
-
-    await models.pull(name, report)
+    started = models.start_download(name)
+    try:
+        while progress := await models.wait_for_download(name, PROGRESS_S):
+            context.out.write_error(_progress(progress))
+    finally:
+        if started:
+            await models.pause_download(name)
     context.out.write(f'Downloaded. Use it: journeyman run "TASK" -m local/{name}')
     return DONE
 

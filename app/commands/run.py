@@ -1,7 +1,6 @@
 """The commands `run`, `demo` and `resume`, which follow a run to its end."""
 
 import json
-import shutil
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -17,6 +16,7 @@ from core.domain.text import Text
 from core.engine.api.engine import Engine
 from core.models.catalog import SCRIPTED
 from core.tools.json_schema import schema_error
+from core.workspace.sample_folder import sample_folder
 
 DEMO_TURNS = 60
 RESUMABLE = frozenset({"interrupted", "paused", "waiting"})
@@ -138,19 +138,3 @@ async def _begin(context: Invocation, task: str, folder: Path, run_started: RunS
 
 def demo_script() -> str:
     return (resources.files("resources") / "demo" / "script.json").read_text("utf-8")
-
-
-def sample_folder(home: Path) -> Path:
-    """Make a new copy of the sample folder. Copies made for earlier demos are kept."""
-    number = 1
-    while (folder := home / "demo" / f"letters-{number}").exists():
-        number += 1
-    with resources.as_file(resources.files("resources") / "demo" / "letters") as source:
-        try:
-            shutil.copytree(source, folder)
-        except OSError as error:  # shutil.Error is an OSError whose argument is a list of errors
-            shutil.rmtree(folder, ignore_errors=True)
-            why = error.strerror or str(error.args[0][0][2])
-            do = "Free some space there, or choose another data folder with --data-dir."
-            raise Problem(f"The sample folder {folder} cannot be created.", why, do) from error
-    return folder

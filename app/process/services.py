@@ -27,7 +27,8 @@ from core.memory.run_memory import RunMemory, learning_context
 from core.memory.run_recorder import RunRecorder
 from core.memory.semantic_search import SemanticSearch
 from core.models.catalog import ModelCatalog
-from core.models.local.local_models import LocalModels
+from core.models.local.found_models import find_models
+from core.models.local.local_models import LocalModelOptions, LocalModels
 from core.settings.api_keys import ApiKeys
 from core.settings.settings_file import SettingsFile
 from core.skills.library import SkillLibrary
@@ -147,12 +148,13 @@ async def build_services(folder: Path, report: Callable[[BaseException], None], 
 
 
 def _local_models(folder: Path, settings: SettingsFile) -> LocalModels:
-    return LocalModels(
-        folder / "models",
-        lambda: settings.current.proxy,
-        lambda: settings.current.local_idle_minutes * 60.0,
-        os.environ,
-    )
+    def options() -> LocalModelOptions:
+        now = settings.current
+        return LocalModelOptions(
+            now.proxy, now.local_idle_minutes * 60.0, now.local_threads, now.local_window, now.local_gpu_layers
+        )
+
+    return LocalModels(folder / "models", options, os.environ, find=partial(find_models, os.environ, Path.home()))
 
 
 def _open_memories(opened: DataFolder, settings: SettingsFile) -> tuple[MemoryStore, SemanticSearch, Memories]:

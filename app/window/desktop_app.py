@@ -177,10 +177,11 @@ class DesktopApp(QObject):
     async def _start_demo(self, bridge: "Bridge") -> str:
         async def start(engine: "Engine") -> str:
             # Imported here, in the engine's thread, so that the window's thread does not wait.
-            from app.commands.run import DEMO_TASK, demo_script, sample_folder
+            from app.commands.run import DEMO_TASK, demo_script
             from core.domain.events import RunStarted
             from core.domain.text import Text
             from core.models.catalog import SCRIPTED
+            from core.workspace.sample_folder import sample_folder
 
             folder = sample_folder(self._folder)
             began = RunStarted(SCRIPTED, 60, Text(demo_script()), interactive=True, mode="auto")

@@ -124,6 +124,7 @@ class EngineThread:
         services.engine.subscribe(self._on_update)
         services.engine.subscribe_live_updates(self._feed.put)
         services.engine.mcp_servers.subscribe(self._feed.put)
+        services.local_models.subscribe(self._feed.put)
         services.engine.memory.subscribe(lambda: self._feed.put(MemoriesChanged()))
         services.engine.archive.subscribe_purged(lambda names: self._feed.put(SessionsPurged(names)))
         run_command = make_command_runner(services, self._folder)

@@ -57,6 +57,17 @@ def mark_as_data(text: str, source: ContentSource, boundary: str) -> str:
     )  # fmt: skip
 
 
+def without_data_tags(text: str, boundary: str) -> str:
+    """Return text without the tags that enclose data: small models copy them from a file into their edits of it.
+
+    The newlines inside the tags are removed with them, also as JSON writes them.
+    """
+    if not boundary or f"data-{boundary}" not in text:
+        return text
+    tag = f"data-{re.escape(boundary)}"
+    return re.sub(rf"<{tag}[^<>]*>(?:\\n|\n)?|(?:\\n|\n)?</{tag}>", "", text)
+
+
 def _name(name: str) -> str:
     line = " ".join(visible(name).split())
     return line if len(line) <= SOURCE_LIMIT else line[: SOURCE_LIMIT - 1] + "…"

@@ -12,6 +12,7 @@ OBJECT_LIMIT = 300
 PROPOSAL_PREFIXES = MappingProxyType(
     {"remember": "", "forget": "forget "}
 )  # row kinds that can become proposals, and the prefix of the proposal's text
+MESSAGE_PREFIX = "message-"  # of the key of a queued message's row, followed by the sequence number of its event
 OPEN_STATUSES = frozenset({"running", "waiting", "unknown", "interrupted", "paused", "queued"})
 
 
@@ -21,8 +22,8 @@ class Step(NamedTuple):
     Attributes:
         row: its position in the session, from 0.
         kind: what it shows; a key of `core.domain.steps.VERBS`.
-        status: one of OPEN_STATUSES, or done, failed, stopped, skipped, unknown-ended. Rows of the kinds `run` and
-            `end` have the status of the run.
+        status: one of OPEN_STATUSES, or done, failed, stopped, skipped, unknown-ended, or moved: a queued message
+            that was sent later, as another row. Rows of the kinds `run` and `end` have the status of the run.
         started_at, ended_at: in microseconds; `ended_at` is 0 while the row is open.
         number: the step number shown to the user; 0 for rows that are not counted, such as messages and notices.
         key: what later events refer to it by, such as a call id; empty if no event does.
@@ -47,6 +48,11 @@ class Step(NamedTuple):
     metrics: Mapping[str, int] = MappingProxyType({})
     first_seq: int = 0
     last_seq: int = 0
+
+    @property
+    def message_seq(self) -> int:
+        """The event of the message that this row shows; for other rows, the event that created them."""
+        return int(self.key.removeprefix(MESSAGE_PREFIX)) if self.key.startswith(MESSAGE_PREFIX) else self.first_seq
 
 
 @dataclass(slots=True)
@@ -131,10 +137,22 @@ class StepWriter:
             self._put(step._replace(status=status, object=object or step.object, last_seq=self.entry.seq))
 
     def mark_delivered(self) -> None:
-        """Mark all queued messages as sent, keeping the event that holds their text as the last one of their rows."""
-        for step in tuple(self.outline.open.values()):
-            if step.status == "queued":
-                self._put(step._replace(status="done", ended_at=max(self.entry.at, step.started_at)))
+        """Mark all queued messages as sent, keeping the event that holds their text as the last one of their rows.
+
+        If other rows have been added since a message was queued, all of them get new rows at the end, where the
+        conversation continues with them; the rows at which they were queued have the status `moved`.
+        """
+        queued = sorted((step for step in self.outline.open.values() if step.status == "queued"), key=lambda s: s.row)
+        in_place = [step.row for step in queued] == list(range(self.outline.rows - len(queued), self.outline.rows))
+        for step in queued:
+            sent = step._replace(status="done", ended_at=max(self.entry.at, step.started_at))
+            if in_place:
+                self._put(sent)
+                continue
+            self._put(sent._replace(status="moved"))
+            row, seq, at = self.outline.rows, self.entry.seq, self.entry.at
+            self.outline.rows += 1
+            self._put(sent._replace(row=row, started_at=at, ended_at=at, run=self.entry.run, first_seq=seq))
 
     def mark_proposed(self, numbers: Collection[int]) -> None:
         """Turn open memory rows with these step numbers into proposals that wait for the user's decision."""

@@ -53,6 +53,7 @@ from core.domain.rewind_events import FilesRewound
 from core.domain.schedule import ScheduleTriggered
 from core.domain.session_metadata import SessionMetadataEvent
 from core.domain.skill import SkillUsed
+from core.domain.step_writer import MESSAGE_PREFIX
 from core.domain.step_writer import OBJECT_LIMIT as OBJECT_LIMIT
 from core.domain.step_writer import OPEN_STATUSES as OPEN_STATUSES
 from core.domain.step_writer import Outline as Outline
@@ -148,7 +149,7 @@ def fold(entry: EventRecord, outline: Outline) -> list[Step]:
             _compact(entry.event, changed)
         case ReplyInterrupted(text=text, reason=reason):
             changed.close("request", "stopped", object=first_line(reason))
-            if text.head:
+            if text.head.strip():
                 changed.add("reply", "stopped", object=first_line(text))
         case RequestRetried(error=error, wait_s=wait_s):
             changed.close(
@@ -223,7 +224,7 @@ def _user_message(event: UserMessage | QueueChanged, changed: "_StepWriter") -> 
 
 def _message_key(seq: int) -> str:
     """Return the key of the row of a queued message."""
-    return f"message-{seq}"
+    return f"{MESSAGE_PREFIX}{seq}"
 
 
 def _update_queue(event: QueueChanged, changed: "_StepWriter") -> None:
@@ -343,7 +344,7 @@ def _reply(event: Replied, changed: "_StepWriter") -> None:
         changed.add("thinking", "done", object=topic, numbered=True, metrics=marks)  # imported: no RequestSent
     if event.note:
         changed.add("notice", "done", object=first_line(event.note))
-    if event.text.head:
+    if event.text.head.strip():
         changed.add("reply", "done", object=first_line(event.text))
     changed.add_run_metrics(thoughts=1, tokens=token_count, cost=cost, **priced)
 

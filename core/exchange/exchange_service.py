@@ -26,7 +26,7 @@ from core.exchange.session_importer import (
 )
 from core.exchange.trace_receiver import TraceReceiver
 from core.exchange.trace_sender import TraceSender
-from core.exchange.transcript_finder import TranscriptFile, find_transcripts
+from core.exchange.transcript_finder import TranscriptFile, find_transcripts, read_title
 from core.store.files import file_size, replace_atomically
 from core.store.journal import Journal
 from core.store.reader import Reader
@@ -208,6 +208,10 @@ class ExchangeService:
     async def find_transcripts(self, home: Path) -> list[TranscriptFile]:
         """Return transcripts of other agents on this computer, newest first."""
         return await asyncio.to_thread(find_transcripts, home)
+
+    async def transcript_titles(self, files: Sequence[TranscriptFile]) -> list[str]:
+        """Return the title of each transcript; empty if its beginning does not contain one."""
+        return await asyncio.to_thread(lambda: [read_title(file) for file in files])
 
     async def _run_export(
         self, session: str, keep_secrets: bool, write: Callable[[ExportSource], Iterator[str]],

@@ -1,12 +1,17 @@
 """Finds transcripts of other agents in their default locations on this computer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from core.domain.events import SessionCreated, SessionEvent
+from core.domain.problems import Problem
 from core.exchange.importers.registry import IMPORTERS
+from core.exchange.importers.session_builder import SessionBuilder
 
 MAX_PER_AGENT = 500  # the newest are returned
+MAX_TITLE_RECORDS = 60
 
 
 class TranscriptFile(NamedTuple):
@@ -25,6 +30,29 @@ def find_transcripts(home: Path) -> list[TranscriptFile]:
         files = [file for pattern in importer.default_locations for file in _matching(home, pattern, importer.agent)]
         transcripts += sorted(files, key=lambda file: -file.modified_at)[:MAX_PER_AGENT]
     return sorted(transcripts, key=lambda file: -file.modified_at)
+
+
+def read_title(file: TranscriptFile) -> str:
+    """Return the title that a transcript would be imported with; empty if its first records do not contain it."""
+    importer = next(importer for importer in IMPORTERS if importer.agent == file.agent)
+    builders: dict[str, SessionBuilder] = {}
+    titles: list[str] = []
+
+    def emit(_key: str, _at: int, event: SessionEvent, _contents: Mapping[str, bytes]) -> None:
+        if isinstance(event, SessionCreated):
+            titles.append(event.title)
+
+    def open_session(key: str) -> SessionBuilder:
+        return builders.setdefault(key, SessionBuilder(file.agent, key, emit, str))
+
+    try:
+        for record in islice(importer.read_records(file.path), MAX_TITLE_RECORDS):
+            importer.convert(record, open_session(record.key), open_session)
+            if titles:
+                break
+    except (OSError, ValueError, RecursionError, Problem):
+        return ""  # the import reports what is wrong with the file
+    return titles[0] if titles else ""
 
 
 def _matching(home: Path, pattern: str, agent: str) -> Iterator[TranscriptFile]:

@@ -106,23 +106,16 @@ class Bert:
 
 
 def _gelu(states: Any) -> Any:
-    """Compute GELU in place.
+    """Compute GELU by its approximation with tanh, which numpy computes in half the time of the error function.
 
-    It uses approximation 7.1.26 of the error function by Abramowitz and Stegun. Half of the model's time is spent here.
+    The cosine similarity to embeddings with the exact function is above 0.99999.
     """
-    size = np.abs(states)
-    size *= 0.5**0.5
-    t = 1 / (1 + 0.3275911 * size)
-    result = np.full_like(t, 1.061405429)
-    for factor in (-1.453152027, 1.421413741, -0.284496736, 0.254829592):
-        result *= t
-        result += factor
-    result *= t
-    size *= -size
-    np.exp(size, out=size)
-    result *= size
-    np.subtract(1, result, out=result)
-    np.copysign(result, states, out=result)
+    result = states * states
+    result *= 0.044715
+    result += 1
+    result *= states
+    result *= (2 / np.pi) ** 0.5
+    np.tanh(result, out=result)
     result += 1
     result *= states
     result *= 0.5

@@ -36,7 +36,7 @@ class VectorIndex:
         """
         import numpy as np
 
-        self._read()
+        self.refresh()
         vectors = self._vectors[: self._count]
         (in_scope,) = np.nonzero(np.isin(self._keys[: self._count] >> 32, scopes))
         if not len(in_scope):
@@ -49,7 +49,7 @@ class VectorIndex:
             zip(self._keys[chosen].tolist(), self._numbers[chosen].tolist(), similarity[best].tolist(), strict=True)
         )
 
-    def _read(self) -> None:
+    def refresh(self) -> None:
         """Load the embeddings stored since the last call. A new embedding of a known key replaces the old one."""
         import numpy as np
 
@@ -144,6 +144,7 @@ def main() -> None:
         return
     with closing(requests):
         send({"model": embedder.print})
+        index.refresh()  # so that the first question does not wait for it
         for line in requests:
             send(handle_request(json.loads(line), embedder, index))
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.domain.memory import Memory, MemoryContent, sentence
+from core.domain.memory import CONTEXT_LIMIT, Memory, MemoryContent, MemoryKind, sentence
 from core.memory.similarity import contradicts
 from core.memory.tokenizer import content_words
 
@@ -125,17 +125,11 @@ def _anti_pattern(group: Sequence[Memory]) -> Lesson:
     return _lesson("anti-pattern", fields, group)
 
 
-def _lesson(kind: str, fields: dict[str, str], group: Sequence[Memory]) -> Lesson:
+def _lesson(kind: MemoryKind, fields: dict[str, str], group: Sequence[Memory]) -> Lesson:
     newest = group[0].content
     confidence = len(group) / (len(group) + 2)  # Few outcomes give little confidence.
-    if kind == "heuristic":
-        content = MemoryContent(
-            "heuristic", sentence("heuristic", fields), newest.scope, newest.scope_id, "", confidence, fields
-        )
-    else:
-        content = MemoryContent(
-            "anti-pattern", sentence("anti-pattern", fields), newest.scope, newest.scope_id, "", confidence, fields
-        )
+    tasks = "\n".join(dict.fromkeys(outcome.content.fields["task"] for outcome in group))[:CONTEXT_LIMIT]
+    content = MemoryContent(kind, sentence(kind, fields), newest.scope, newest.scope_id, tasks, confidence, fields)
     return Lesson(content, tuple(group))
 
 

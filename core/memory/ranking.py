@@ -20,7 +20,8 @@ MAX_CANDIDATES = 1_000  # maximum number of candidates that all words together s
 MAX_SCORED = 160  # maximum number of candidates that are scored
 TERMS = 12  # number of words of a question that are used: the rarest ones
 # Tuned on the first five conversations of LoCoMo-10; the other five were held out.
-K1, B, B_CONTEXT, CONTEXT_WEIGHT = 0.9, 0.4, 1.0, 0.3
+K1, B, B_CONTEXT, CONTEXT_WEIGHT = 0.7, 0.4, 1.0, 0.4
+CONTEXT_ONLY_WEIGHT = 0.5  # factor for the score of a memory of which only the context matches
 # Weight of embedding similarity relative to the best word score. Tuning on either half of LoCoMo-10 gave this value.
 SIMILARITY_WEIGHT = 1.2
 MAX_SIMILAR_CANDIDATES = 64  # number of candidates that are selected by embedding similarity alone
@@ -32,8 +33,9 @@ class RankedMatch:
     """A memory and how well it matches.
 
     `share` is the share of the question's total word weight that occurs in the memory's sentence. `matched` are the
-    matching stems, and `coverage` is their share of the sentence's words. `similarity` is the embedding similarity to
-    the question, 0 if unknown.
+    matching stems, and `coverage` is their share of the sentence's words. `matched_context` are the stems that occur in
+    its context, and `context_share` their share of the word weight. `similarity` is the embedding similarity to the
+    question, 0 if unknown.
     """
 
     key: int
@@ -42,6 +44,8 @@ class RankedMatch:
     matched: tuple[str, ...] = ()
     coverage: float = 0.0
     similarity: float = 0.0
+    matched_context: tuple[str, ...] = ()
+    context_share: float = 0.0
 
 
 @dataclass(slots=True)
@@ -182,8 +186,9 @@ def _score(
         text_set, context_set = set(text_stems), set(context_stems)
         text_norm = 1 - B + B * len(text_stems) / average_text
         context_norm = 1 - B_CONTEXT + B_CONTEXT * len(context_stems) / average_context
-        score = share = 0.0
+        score = share = context_share = 0.0
         matched: list[str] = []
+        matched_context: list[str] = []
         for word, weight in weights.items():
             frequency = 0.0
             if word in text_set:
@@ -192,8 +197,17 @@ def _score(
                 share += weight
             if word in context_set:
                 frequency += CONTEXT_WEIGHT * context_stems.count(word) / context_norm
+                matched_context.append(word)
+                context_share += weight
             if frequency:
                 score += weight * frequency * (K1 + 1) / (frequency + K1)
+        if not matched:
+            score *= CONTEXT_ONLY_WEIGHT
         coverage = len(matched) / len(text_set) if matched else 0.0
-        matches.append(RankedMatch(key, score, share / total_weight, tuple(matched), coverage))
+        matches.append(
+            RankedMatch(
+                key, score, share / total_weight, tuple(matched), coverage, 0.0, tuple(matched_context),
+                context_share / total_weight,
+            )
+        )  # fmt: skip
     return matches

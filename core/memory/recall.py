@@ -57,7 +57,7 @@ def find_memories(
     matches = [
         match
         for match in rank_memories(rows, question, rows.scopes(scopes), limit, similarities=similarities)
-        if match.matched or match.similarity >= MIN_SEARCH_SIMILARITY
+        if match.matched or match.matched_context or match.similarity >= MIN_SEARCH_SIMILARITY
     ]
     return rerank(matches, rows.by_keys([match.key for match in matches]), at)
 
@@ -87,6 +87,9 @@ def _reason(match: RankedMatch) -> str:
     parts = []
     if match.matched:
         parts.append(f"words: {', '.join(match.matched[:REASON_WORDS])}")
+    around = [word for word in match.matched_context if word not in match.matched]
+    if around:
+        parts.append(f"words in its context: {', '.join(around[:REASON_WORDS])}")
     if match.similarity >= MIN_SEARCH_SIMILARITY:
         parts.append(f"similarity: {match.similarity:.2f}")
     return "; ".join(parts)
@@ -118,11 +121,13 @@ def recall(
 def _is_relevant(match: RankedMatch) -> bool:
     """Return whether a match is unlikely to be accidental.
 
-    Either the embeddings are similar, or the matching words cover enough of the question or of the memory's sentence;
-    then there must also be several of them, or a single one that covers SURE_SHARE of the question.
+    Either the embeddings are similar, or several words in the memory's context cover SURE_SHARE of the question, or the
+    matching words cover enough of the question or of the memory's sentence; then there must also be several of them, or
+    a single one that covers SURE_SHARE of the question.
     """
     enough = match.share >= LEAST_SHARE or match.coverage >= MIN_COVERAGE
-    return _is_similar(match) or (enough and (len(match.matched) > 1 or match.share >= SURE_SHARE))
+    in_context = len(match.matched_context) > 1 and match.context_share >= SURE_SHARE
+    return _is_similar(match) or in_context or (enough and (len(match.matched) > 1 or match.share >= SURE_SHARE))
 
 
 def _is_similar(match: RankedMatch) -> bool:

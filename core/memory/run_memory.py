@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
-from core.domain.memory import Memory, MemoryContent, MemoryScope
+from core.domain.memory import CONTEXT_LIMIT, Memory, MemoryContent, MemoryScope
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal
 from core.memory.approval import approval_reasons
@@ -12,6 +12,7 @@ from core.memory.content_checks import low_value_reason
 from core.memory.memories import Memories, scopes_of_run
 from core.memory.saving import LearningLimits, MemorySource, find_related, validated
 from core.memory.serialization import to_proposal_details
+from core.memory.surroundings import surroundings
 from core.store.proposal_store import ProposalStore
 
 MemoryPolicy = Literal["ask", "add", "off"]
@@ -66,6 +67,7 @@ class RunMemory:
             raise Problem(
                 "This is not worth remembering.", why, "Skip it, or state what will still be true next month."
             )
+        content = self._with_surroundings(content, context)
         similarities = await self.memories.similarities(content.text, [(content.scope, content.scope_id)])
         same, conflicts = self.memories.store.read(lambda rows: find_related(rows, content, similarities))
         step, seq = self.memories.store.read_runs(lambda runs: runs.find_step(self.session, call))
@@ -128,6 +130,16 @@ class RunMemory:
         if content.scope == "agent" and not context.agent:
             return replace(content, scope="everywhere", scope_id="")
         return replace(content, scope_id=scope_ids[content.scope])
+
+    def _with_surroundings(self, content: MemoryContent, context: LearningContext) -> MemoryContent:
+        """Return the content with the messages around it.
+
+        They are left out if untrusted content may have dictated them, or if the agent may not learn about every topic.
+        """
+        if context.untrusted_sources or context.limits != LearningLimits():
+            return content
+        messages = self.memories.store.read_runs(lambda runs: runs.messages(context.review or self.session))
+        return replace(content, context=surroundings(messages, content.text)[:CONTEXT_LIMIT])
 
     def _reason_to_ask(self, content: MemoryContent, context: LearningContext, conflicts: tuple[Memory, ...]) -> str:
         """Return why the user has to decide about saving a memory, or "" if it can be saved at once."""

@@ -6,11 +6,12 @@ from dataclasses import replace
 from core.domain.clock import Clock, now
 from core.domain.events import EventRecord, RunEnded, RunRated
 from core.domain.ids import memory_id
-from core.domain.memory import MemoryChange
+from core.domain.memory import CONTEXT_LIMIT, MemoryChange
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed
 from core.memory.memories import Memories
 from core.memory.outcome import build_outcome, was_used, with_rating
+from core.memory.surroundings import surroundings
 from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
 from core.store.memory_records import MemoryRecords, MemoryUse
@@ -85,6 +86,9 @@ class RunRecorder:
         untrusted = any(kind == "untrusted_content_read" or fields.get("untrusted_sources") for kind, fields in events)
         outcome = build_outcome(run, untrusted=untrusted)
         if outcome and not runs.outcome_memory(entry.session, entry.run):
+            if not untrusted:
+                context = surroundings(runs.messages(entry.session), outcome.text)[:CONTEXT_LIMIT]
+                outcome = replace(outcome, context=context)
             rows.write(MemoryChange(memory_id(), 1, self._clock(), "created", "run", outcome, entry.session, entry.seq))
         if not (uses := rows.uses(entry.session, entry.run)):
             return

@@ -7,9 +7,10 @@ import os
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from base64 import b64decode
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,15 +18,16 @@ from core.domain.clock import now
 from core.domain.optional_packages import how_to_install
 from core.domain.problems import ErrorDetails, Problem
 from core.memory.ranking import NO_SIMILARITIES
-from core.store.embedding_store import count_embedded, find_unembedded
+from core.store.embedding_store import UnembeddedMemory, count_embedded, find_unembedded
 from core.store.memory_store import MemoryStore
 
 NEAREST = 400  # number of memories requested for a question
-BATCH_SIZE = 8  # sentences in one embedding request; a question waits for at most one such request
+BATCH_SIZE = 64  # maximum number of memories in one embedding request
+BATCH_LINES = 96  # maximum number of their lines; a question waits for at most one such request
 MAX_AT_EXIT = 64  # maximum number of memories that a command embeds before it exits
 START_S = 15.0  # timeout of a question in seconds if the model has to be loaded first
 WAIT_S = 3.0  # timeout of a question in seconds, after which ranking uses words alone
-IDLE_S = 600.0  # seconds without a question after which the process is stopped
+IDLE_S = 3_600.0  # seconds without a question after which the process is stopped
 LINE = 1 << 24
 LONGEST = 4_000  # characters of a question that are used
 SCRIPT = Path(__file__).with_name("embedder_process.py")
@@ -122,8 +124,9 @@ class SemanticSearch:
         async with self._lock:
             await self._ready_process()
         while count < limit and (
-            batch := await asyncio.to_thread(find_unembedded, self._store.path, self._model, last_key, BATCH_SIZE)
+            found := await asyncio.to_thread(find_unembedded, self._store.path, self._model, last_key, BATCH_SIZE)
         ):
+            batch = _first_lines(found)
             reply = await self._request({"do": "embed", "said": [(memory.text, memory.context) for memory in batch]})
             rows = [(memory, b64decode(row)) for memory, row in zip(batch, reply["rows"], strict=True)]
             await self._store.save_embeddings(self._model, rows, now())
@@ -214,6 +217,12 @@ class SemanticSearch:
         self._process = None
         await process.wait()
         raise Problem.from_details(self._trouble)
+
+
+def _first_lines(memories: Sequence[UnembeddedMemory]) -> Sequence[UnembeddedMemory]:
+    """Return as many of the memories as have at most BATCH_LINES lines together, but at least one."""
+    lines = accumulate(1 + memory.context.count("\n") + bool(memory.context) for memory in memories)
+    return memories[: max(1, sum(total <= BATCH_LINES for total in lines))]
 
 
 def model_folder(chosen: str) -> Path:

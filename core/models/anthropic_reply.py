@@ -109,6 +109,7 @@ class AnthropicReplyParser(ReplyParser):
             self._block(index, "thinking").pieces.append(thinking)
         elif fragment := as_text(delta.get("partial_json")):
             self._block(index, "tool_use").pieces.append(fragment)
+            self.arguments.append(fragment)
         elif signature := as_text(delta.get("signature")):
             self._block(index, "thinking").signature = signature
 

@@ -15,7 +15,8 @@ from core.models.errors import HTML, ErrorContext, error_from_response, make_err
 from core.models.http import MAX_ERROR_BYTES, HttpResponse, ModelHttpClient
 from core.models.mask import KeyMask, MaskedStream
 from core.models.model import ModelError, ReplyDelta, RequestedCall
-from core.models.stop_reasons import STOP_NOTES
+from core.models.repetition import RepetitionGuard
+from core.models.stop_reasons import REPEATED, STOP_NOTES
 from core.models.stream_parsers import JsonBodyParser, NdjsonParser, SseParser, StreamEvent
 from core.models.tool_names import ToolNames
 
@@ -59,6 +60,7 @@ class ReplyParser(ABC):
     Attributes:
         text: text received since the caller last cleared the list.
         reasoning: reasoning received since the caller last cleared the list.
+        arguments: arguments of calls received since the caller last cleared the list.
         complete: the reply is complete, though more events (such as usage) may follow.
         ended: no more events follow.
     """
@@ -66,6 +68,7 @@ class ReplyParser(ABC):
     def __init__(self, context: ErrorContext, names: ToolNames, origin: str) -> None:
         self.text: list[str] = []
         self.reasoning: list[str] = []
+        self.arguments: list[str] = []
         self.complete = False
         self.ended = False
         self._error_context = context
@@ -107,9 +110,13 @@ class ApiClient:
         *,
         ndjson: bool = False,
     ) -> AsyncGenerator[ReplyDelta, None]:
-        """Post a body and stream the reply. The last delta is the one that the parser's `finish` returns."""
+        """Post a body and stream the reply. The last delta is the one that the parser's `finish` returns.
+
+        A reply that repeats itself without end is stopped; it ends with the stop reason `repeated` and has no calls.
+        """
         text_stream, reasoning_stream = MaskedStream(self.error_context.mask), MaskedStream(self.error_context.mask)
         error: ModelError | None = None
+        guard, is_repeated = RepetitionGuard(), False
         parser: BodyParser | None = None
         response_context = self._http.request(
             self.endpoint.url(path), self.error_context, self._head(headers), encode_json(body)
@@ -118,7 +125,7 @@ class ApiClient:
             await self._accept(response)
             chunks = await exit_stack.enter_async_context(contextlib.aclosing(response.chunks()))
             chunk = b"-"  # not empty, so that the loop reads the first chunk
-            while chunk and not reply_parser.ended and error is None:
+            while chunk and not reply_parser.ended and error is None and not is_repeated:
                 try:
                     chunk = await anext(chunks, b"")
                     parser = parser or self._parser(response, chunk, ndjson)
@@ -126,11 +133,16 @@ class ApiClient:
                 except ModelError as caught:
                     error = caught
                 text, reasoning = "".join(reply_parser.text), "".join(reply_parser.reasoning)
+                is_repeated = guard.feed(text, reasoning, "".join(reply_parser.arguments))
+                reply_parser.arguments.clear()
                 if text or reasoning:
                     reply_parser.text.clear()
                     reply_parser.reasoning.clear()
                     yield ReplyDelta(text_stream.feed(text), reasoning_stream.feed(reasoning))
         last = ReplyDelta(text_stream.finish(), reasoning_stream.finish())
+        if is_repeated and not reply_parser.complete:
+            yield replace(last, stop_reason=REPEATED, note=STOP_NOTES[REPEATED])
+            return
         if not reply_parser.complete:
             if last != ReplyDelta():
                 yield last

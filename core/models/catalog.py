@@ -13,8 +13,9 @@ from core.domain.problems import Problem
 from core.domain.redact import secrets_in_environment
 from core.domain.secret_formats import looks_random
 from core.domain.tiers import choose_model
-from core.models.endpoint import ProviderEndpoint, RequestTimeouts
+from core.models.endpoint import MAX_REPLY_S, ProviderEndpoint, RequestTimeouts
 from core.models.local.local_models import LocalModels
+from core.models.local.reply_timer import ReplyTimer
 from core.models.mask import MIN_KEY_LENGTH, PLACEHOLDERS
 from core.models.model import Model, ModelError, ReplyDelta, Request
 from core.models.prices import FREE, ModelPrice, TokenRates, price_table
@@ -23,7 +24,7 @@ from core.models.request_mask import RequestMask
 from core.models.script import parse_script
 from core.models.scripted_model import ScriptedModel
 from core.settings.api_keys import ApiKey, ApiKeys, KeyOwner
-from core.settings.schema import Settings
+from core.settings.schema import FIRST_TOKEN_TIMEOUT_S, Settings
 
 if TYPE_CHECKING:  # importing the API formats loads the HTTP library, so that is deferred to the first request
     from core.models.api_client import ListedModel
@@ -32,6 +33,7 @@ if TYPE_CHECKING:  # importing the API formats loads the HTTP library, so that i
 SCRIPTED = "scripted"
 TIER_NAMES = ("auto", "small", "mid", "frontier")
 LIST_TIMEOUT_S = 3.0  # how long a run waits for its provider's model list
+LOCAL_FIRST_TOKEN_S, LOCAL_REPLY_S = 3_600.0, 14_400.0  # a server on this computer may read a prompt for long
 LIST_MAX_AGE_S = 600.0  # how long a model list is cached
 COMPACT_WINDOW = 32_768  # tokens; models with a context window of at most this size get a compact prompt
 SLOW_TOKENS_PER_S = 200  # a model that reads its prompt at most this fast is slow
@@ -221,7 +223,7 @@ class ModelCatalog:
             from core.models.api_client import ListedModel
 
             rows = self.local_models.rows() if self.local_models else []
-            return tuple(ListedModel(row.model.name, row.model.title) for row in rows if row.downloaded)
+            return tuple(ListedModel(row.name, row.title) for row in rows if row.is_available)
         cached = self._lists.get(provider)
         if cached is None or fresh or time.monotonic() - cached.fetched_at > LIST_MAX_AGE_S:
             models = await (await self.connect(provider, "")).list_models()
@@ -288,9 +290,13 @@ class ModelCatalog:
         self, provider: ModelProvider, key: ApiKey, timeouts: RequestTimeouts | None = None
     ) -> ProviderEndpoint:
         settings = self._settings()
+        first_token_s = settings.first_token_timeout_s
+        if provider.is_local and first_token_s == FIRST_TOKEN_TIMEOUT_S:
+            first_token_s = LOCAL_FIRST_TOKEN_S
         request_timeouts = timeouts or RequestTimeouts(
-            settings.connect_timeout_s, settings.first_token_timeout_s, settings.idle_timeout_s
-        )
+            settings.connect_timeout_s, first_token_s, settings.idle_timeout_s,
+            LOCAL_REPLY_S if provider.is_local else MAX_REPLY_S,
+        )  # fmt: skip
         return ProviderEndpoint(
             provider.url, key.value, allow_http=provider.allow_http, proxy=settings.proxy, timeouts=request_timeouts
         )
@@ -359,8 +365,12 @@ class LazyProviderModel:
                 deltas = await exit_stack.enter_async_context(
                     aclosing(remote.stream(await self._catalog.masked(request)))
                 )
+                timer = ReplyTimer()
                 async for delta in deltas:
+                    timer.add(delta)
                     yield self._priced(delta) if delta.usage else delta
+                if self._provider.is_embedded and self._catalog.local_models is not None:
+                    self._catalog.local_models.record_speed(self._model, timer.speed())
         except ModelError as error:
             if error.kind == "no_tools":
                 self._catalog.record_tool_support(self._name, tools=False)

@@ -144,6 +144,7 @@ class ChatReplyParser(ReplyParser):
         call.name = call.name or name
         if isinstance(arguments, str):
             call.arguments.append(arguments)
+            self.arguments.append(arguments)
         elif arguments is not None:
             call.arguments = [json.dumps(arguments)]
         call.extra = plain.get("extra_content") or call.extra

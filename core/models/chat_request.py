@@ -30,6 +30,8 @@ def chat_body(
         body["stream_options"] = {"include_usage": True}
     if request.tools:
         body["tools"] = function_tools(request.tools, names)
+        if request.call_required:  # local servers constrain the reply to the schemas of the tools
+            body["tool_choice"] = "required"
     if request.options.max_output_tokens is not None:
         body[dialect.max_tokens_field] = request.options.max_output_tokens
     if request.options.temperature is not None:

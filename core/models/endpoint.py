@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 from core.domain.address import check_address, check_proxy, is_loopback
 from core.domain.problems import Problem
 
+MAX_REPLY_S = 3_600.0
+
 
 @dataclass(frozen=True, slots=True)
 class RequestTimeouts:
@@ -22,7 +24,7 @@ class RequestTimeouts:
     connect_s: float = 10.0
     first_event_s: float = 300.0
     idle_s: float = 120.0
-    total_s: float = 3600.0
+    total_s: float = MAX_REPLY_S
     after_end_s: float = 5.0
 
 

@@ -115,6 +115,7 @@ class ResponsesReplyParser(ReplyParser):
                 self.reasoning.append("\n\n")
             case "response.function_call_arguments.delta":
                 self._item(plain).arguments.append(as_text(plain.get("delta")))
+                self.arguments.append(as_text(plain.get("delta")))
             case "response.function_call_arguments.done":
                 if arguments := as_text(plain.get("arguments")):
                     self._item(plain).arguments = [arguments]

@@ -1,4 +1,10 @@
-"""Normalization of stop reasons to length, filtered, refused or pause, or to an empty text if the model was done."""
+"""Normalization of stop reasons to length, filtered, refused or pause, or to an empty text if the model was done.
+
+Two more reasons are Journeyman's own: it stopped a reply that repeated itself without end (`repeated`), or it made the
+calls itself before the first request (`read_ahead`).
+"""
+
+REPEATED, READ_AHEAD = "repeated", "read_ahead"
 
 STOP_REASONS = {
     "stop": "",
@@ -20,6 +26,7 @@ STOP_REASONS = {
 }
 
 STOP_NOTES = {
+    REPEATED: "The reply was stopped here because it repeated the same passage without end.",
     "length": "The reply ends here because it reached the output limit.",
     "filtered": "The provider's content filter blocked the rest of the reply.",
 }

@@ -24,6 +24,7 @@ from typing import Any
 
 from core.models.call_shapes import CallFinder, FoundBlock, FoundCall
 from core.models.model import RequestedCall, ToolSpec
+from core.models.near_calls import near_arguments, near_tool
 from core.models.tool_names import ToolNames
 from core.models.work_phrases import asks_for_work, promises_work
 
@@ -120,6 +121,7 @@ class _Offered:
     def __init__(self, tools: Sequence[ToolSpec], check_arguments: ArgumentCheck) -> None:
         provider_names = ToolNames(tool.name for tool in tools)
         self._check_arguments = check_arguments
+        self._offered = tools
         self._tools = {provider_names.to_provider(tool.name): tool for tool in tools} | {
             tool.name: tool for tool in tools
         }
@@ -129,19 +131,25 @@ class _Offered:
         return frozenset(self._tools)
 
     def has_any(self, calls: Iterable[FoundCall]) -> bool:
-        return any(call.tool in self._tools for call in calls)
+        return any(self._tool(call) for call in calls)
 
     def requested(self, blocks: Iterable[FoundBlock]) -> tuple[tuple[RequestedCall, ...], list[str]]:
         """Return all calls of offered tools if one of them fits its schema, and why the others do not."""
         requested, faults = list[RequestedCall](), list[str]()
-        for call in (call for block in blocks for call in block.calls if call.tool in self._tools):
-            tool = self._tools[call.tool]
-            arguments = typed_arguments(call.arguments, tool.parameters) if call.plain else call.arguments
+        for call in (call for block in blocks for call in block.calls):
+            tool = self._tool(call)
+            if tool is None:
+                continue
+            named = near_arguments(call.arguments, tool)
+            arguments = typed_arguments(named, tool.parameters) if call.plain else named
             arguments_json = json.dumps(arguments, ensure_ascii=False).encode("utf-8", "replace").decode()
             if fault := self._check_arguments(tool, arguments_json):
                 faults.append(fault)
             requested.append(RequestedCall(tool.name, arguments_json))
         return (tuple(requested), faults) if len(faults) < len(requested) else ((), faults)
+
+    def _tool(self, call: FoundCall) -> ToolSpec | None:
+        return self._tools.get(call.tool) or near_tool(call.tool, self._offered)
 
 
 def typed_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:

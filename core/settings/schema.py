@@ -29,6 +29,7 @@ class SettingInfo(NamedTuple):
     unit: str = ""
 
 
+FIRST_TOKEN_TIMEOUT_S = 300.0
 FolderPath = NewType("FolderPath", str)  # the path of a folder
 
 
@@ -219,6 +220,32 @@ class Settings:
             "min",
         ),
     )
+    local_window: int = setting_field(
+        0,
+        SettingInfo(
+            MODELS,
+            "Context window of local models",
+            "Tokens. More need more memory. 0: as the memory of this computer allows.",
+            0,
+            1_000_000,
+        ),
+    )
+    local_threads: int = setting_field(
+        0,
+        SettingInfo(
+            MODELS, "Threads of local models", "0: one for each processor core. Fewer keep other programs fast.", 0, 512
+        ),
+    )
+    local_gpu_layers: int = setting_field(
+        -1,
+        SettingInfo(
+            MODELS,
+            "GPU layers of local models",
+            "How many layers run on the graphics card. -1: as many as fit in its memory. 0: none.",
+            -1,
+            1000,
+        ),
+    )
     max_turns: int = setting_field(
         60, SettingInfo("Limits", "Turns", "Model replies after which a run pauses. 0 means no limit.", 0, 10**9)
     )
@@ -336,7 +363,15 @@ class Settings:
         10.0, SettingInfo("Network", "Connect timeout", "Time to establish a connection.", 0.1, 600, "s")
     )
     first_token_timeout_s: float = setting_field(
-        300.0, SettingInfo("Network", "First token timeout", "Time until the first token of a reply.", 1, 3600, "s")
+        FIRST_TOKEN_TIMEOUT_S,
+        SettingInfo(
+            "Network",
+            "First token timeout",
+            "Time until the first token of a reply. If it is not changed, servers on this computer get an hour.",
+            1,
+            3600,
+            "s",
+        ),
     )
     idle_timeout_s: float = setting_field(
         120.0, SettingInfo("Network", "Idle timeout", "Time until the next token of a reply.", 1, 3600, "s")

@@ -10,6 +10,7 @@ from core.store.row_keys import key_range
 
 ROWS = 3_000  # only the last steps of a run are read
 REPLIES = 60  # only the last replies are searched for the use of a memory
+MESSAGES = 200  # only the last messages are searched for the source of a memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,15 @@ class FinishedRun:
     steps: tuple[FinishedStep, ...]
     status: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message of the user or the agent. `at` is in microseconds."""
+
+    speaker: str
+    text: str
+    at: int
 
 
 class RunReader:
@@ -71,6 +81,21 @@ class RunReader:
             (*self._span(session), REPLIES),
         )
         return "\n".join(word for (payload,) in rows for word in _texts(json.loads(payload)))
+
+    def messages(self, session: str) -> list[Message]:
+        """Return the last messages of the user and the agent that have text, in order."""
+        rows = self._db.execute(
+            "SELECT kind, payload, at FROM event WHERE id BETWEEN ? AND ? AND kind IN ('user_message', 'replied')"
+            " ORDER BY id DESC LIMIT ?",
+            (*self._span(session), MESSAGES),
+        ).fetchall()
+        found = [
+            Message(
+                "User" if kind == "user_message" else "Agent", json.loads(payload).get("text", {}).get("head", ""), at
+            )
+            for kind, payload, at in reversed(rows)
+        ]
+        return [message for message in found if message.text.strip()]
 
     def events(self, session: str, kinds: tuple[str, ...]) -> list[tuple[str, dict[str, Any]]]:
         """Return the kind and payload of the events of these kinds, in order."""

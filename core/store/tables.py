@@ -23,6 +23,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import DBAPIError
 from sqlmodel import Field, Session, SQLModel, select
 
+from core.store.database import to_problem
 from core.store.files import file_size, wal_path
 from core.store.health import open_read_only
 
@@ -353,7 +354,7 @@ class DatabaseStats:
 def collect_stats(path: Path) -> DatabaseStats:
     """Collect size statistics. This reads every page of the file, so do not call it on the UI thread.
 
-    Raise sqlite3.DatabaseError if the file is damaged.
+    Raise Problem if the file is damaged.
     """
     engine = create_engine("sqlite://", creator=lambda: open_read_only(path), poolclass=NullPool)
     try:
@@ -366,7 +367,7 @@ def collect_stats(path: Path) -> DatabaseStats:
             largest = tuple(LargeSession(row.id, row.title, row.last_seq) for row in longest)
             contents = session.scalar(select(func.sum(BlobTable.size))) or 0
     except DBAPIError as error:
-        raise error.orig or error from error  # callers know SQLite's errors, and not SQLAlchemy's
+        raise to_problem(error.orig or error, path.parent) from error
     finally:
         engine.dispose()
     return DatabaseStats(file_size(path) + file_size(wal_path(path)), contents, rows, largest)

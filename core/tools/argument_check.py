@@ -29,6 +29,6 @@ def check_mcp_call(tools: Iterable[ToolSpec], name: str, call: McpCall) -> None:
 
 
 def _mcp_faults(tool: ToolSpec, arguments: dict[str, Any]) -> list[str]:
-    """Return what is wrong with the arguments. A schema with unsupported keywords is left to its server to check."""
+    """Return what is wrong with the arguments. If the schema is not valid, checking is left to its server."""
     schema = dict(tool.parameters)
     return [] if schema_error(schema) else validation_errors(arguments, schema, "the object of arguments")[:5]

@@ -51,9 +51,7 @@ _ALL = (*_ACTS, REMEMBER, RECALL_TOOL, FORGET, MORE_TOOLS)
 TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in _ALL})
 ASK = "ask_user"
 COMPACT_TOOLS = ("read", "write", "edit", "run", ASK)  # the tools of a compact prompt
-COMPACT_PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {"run": ("command", "timeout_s"), ASK: ("question", "options")}
-)
+COMPACT_PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType({"run": ("command",), ASK: ("question",)})
 ASK_DESCRIPTION = "Ask the user a question and wait for the answer. Offer up to four options where possible."
 
 # The calls that the engine runs itself: their descriptions and the classes of their parameters.

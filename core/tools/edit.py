@@ -17,6 +17,7 @@ from core.tools.tool_context import ToolContext
 from core.workspace.threads import run_to_completion
 
 MIN_SIMILARITY, MAX_COMPARED, MAX_COMPARED_LINES = 0.5, 200, 5_000  # of a line that is quoted as similar; characters
+SHORT_CHARS = 1_500  # of a file that is as easily written as edited
 MIN_INEXACT_MATCH, MIN_APPLIED_MATCH = 8, 4  # characters; less text is too likely to match by chance
 
 
@@ -93,7 +94,8 @@ def apply_edit(text: str, parameters: EditArguments) -> EditedText:
     if first < 0:
         if edited := _apply_without_indentation(text, old, new):
             return edited
-        raise Problem(f"old_string was not found in {parameters.path}.", _nearest(text, old), "Copy the text exactly.")
+        fix = "Copy the text exactly." if len(text) > SHORT_CHARS else "Copy the text exactly, or write the whole file."
+        raise Problem(f"old_string was not found in {parameters.path}.", _nearest(text, old), fix)
     if parameters.replace_all:
         return EditedText(text.replace(old, new), text.count("\n", 0, first) + 1, text.count(old))
     if (second := text.find(old, first + 1)) >= 0:
@@ -182,7 +184,10 @@ def _nearest(text: str, old: str) -> str:
 
 EDIT = Tool(
     name="edit",
-    description="Replace text in a file. old_string must match exactly once, unless replace_all is set.",
+    description=(
+        "Replace text in a file. old_string must match exactly once, unless replace_all is set. To insert a line, "
+        "repeat the line before it in new_string."
+    ),
     parameters=EditArguments,
     kind="edit",
     access="write",

@@ -1,209 +1,57 @@
-"""Validates JSON values against common JSON Schema keywords. A schema with any other keyword is refused."""
+"""Validates JSON values against schemas that come from models and MCP servers, and are therefore not trusted."""
 
 import json
-import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterator, Mapping
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
     from pydantic_core import SchemaValidator
 
-TYPES: Mapping[str, tuple[type, ...]] = {
-    "object": (dict,),
-    "array": (list,),
-    "string": (str,),
-    "number": (int, float),
-    "integer": (int,),
-    "boolean": (bool,),
-    "null": (type(None),),
-}
-IGNORED_KEYWORDS = frozenset(
-    {"title", "description", "default", "examples", "$schema", "$id", "$comment", "format", "deprecated"}
-)
-SUPPORTED_KEYWORDS = IGNORED_KEYWORDS | {
-    "type", "enum", "const", "properties", "required", "additionalProperties", "items", "minItems", "maxItems",
-    "uniqueItems", "minLength", "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
-    "multipleOf", "anyOf", "oneOf", "allOf", "not", "minProperties", "maxProperties",
-}  # fmt: skip
-DEEPEST = 32
-SIZES = (("minLength", "maxLength", str), ("minItems", "maxItems", list), ("minProperties", "maxProperties", dict))
-BOUNDS: tuple[tuple[str, Callable[[Any, Any], Any], str], ...] = (
-    ("minimum", operator.ge, "at least"),
-    ("maximum", operator.le, "at most"),
-    ("exclusiveMinimum", operator.gt, "more than"),
-    ("exclusiveMaximum", operator.lt, "less than"),
-)
+MAX_REFERENCES = 2_000  # followed during one validation; references to references could go on for ages
+MAX_ERRORS = 20
+MAX_QUOTED = 200  # characters of an error message
+VALUES = ("const", "default", "enum", "examples")  # keywords that contain values instead of schemas
 FENCE = re.compile(r"```[\w-]*")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+class TooComplexError(Exception):
+    """Validation with a schema follows too many references."""
 
 
-def _is_size(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
-
-
-KEYWORD_CHECKS: Mapping[str, Callable[[Any], bool]] = {  # whether a keyword may have this value
-    "type": lambda value: all(isinstance(item, str) for item in (value if isinstance(value, list) else [value])),
-    "required": lambda value: isinstance(value, list) and all(isinstance(item, str) for item in value),
-    "properties": lambda value: isinstance(value, dict),
-    "pattern": lambda value: isinstance(value, str),
-    "uniqueItems": lambda value: isinstance(value, bool),
-    **dict.fromkeys(("enum", "anyOf", "oneOf", "allOf"), _is_list),
-    **dict.fromkeys((word for least, most, _ in SIZES for word in (least, most)), _is_size),
-    **dict.fromkeys((*(word for word, _, _ in BOUNDS), "multipleOf"), _is_number),
-}
-
-
-def schema_error(schema: Any, location: str = "schema", depth: int = 0) -> str:
+def schema_error(schema: Any) -> str:
     """Return why this cannot be used as a schema; "" if it can."""
-    if isinstance(schema, bool):
-        return ""
-    if not isinstance(schema, dict):
-        return f"{location} is not an object"
-    if depth > DEEPEST:
-        return f"{location} is nested more than {DEEPEST} levels deep"
-    if unknown := sorted(set(schema) - SUPPORTED_KEYWORDS):
-        return f"{location} uses {', '.join(unknown)}, which is not supported"
-    if unknown := sorted(
-        keyword for keyword, is_valid in KEYWORD_CHECKS.items() if keyword in schema and not is_valid(schema[keyword])
-    ):
-        return f"{location} has an invalid value for {', '.join(unknown)}"
-    types = schema.get("type", [])
-    for name in [types] if isinstance(types, str) else types:
-        if name not in TYPES:
-            return f"{location} has the unknown type {name!r}"
-    if why := _wrong_pattern(schema.get("pattern", "")):
-        return f"{location}.pattern is not a valid pattern: {why}"
-    errors = (schema_error(inner, f"{location}.{name}", depth + 1) for name, inner in _subschemas(schema))
-    return next(filter(None, errors), "")
+    from jsonschema.exceptions import SchemaError
 
-
-@lru_cache(maxsize=64)
-def _pattern(text: str) -> "SchemaValidator":
-    # The Rust engine takes linear time: pattern and text come from a model and could be made to take very long.
-    from pydantic_core import SchemaValidator
-
-    return SchemaValidator({"type": "str", "pattern": text, "regex_engine": "rust-regex"})
-
-
-def _wrong_pattern(text: str) -> str:
-    from pydantic_core import SchemaError
-
+    if not isinstance(schema, dict | bool):
+        return "schema is not an object"
+    validator = _validator_class()
     try:
-        _pattern(text)
+        validator.check_schema(schema)
     except SchemaError as error:
-        return " ".join(str(error).split())[-200:]
-    return ""
-
-
-def _subschemas(schema: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield every schema inside a schema, with its location."""
-    properties = schema.get("properties", {})
-    if isinstance(properties, dict):
-        yield from ((f"properties.{name}", inner) for name, inner in properties.items())
-    for keyword in ("items", "not", "additionalProperties"):
-        if keyword in schema:
-            yield keyword, schema[keyword]
-    for keyword in ("anyOf", "oneOf", "allOf"):
-        yield from ((f"{keyword}[{number}]", inner) for number, inner in enumerate(schema.get(keyword, ())))
+        return f"schema{error.json_path[1:]}: {_shortened(error.message)}"
+    except RecursionError:
+        return "schema is nested too deeply"
+    return next(_unusable_parts(schema), "")
 
 
 def validation_errors(value: Any, schema: Any, location: str = "the value") -> list[str]:
     """Return what is wrong with a value, in sentences; an empty list if it is valid."""
-    if isinstance(schema, bool):
-        return [] if schema else [f"{location} must not be there"]
-    types = schema.get("type")
-    if types is not None and not any(_is(value, name) for name in ([types] if isinstance(types, str) else types)):
-        return [f"{location} must be {types if isinstance(types, str) else ' or '.join(types)}"]
-    errors = [*_choices(value, schema, location), *_sizes(value, schema, location)]
-    if isinstance(value, dict):
-        errors += _object(value, schema, location)
-    if isinstance(value, list) and "items" in schema:
-        for number, item in enumerate(value):
-            errors += validation_errors(item, schema["items"], f"{location}[{number}]")
-    return errors
+    from referencing.exceptions import Unresolvable
 
-
-def _choices(value: Any, schema: Mapping[str, Any], location: str) -> Iterator[str]:
-    if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
-        yield f"{location} must be one of {json.dumps(schema['enum'], ensure_ascii=False)}"
-    if "const" in schema and not _same(value, schema["const"]):
-        yield f"{location} must be {json.dumps(schema['const'], ensure_ascii=False)}"
-    if "anyOf" in schema and not _count_matching(value, schema["anyOf"]):
-        yield f"{location} matches none of the allowed schemas"
-    if "oneOf" in schema and _count_matching(value, schema["oneOf"]) != 1:
-        yield f"{location} must match exactly one of the allowed schemas"
-    for subschema in schema.get("allOf", ()):
-        yield from validation_errors(value, subschema, location)
-    if "not" in schema and not validation_errors(value, schema["not"]):
-        yield f"{location} matches an excluded schema"
-
-
-def _count_matching(value: Any, subschemas: Iterable[Any]) -> int:
-    return sum(not validation_errors(value, subschema) for subschema in subschemas)
-
-
-def _sizes(value: Any, schema: Mapping[str, Any], location: str) -> Iterator[str]:
-    for minimum, maximum, kind in SIZES:
-        if isinstance(value, kind):
-            if len(value) < schema.get(minimum, 0):
-                yield f"{location} must have a length of at least {schema[minimum]}"
-            if maximum in schema and len(value) > schema[maximum]:
-                yield f"{location} must have a length of at most {schema[maximum]}"
-    if isinstance(value, str) and "pattern" in schema and not _pattern(schema["pattern"]).isinstance_python(value):
-        yield f"{location} must match {schema['pattern']}"
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        for keyword, holds, phrase in BOUNDS:
-            if keyword in schema and not holds(value, schema[keyword]):
-                yield f"{location} must be {phrase} {schema[keyword]}"
-        if schema.get("multipleOf") and not _is_multiple(value, schema["multipleOf"]):
-            yield f"{location} must be a multiple of {schema['multipleOf']}"
-    if isinstance(value, list) and schema.get("uniqueItems"):
-        serialized = [json.dumps(item, sort_keys=True) for item in value]
-        if len(set(serialized)) < len(serialized):
-            yield f"{location} contains an item twice"
-
-
-def _object(value: Mapping[str, Any], schema: Mapping[str, Any], location: str) -> Iterator[str]:
-    properties = schema.get("properties", {})
-    for name in schema.get("required", ()):
-        if name not in value:
-            yield f"{location} requires {name!r}"
-    for name, inner in value.items():
-        if name in properties:
-            yield from validation_errors(inner, properties[name], f"{location}.{name}")
-        elif schema.get("additionalProperties") is False:
-            yield f"{location} has {name!r}, which is not allowed"
-        elif isinstance(schema.get("additionalProperties"), dict):
-            yield from validation_errors(inner, schema["additionalProperties"], f"{location}.{name}")
-
-
-def _is(value: Any, name: str) -> bool:
-    if isinstance(value, bool):
-        return name == "boolean"
-    if name == "integer" and isinstance(value, float):
-        return value.is_integer()
-    return isinstance(value, TYPES[name])
-
-
-def _is_multiple(value: float, divisor: float) -> bool:
     try:
-        return not value % divisor
-    except OverflowError:  # an integer too large for a float
-        return False
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Return whether two values are equal in JSON, where True is not 1."""
-    return isinstance(a, bool) == isinstance(b, bool) and bool(a == b)
+        errors = []
+        for error in _new_validator(schema).iter_errors(value):
+            errors.append(f"{location}{error.json_path[1:]}: {_shortened(error.message)}")
+            if len(errors) == MAX_ERRORS:
+                break
+        return errors
+    except (TooComplexError, RecursionError):
+        return [f"{location} cannot be checked, because its schema is too complex"]
+    except Unresolvable as error:
+        return [f"{location} cannot be checked, because its schema refers to {error.ref}, which is not part of it"]
 
 
 def extract_json(text: str) -> Any:
@@ -219,3 +67,102 @@ def extract_json(text: str) -> Any:
         return json.loads(fenced[0] if len(fenced) == 1 else text)
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+
+
+def _shortened(message: str) -> str:
+    """Return a message without most of a long value that it quotes at its beginning."""
+    half = MAX_QUOTED // 2
+    return message if len(message) <= MAX_QUOTED else f"{message[:half]} … {message[-half:]}"
+
+
+@cache
+def _validator_class() -> "type[Validator]":
+    """Return a validator for JSON Schema 2020-12 whose patterns take linear time."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    keywords = {
+        "pattern": _check_pattern,
+        "patternProperties": _check_pattern_properties,
+        "multipleOf": _check_multiple,
+    }
+    validator: type[Validator] = extend(Draft202012Validator, keywords)
+    return validator
+
+
+def _new_validator(schema: Any) -> "Validator":
+    """Return a validator that counts the references it follows and loads none from elsewhere."""
+    from jsonschema.validators import extend
+    from referencing import Registry
+
+    base = _validator_class()
+    follow = base.VALIDATORS["$ref"]
+    remaining = MAX_REFERENCES
+
+    def check_reference(validator: Any, reference: Any, value: Any, schema: Any) -> Iterator[Any]:
+        nonlocal remaining
+        remaining -= 1
+        if remaining < 0:
+            raise TooComplexError
+        yield from follow(validator, reference, value, schema)
+
+    counting: type[Validator] = extend(base, {"$ref": check_reference})
+    return counting(schema, registry=Registry())
+
+
+def _check_pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[Any]:
+    from jsonschema.exceptions import ValidationError
+
+    if validator.is_type(value, "string") and not _pattern(pattern).isinstance_python(value):
+        yield ValidationError(f"{value!r} does not match {pattern!r}")
+
+
+def _check_pattern_properties(validator: Any, patterns: Mapping[str, Any], value: Any, schema: Any) -> Iterator[Any]:
+    if validator.is_type(value, "object"):
+        for pattern, subschema in patterns.items():
+            for name in filter(_pattern(pattern).isinstance_python, value):
+                yield from validator.descend(value[name], subschema, path=name, schema_path=pattern)
+
+
+def _check_multiple(validator: Any, divisor: Any, value: Any, schema: Any) -> Iterator[Any]:
+    from jsonschema.exceptions import ValidationError
+
+    if validator.is_type(value, "number"):
+        try:
+            is_multiple = not value % divisor
+        except OverflowError:  # an integer too large for a float
+            is_multiple = False
+        if not is_multiple:
+            yield ValidationError(f"{value!r} is not a multiple of {divisor!r}")
+
+
+@lru_cache(maxsize=64)
+def _pattern(text: str) -> "SchemaValidator":
+    # The Rust engine takes linear time: pattern and text come from a model and could be made to take very long.
+    from pydantic_core import SchemaValidator
+
+    return SchemaValidator({"type": "str", "pattern": text, "regex_engine": "rust-regex"})
+
+
+def _unusable_parts(schema: Any) -> Iterator[str]:
+    """Yield why a valid schema cannot be used: invalid patterns, and references to other documents."""
+    from pydantic_core import SchemaError
+
+    if isinstance(schema, list):
+        for item in schema:
+            yield from _unusable_parts(item)
+    if not isinstance(schema, dict):
+        return
+    pattern, named_patterns = schema.get("pattern"), schema.get("patternProperties")
+    patterns = [pattern] if isinstance(pattern, str) else []
+    for text in [*patterns, *(named_patterns if isinstance(named_patterns, dict) else ())]:
+        try:
+            _pattern(text)
+        except SchemaError as error:
+            yield f"{text} is not a valid pattern: {' '.join(str(error).split())[-MAX_QUOTED:]}"
+    reference = schema.get("$ref", "#")
+    if isinstance(reference, str) and not reference.startswith("#"):
+        yield f"{reference} is not a part of the schema"
+    for keyword, value in schema.items():
+        if keyword not in VALUES:
+            yield from _unusable_parts(value)

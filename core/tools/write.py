@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
+from core.domain.problems import Problem
 from core.tools.file_changes import refuse_undecodable_name
 from core.tools.parameter_description import ParameterDescription
 from core.tools.read_before_edit import content_digest
@@ -23,14 +24,30 @@ async def run(parameters: WriteArguments, context: ToolContext) -> ToolResult:
 
 def _write(parameters: WriteArguments, context: ToolContext) -> ToolResult:
     refuse_undecodable_name(parameters.path)
-    after = parameters.content.encode("utf-8", "replace")
+    content, kept_note = parameters.content, ""
+    if content and not content.endswith("\n") and _ends_with_newline(parameters.path, context):
+        content, kept_note = f"{content}\n", " The newline at its end was kept."
+    after = content.encode("utf-8", "replace")
     replaced = context.broker.write(parameters.path, after, allow_protected=bool(context.grant.protected_paths))
     verb = "Wrote" if replaced.before is None else "Replaced"
     link_note = " Another hard link to the file still has the old text." if replaced.links > 1 else ""
     change = FileChange(parameters.path, replaced.before, after, (replaced.mode, replaced.mode))
     changes = () if replaced.before == after else (change,)
-    text = f"{verb} {parameters.path} ({len(after):,} bytes).{link_note}"
+    if not changes:
+        return ToolResult(
+            f"{parameters.path} has exactly this text already. Nothing was changed.",
+            known_files=((parameters.path, content_digest(after)),),
+        )
+    text = f"{verb} {parameters.path} ({len(after):,} bytes).{kept_note}{link_note}"
     return ToolResult(text, changes=changes, known_files=((parameters.path, content_digest(after)),))
+
+
+def _ends_with_newline(path: str, context: ToolContext) -> bool:
+    """Return whether the file to replace ends with a newline, which models forget when they write the file anew."""
+    try:
+        return (context.broker.read_small(path) or b"").endswith(b"\n")
+    except Problem:  # there is no such file, or writing it reports what is wrong
+        return False
 
 
 WRITE = Tool(

@@ -33,7 +33,7 @@ def test_a_model_is_pulled_listed_and_removed(
     assert "-m local/tiny" in capsys.readouterr().out
     run_models(tmp_path, "list", "--json")
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [row["downloaded"] for row in rows if row["kind"] == "local_model"] == [True]
+    assert [row["origin"] for row in rows if row["kind"] == "local_model"] == ["Journeyman"]
     (provider,) = [row for row in rows if row.get("name") == "local"]
     assert [model["context_window"] for model in provider["models"]] == [512]
     run_models(tmp_path, "rm", "tiny")

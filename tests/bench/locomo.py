@@ -1,9 +1,11 @@
 """Measures recall on LoCoMo-10: `python -m tests.bench.locomo FILE [MODEL]`. The data set is not part of this project.
 
 Each conversation turn is one memory; recall is the share of the turns with the evidence that are found, over the
-questions of categories 1 to 4. The full-text weights were tuned on the first half of the conversations; recall is
-reported for that half and for the held-out half. The weight of semantic search is chosen on each half and reported for
-the other one.
+questions of categories 1 to 4. The turns are stored in several ways: without context, as the product stores what the
+tool `remember` and a review save (`core.memory.surroundings`, with the turns so far and with all turns of the sitting),
+and with two turns before and after, as comparable systems publish it. The full-text weights were tuned on the first
+half of the conversations; recall is reported for that half and for the held-out half. The weight of semantic search is
+chosen on each half and reported for the other one.
 """
 
 import asyncio
@@ -11,28 +13,32 @@ import json
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from core.domain.clock import SECOND
 from core.domain.ids import memory_id
 from core.domain.memory import CONTEXT_LIMIT, TEXT_LIMIT, MemoryChange, MemoryContent
 from core.memory import ranking
 from core.memory.index_terms import index_terms
 from core.memory.memories import Memories
 from core.memory.semantic_search import SemanticSearch
+from core.memory.surroundings import surroundings
 from core.store.database import Database
 from core.store.memory_records import MemoryRecords
 from core.store.memory_store import MemoryStore
+from core.store.run_reader import Message
 from tests.bench.benchmark import Measurement, percentile, scratch_folder
 
 CUTS = (1, 5, 10, 20)
 NEIGHBORS = (-2, -1, 1, 2)  # offsets of the turns stored as context of a turn
 BASELINES = "baselines @10: FTS5 with porter .608, MiniLM .453, two columns of FTS5 .702, with a light blend .730"
-GOAL = 0.72
+GOAL = 0.74
 WEIGHTS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4)  # candidate weights of semantic search
-SEMANTIC_GOAL, SEMANTIC_MINIMUM = 0.76, 0.73  # with an embedding model: the target, and the minimum
+SEMANTIC_GOAL = 0.79  # with an embedding model
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,8 @@ class ConversationTurn:
     id: str
     session: int
     text: str
+    speaker: str
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +70,13 @@ def parse_conversations(plain: list[dict[str, Any]]) -> list[Conversation]:
 def _turns(talk: dict[str, Any]) -> Iterator[ConversationTurn]:
     sitting = 1
     while f"session_{sitting}" in talk:
+        moment = datetime.strptime(talk[f"session_{sitting}_date_time"], "%I:%M %p on %d %B, %Y").astimezone()
+        at = int(moment.timestamp() * SECOND)
         for turn in talk[f"session_{sitting}"]:
             picture = f" [{turn['blip_caption']}]" if turn.get("blip_caption") else ""
-            yield ConversationTurn(turn["dia_id"], sitting, f"{turn['speaker']}: {turn['text']}{picture}")
+            speaker = "User" if turn["speaker"] == talk["speaker_a"] else "Agent"
+            text = f"{turn['speaker']}: {turn['text']}{picture}"
+            yield ConversationTurn(turn["dia_id"], sitting, text, speaker, at)
         sitting += 1
 
 
@@ -87,28 +99,32 @@ class RecallQuery:
 
 
 async def measure(conversations: list[Conversation], model: str = "") -> list[Measurement]:
-    """Measure recall with the current weights and, with a model, cross-validate the weight of semantic search."""
-    with scratch_folder() as folder:
-        database = Database(folder / "locomo.db", synchronous="OFF")
-        book = MemoryStore(folder / "locomo.db", database, index_terms)
-        meaning = SemanticSearch(book, lambda: model)
-        memories = Memories(book, semantic_search=meaning)
-        try:
-            asked: list[RecallQuery] = []
-            for number, talk in enumerate(conversations):
-                turns, wanted = await _remembered(book, talk, f"talk {number}"), (("session", f"talk {number}"),)
-                await meaning.catch_up()
-                for question in talk.questions:
-                    near = await memories.similarities(question.text, wanted)
-                    asked.append(RecallQuery(question, turns, wanted, near, 2 * number < len(conversations)))
-            return [_as_it_is(memories, asked), *(_blind(memories, asked) if model else ())]
-        finally:
-            await meaning.close()
-            book.close()
-            database.close()
+    """Measure recall for each way of storing the turns and, with a model, cross-validate the weight of its search."""
+    figures = []
+    for way, context_of in WAYS.items():
+        with scratch_folder() as folder:
+            database = Database(folder / "locomo.db", synchronous="OFF")
+            book = MemoryStore(folder / "locomo.db", database, index_terms)
+            meaning = SemanticSearch(book, lambda: model)
+            memories = Memories(book, semantic_search=meaning)
+            try:
+                asked: list[RecallQuery] = []
+                for number, talk in enumerate(conversations):
+                    wanted = (("session", f"talk {number}"),)
+                    turns = await _remembered(book, talk, f"talk {number}", context_of)
+                    await meaning.catch_up()
+                    for question in talk.questions:
+                        near = await memories.similarities(question.text, wanted)
+                        asked.append(RecallQuery(question, turns, wanted, near, 2 * number < len(conversations)))
+                figures += [_as_it_is(way, memories, asked), *(_blind(way, memories, asked) if model else ())]
+            finally:
+                await meaning.close()
+                book.close()
+                database.close()
+    return figures
 
 
-def _as_it_is(memories: Memories, asked: list[RecallQuery]) -> Measurement:
+def _as_it_is(way: str, memories: Memories, asked: list[RecallQuery]) -> Measurement:
     """Return recall at each cutoff, recall at 10 for each half, and the query time."""
     shares: dict[int, list[float]] = {cut: [] for cut in CUTS}
     halves: dict[bool, list[float]] = {True: [], False: []}
@@ -122,10 +138,10 @@ def _as_it_is(memories: Memories, asked: list[RecallQuery]) -> Measurement:
         halves[one.tuned].append(shares[10][-1])
     values: dict[str, float | int] = {f"@{cut}": _mean(found) for cut, found in shares.items()}
     values |= {"@10 tuned on": _mean(halves[True]), "@10 held out": _mean(halves[False])}
-    return Measurement("current weights", values | {"n": len(took), "p95 ms": percentile(took, 0.95)})
+    return Measurement(way, values | {"n": len(took), "p95 ms": percentile(took, 0.95)})
 
 
-def _blind(memories: Memories, asked: list[RecallQuery]) -> Iterator[Measurement]:
+def _blind(way: str, memories: Memories, asked: list[RecallQuery]) -> Iterator[Measurement]:
     """Choose the best weight of semantic search on one half and measure it on the other, and the reverse."""
     kept, found = ranking.SIMILARITY_WEIGHT, {}
     for weight in WEIGHTS:
@@ -136,9 +152,10 @@ def _blind(memories: Memories, asked: list[RecallQuery]) -> Iterator[Measurement
     for half, name in ((True, "first"), (False, "second")):
         best = max(WEIGHTS, key=lambda weight: found[weight][half])
         values = {"weight": best, "@10 chosen on": found[best][half], "@10 other half": found[best][not half]}
-        yield Measurement(f"chosen on the {name} half", values)
+        yield Measurement(f"{way}, weight chosen on the {name} half", values)
     for weight in WEIGHTS:
-        yield Measurement(f"weight {weight:g}", {"@10 first": found[weight][True], "@10 second": found[weight][False]})
+        values = {"@10 first": found[weight][True], "@10 second": found[weight][False]}
+        yield Measurement(f"{way}, weight {weight:g}", values)
 
 
 def _found(memories: Memories, one: RecallQuery) -> list[str]:
@@ -155,14 +172,45 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-async def _remembered(book: MemoryStore, talk: Conversation, place: str) -> dict[str, str]:
-    """Store each turn as a memory with its neighboring turns as context; return the turn ids by memory id."""
+def _text_alone(turns: Sequence[ConversationTurn], at: int) -> str:
+    return ""
+
+
+def _as_remember_stores_it(turns: Sequence[ConversationTurn], at: int) -> str:
+    """Return the context that the product stores during the conversation: the later turns do not exist yet."""
+    return _surroundings([turn for turn in turns[: at + 1] if turn.session == turns[at].session], turns[at])
+
+
+def _as_a_review_stores_it(turns: Sequence[ConversationTurn], at: int) -> str:
+    return _surroundings([turn for turn in turns if turn.session == turns[at].session], turns[at])
+
+
+def _surroundings(sitting: Sequence[ConversationTurn], turn: ConversationTurn) -> str:
+    return surroundings([Message(one.speaker, one.text, one.at) for one in sitting], turn.text)
+
+
+def _with_neighbors(turns: Sequence[ConversationTurn], at: int) -> str:
+    near = [turns[at + step] for step in NEIGHBORS if 0 <= at + step < len(turns)]
+    return "\n".join(one.text for one in near if one.session == turns[at].session)
+
+
+WAYS: Mapping[str, Callable[[Sequence[ConversationTurn], int], str]] = {
+    "as remember stores it": _as_remember_stores_it,
+    "as a review stores it": _as_a_review_stores_it,
+    "with neighboring turns": _with_neighbors,
+    "text alone": _text_alone,
+}
+
+
+async def _remembered(
+    book: MemoryStore, talk: Conversation, place: str, context_of: Callable[[Sequence[ConversationTurn], int], str]
+) -> dict[str, str]:
+    """Store each turn as a memory; return the turn ids by memory id."""
     names: dict[str, str] = {}
     changes = []
     for at, turn in enumerate(talk.turns):
-        near = [talk.turns[at + step] for step in NEIGHBORS if 0 <= at + step < len(talk.turns)]
-        around = "\n".join(one.text for one in near if one.session == turn.session)
-        said = MemoryContent("knowledge", turn.text[:TEXT_LIMIT], "session", place, around[:CONTEXT_LIMIT])
+        context = context_of(talk.turns, at)[:CONTEXT_LIMIT]
+        said = MemoryContent("knowledge", turn.text[:TEXT_LIMIT], "session", place, context)
         names[name := memory_id()] = turn.id
         changes.append(MemoryChange(name, 1, 1, "created", "import", said))
 
@@ -187,9 +235,9 @@ def main(words: list[str]) -> int:
         )
         print(f"{figure.name}:", "  ".join(values))
     print(BASELINES)
-    if model:
-        print(f"goal with a model: {SEMANTIC_GOAL}, minimum {SEMANTIC_MINIMUM}")
-    return 0 if float(figures[0].values["@10"]) >= (SEMANTIC_MINIMUM if model else GOAL) else 1
+    goal = SEMANTIC_GOAL if model else GOAL
+    print(f"goal @10 as remember stores it: {goal}")
+    return 0 if float(figures[0].values["@10"]) >= goal else 1
 
 
 if __name__ == "__main__":

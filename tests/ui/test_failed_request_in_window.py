@@ -14,7 +14,7 @@ from core.engine.api.engine import Engine
 from core.models import retry
 from core.models.catalog import SCRIPTED
 from tests.ui.hands import click, find
-from tests.ui.test_desktop import BOUND_S, Person, live, until
+from tests.ui.test_desktop import BOUND_S, Person, activate, live, until
 from ui.sessions.session_rows import SessionHeading, group_sessions
 from ui.timeline.failed_request_bar import FailedRequestBar
 
@@ -46,9 +46,12 @@ def test_a_failed_request_waits_for_the_user_and_is_tried_again(
         click(find(bar, QPushButton, "failed.retry"))  # an attempt repeats the request up to four times
         await person.program.engine.ask(partial(_second_pause, session))  # the bar may be hidden only briefly
         await until(lambda: window.row(session).status == "paused" and bar.isVisible(), "the bar")
+        await activate(window)
+        find(bar, QPushButton, "failed.retry").setFocus()
         click(find(bar, QPushButton, "failed.retry"))
         await until(lambda: window.row(session).status == "done", "the end")
         await until(lambda: not bar.isVisible(), "the bar is hidden")
+        assert window.view.page.view.hasFocus(), "the keyboard stays in the steps"
 
     live(qapp, home, act)
 

@@ -1,12 +1,13 @@
 """Messages queued while a question is open, in the real window: both stay visible."""
 
+import json
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QWidget
 
 from tests.ui.hands import click, find, press, write
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop import ASK, Person, live, until
 
 
 def test_queued_messages_are_listed_beside_a_question_and_recorded_in_the_run(qapp: QApplication, home: Path) -> None:
@@ -40,5 +41,40 @@ def test_queued_messages_are_listed_beside_a_question_and_recorded_in_the_run(qa
         click(find(window.view, QPushButton, "run.stop"))
         await until(lambda: any("Not answered Which tone?" in row for row in everything()), "nobody answered")
         assert person.notice() == ""
+
+    live(qapp, home, act)
+
+
+def test_a_queued_message_is_shown_once_and_then_where_the_conversation_goes_on_with_it(
+    qapp: QApplication, home: Path
+) -> None:
+    script = json.dumps({"replies": [{"text": "I ask.", "calls": [ASK]}, {"text": " \n"}, {"text": "Done."}]})
+
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start(script)()
+        window.show_session(session)
+        await until(person.card, "the question")
+        view, model, composer = window.view.page.view, window.view.page.model, window.view.composer
+
+        def drawn() -> list[str]:
+            places = range(model.rowCount())
+            return [str(model.index(at, 0).data()) for at in places if view.rowHeight(at) > 0]
+
+        field = find(composer, QPlainTextEdit, "composer.input")
+        write(field, "and shorter")
+        press(field, Qt.Key.Key_Return)
+        await until(lambda: composer.findChild(QPushButton, "composer.queued.1.remove"), "its card")
+        await until(lambda: model.rowCount() > 4, "its row")
+        assert not [row for row in drawn() if "shorter" in row], "it is not drawn in the steps as well"
+        click(find(window.view, QWidget, "question.option.1"))
+        click(find(window.view, QPushButton, "question.answer"))
+        await until(lambda: window.row(session).status == "done", "the run has ended")
+        await until(lambda: "You said and shorter" in drawn(), "the message")
+        rows = drawn()
+        answered = [at for at, row in enumerate(rows) if "You answered" in row]
+        assert rows.count("You said and shorter") == 1 and answered, rows
+        assert rows.index("You said and shorter") > answered[0]
+        assert len([row for row in rows if row.startswith("Replied")]) == 1, "a blank reply leaves no band"
 
     live(qapp, home, act)

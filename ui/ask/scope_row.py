@@ -3,18 +3,18 @@
 from collections.abc import Callable
 from typing import Final, cast
 
-from PySide6.QtCore import QRect, QSize, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QLayoutItem, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.permissions import PermissionOption, PermissionRequest, RuleScope, offered_scopes
 from ui.ask.full_text import one_line
 from ui.ask.pending_permission import scope_consequence, scope_label
 from ui.style.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.flow_layout import GAP, FlowLayout
 from ui.widgets.labels import allow_breaks, label
 from ui.widgets.tooltip import tooltip_text
 
-GAP: Final = 6
 EXTERNAL_OPTION: Final = "option"  # reported as the scope when an external agent offers its own answers
 MAX_PATTERN_CHARS: Final = 48
 
@@ -144,56 +144,6 @@ class ScopeRow(QWidget):
             lines.addWidget(chip)
         row.addWidget(flow, 1)
         return row_widget
-
-
-class FlowLayout(QLayout):
-    """A layout that places items side by side and wraps them to further lines."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._items: list[QLayoutItem] = []
-        self.setContentsMargins(0, 0, 0, 0)
-
-    def addItem(self, item: QLayoutItem) -> None:
-        self._items.append(item)
-
-    def count(self) -> int:
-        return len(self._items)
-
-    def itemAt(self, index: int) -> QLayoutItem | None:
-        return self._items[index] if 0 <= index < len(self._items) else None
-
-    def takeAt(self, index: int) -> QLayoutItem | None:
-        return self._items.pop(index) if 0 <= index < len(self._items) else None
-
-    def hasHeightForWidth(self) -> bool:
-        return True
-
-    def heightForWidth(self, width: int) -> int:
-        return self._arrange(QRect(0, 0, width, 0), move=False)
-
-    def setGeometry(self, rect: QRect) -> None:
-        super().setGeometry(rect)
-        self._arrange(rect, move=True)
-
-    def sizeHint(self) -> QSize:
-        return self.minimumSize()
-
-    def minimumSize(self) -> QSize:
-        sizes = [item.minimumSize() for item in self._items]
-        return QSize(min(160, max((s.width() for s in sizes), default=0)), max((s.height() for s in sizes), default=0))
-
-    def _arrange(self, rect: QRect, *, move: bool) -> int:
-        x, y, row_height = rect.left(), rect.top(), 0
-        for item in self._items:
-            hint = item.sizeHint()
-            if x > rect.left() and x + hint.width() > rect.right() + 1:
-                x, y, row_height = rect.left(), y + row_height + GAP, 0
-            if move:
-                item.setGeometry(QRect(x, y, min(hint.width(), rect.width()), hint.height()))
-            x += hint.width() + GAP
-            row_height = max(row_height, hint.height())
-        return y + row_height - rect.top()
 
 
 def _shortened(pattern: str) -> str:

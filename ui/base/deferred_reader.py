@@ -60,6 +60,11 @@ class DeferredReader:
     def row_of(self, session: str, seq: int) -> int | None:
         return self.reader.row_of(session, seq) if self.reader else None
 
+    def seq_of_step(self, session: str, number: int) -> int:
+        """Return the first event of the step with this number, as shown to the user; 0 if there is none."""
+        step = self.reader.step_by_number(session, number) if self.reader and number else None
+        return step.first_seq if step else 0
+
     def search_in_session(self, session: str, text: str) -> list[int]:
         return self.reader.search_in_session(session, text) if self.reader else []
 

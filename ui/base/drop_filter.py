@@ -1,4 +1,4 @@
-"""Drag and drop onto the window: a folder starts a session, transcripts of other agents are imported."""
+"""Drag and drop onto the window: a folder starts a session, transcripts are imported, model files are added."""
 
 from pathlib import Path
 
@@ -6,14 +6,16 @@ from PySide6.QtCore import QEvent, QMimeData, QObject, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
+MODEL_SUFFIX = ".gguf"
 SUFFIXES = (".jsonl", ".json", ".traj", ".eval", ".db")
 
 
 class DropFilter(QObject):
-    """Event filter that accepts a single local folder or a set of transcript files."""
+    """Event filter that accepts a single local folder, a set of transcript files or a set of model files."""
 
     dropped = Signal(str)
     files_dropped = Signal(list)
+    models_dropped = Signal(list)
 
     def __init__(self, on: QWidget) -> None:
         super().__init__(on)
@@ -21,7 +23,7 @@ class DropFilter(QObject):
         on.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(event, QDragEnterEvent) and (dragged_folder(event.mimeData()) or dragged_files(event.mimeData())):
+        if isinstance(event, QDragEnterEvent) and _is_accepted(event.mimeData()):
             event.acceptProposedAction()
             return True
         if (
@@ -40,7 +42,19 @@ class DropFilter(QObject):
             event.acceptProposedAction()
             self.files_dropped.emit(names)
             return True
+        if (
+            isinstance(event, QDropEvent)
+            and event.type() == QEvent.Type.Drop
+            and (names := dragged_model_files(event.mimeData()))
+        ):
+            event.acceptProposedAction()
+            self.models_dropped.emit(names)
+            return True
         return False
+
+
+def _is_accepted(data: QMimeData) -> bool:
+    return bool(dragged_folder(data) or dragged_files(data) or dragged_model_files(data))
 
 
 def dragged_folder(data: QMimeData) -> str:
@@ -51,6 +65,15 @@ def dragged_folder(data: QMimeData) -> str:
 
 def dragged_files(data: QMimeData) -> list[str]:
     """Return the local files being dragged if all of them have a transcript suffix; an empty list otherwise."""
+    return _files_ending_with(data, SUFFIXES)
+
+
+def dragged_model_files(data: QMimeData) -> list[str]:
+    """Return the local files being dragged if all of them are model files; an empty list otherwise."""
+    return _files_ending_with(data, (MODEL_SUFFIX,))
+
+
+def _files_ending_with(data: QMimeData, suffixes: tuple[str, ...]) -> list[str]:
     names = [url.toLocalFile() for url in data.urls()]
-    fit = all(url.isLocalFile() for url in data.urls()) and all(name.endswith(SUFFIXES) for name in names)
+    fit = all(url.isLocalFile() for url in data.urls()) and all(name.lower().endswith(suffixes) for name in names)
     return names if fit and all(Path(name).is_file() for name in names) else []

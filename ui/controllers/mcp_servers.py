@@ -96,6 +96,7 @@ class McpServersController:
 
     async def _set_secret(self, server: str, key: str, value: str) -> None:
         saved = await self._bridge.ask(partial(_set_server_secret, server, key, value))
+        self._forget_outcome(server)
         if saved.source == "keyring":
             self._show_message(_tr("Saved {} in the system keyring.").format(key))
         else:
@@ -122,14 +123,20 @@ class McpServersController:
 
     async def _switch(self, server: str, tool: str, on: bool) -> None:
         await self._bridge.ask(partial(_set_enabled, server, tool, on))
+        self._forget_outcome(server)
         name = f"{server}, {tool}" if tool else server
         self._show_message((_tr("Enabled {} for new runs.") if on else _tr("Disabled {} for new runs.")).format(name))
         await self._reload()
 
     async def _remove(self, server: str) -> None:
         await self._bridge.ask(partial(_remove_server, server))
+        self._forget_outcome(server)
         self._show_message(_tr("Removed {} and its stored secrets.").format(server))
         await self._reload()
+
+    def _forget_outcome(self, server: str) -> None:
+        if not self.closed:
+            self._dialog.mcp_servers.forget_outcome(server)
 
     def _show_message(self, text: str) -> None:
         if not self.closed:

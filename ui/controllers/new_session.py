@@ -59,6 +59,11 @@ class NewSessionController:
     def load_models(self) -> None:
         self._tasks.start(self._load_models(), "look for models")
 
+    async def show_models(self) -> None:
+        """Show the start screen, and wait until its models are listed."""
+        self._window.show_start()
+        await self._load_models()
+
     async def _load_models(self) -> None:
         form = self._window.start.form
         form.set_agents(await self._bridge.ask(_profile_names))

@@ -67,6 +67,8 @@ class ProvidersController:
                 self._tasks.start(self._use("proxy", name), "use a proxy")
 
     async def _load_providers(self, *, fresh: bool) -> None:
+        if fresh and not self.closed:
+            self._dialog.providers.forget_tests()
         self._show(await self._bridge.ask(partial(_overview, fresh)))
 
     def _show(self, overview: "ProvidersOverview") -> None:
@@ -94,7 +96,7 @@ class ProvidersController:
             return
         dialog.accept()
         self._show_message(_tr("Added {}.").format(name))
-        await self._load_providers(fresh=False)
+        await self._load_providers(fresh=True)
 
     async def _set_api_key(self, server: str, key: str) -> None:
         stored = await self._bridge.ask(partial(_store_api_key, server, key))
@@ -116,7 +118,7 @@ class ProvidersController:
     async def _remove(self, server: str) -> None:
         await self._bridge.ask(lambda engine: engine.providers.remove(server))
         self._show_message(_tr("Removed {} and its API key.").format(server))
-        await self._load_providers(fresh=False)
+        await self._load_providers(fresh=True)
 
     async def _test(self, model: str) -> None:
         page = self._dialog.providers

@@ -66,7 +66,7 @@ class RepeatController(QObject):
 
     def _resend(self, session: str, message: Step, text: str) -> None:
         async def resend(engine: "Engine") -> str:
-            prepared = await engine.history.edit_message(session, message.first_seq, text)
+            prepared = await engine.history.edit_message(session, message.message_seq, text)
             await engine.history.start_fork(prepared)
             return prepared.session_id
 
@@ -78,7 +78,7 @@ class RepeatController(QObject):
 
     def _rerun(self, session: str, message: Step, model: str) -> None:
         async def rerun(engine: "Engine") -> str:
-            run = await engine.history.run_of_message(session, message.first_seq)
+            run = await engine.history.run_of_message(session, message.message_seq)
             prepared = await engine.history.fork_to_rerun(session, run, model)
             await engine.history.start_fork(prepared)
             return prepared.session_id

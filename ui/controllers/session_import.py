@@ -4,6 +4,7 @@ import asyncio
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +19,10 @@ from ui.shell.main_window import MainWindow
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
     from core.exchange.session_importer import SessionImportResult
+    from core.exchange.transcript_finder import TranscriptFile
 
 TICK_MS = 100
+TITLES_AT_ONCE = 20
 
 
 @dataclass(slots=True)
@@ -65,6 +68,11 @@ class ImportController(QObject):
                     FoundTranscript(file.agent, str(file.path), file.size, file.modified_at) for file in transcripts
                 ]
                 dialog.show_found(rows)
+            for first in range(0, len(transcripts), TITLES_AT_ONCE):
+                titles = await self._bridge.ask(partial(_read_titles, transcripts[first : first + TITLES_AT_ONCE]))
+                if self._dialog is not dialog:
+                    return
+                dialog.show_titles(first, titles)
 
         def closed() -> None:
             self._dialog = None
@@ -159,3 +167,7 @@ class ImportController(QObject):
             await asyncio.sleep(TICK_MS / 1000)
         if self._import_task is None:
             self._window.status.show_work("")
+
+
+async def _read_titles(files: "Sequence[TranscriptFile]", engine: "Engine") -> list[str]:
+    return await engine.exchange.transcript_titles(files)

@@ -5,11 +5,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QCoreApplication, QUrl
+from PySide6.QtCore import QCoreApplication, QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.tiers import TIER_NAMES
+from core.models.local.model_state import LocalModelStates
 from ui.base.bridge import Bridge
 from ui.base.tasks import ErrorSource, Tasks
 from ui.controllers.external_agents import ExternalAgentsController
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
     from core.engine.api.engine import Engine
 
 
-class SettingsController:
+class SettingsController(QObject):
     """Shows one settings dialog at a time; it opens with cached values and is then updated from the engine."""
 
+    local_model_action_requested = Signal(str, str)
+
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks, folder: str) -> None:
+        super().__init__(window)
         self._window, self._bridge, self._folder = window, bridge, folder
         self._tasks = Tasks(self._show_error, self._resolve_error, tasks)
         self._snapshot: SettingsSnapshot | None = None
@@ -54,6 +58,15 @@ class SettingsController:
     def change(self, name: str, value: Any) -> None:
         """Store a setting; also called for changes made outside the dialog, such as the text size shortcuts."""
         self._tasks.start(self._change(name, value), f"set {name}")
+
+    async def store(self, name: str, value: Any) -> None:
+        """Store a setting and wait until that is done."""
+        await self._change(name, value)
+
+    def show_local_models(self, states: LocalModelStates) -> None:
+        """Show the local models in the dialog, if it is open."""
+        if self._dialog is not None and self._snapshot is not None:
+            self._dialog.show_local_models(states, self._snapshot.settings.model)
 
     def _show_error(self, error: ErrorDetails, source: ErrorSource) -> None:
         """Show an error in the settings dialog if it is open, else in the window."""
@@ -93,6 +106,7 @@ class SettingsController:
         )
         self._window.status.servers_changed.connect(self._tools.refresh)
         dialog.changed.connect(self.change)
+        dialog.local_model_action_requested.connect(self.local_model_action_requested)
         dialog.revoke_requested.connect(lambda rule: self._tasks.start(self._revoke(rule), "revoke"))
         dialog.data_action_requested.connect(self._run_data_action)
         dialog.session_requested.connect(self._open_session)

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject
 from core.settings.schema import MCP_SERVERS
 from ui.base.bridge import Bridge
 from ui.base.tasks import SessionTasks, Tasks
+from ui.controllers.local_models import LocalModelsController
 from ui.controllers.new_session import NewSessionController
 from ui.controllers.session import SessionController
 from ui.controllers.session_export import ExportController
@@ -33,6 +34,7 @@ class WindowController(QObject):
         self.exports = ExportController(window, bridge, self.tasks)
         self.imports = ImportController(window, bridge, self.tasks)
         self.new_session = NewSessionController(window, bridge, self.tasks)
+        self.local_models = LocalModelsController(window, bridge, self.tasks, self.new_session, self.settings, folder)
         self.new_session.drop.files_dropped.connect(self.imports.import_files)
         window.start.import_requested.connect(self.imports.open)
         window.settings_requested.connect(lambda: self.settings.open())

@@ -25,7 +25,7 @@ from ui.style.number_formats import size as size_words
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.labels import allow_breaks, label
+from ui.widgets.labels import allow_breaks, error_text, label
 
 MAX_NAME = 60
 
@@ -96,7 +96,7 @@ class ExportDialog(QDialog):
     def show_error(self, message: str) -> None:
         """Show why the file was not written; the user can change the input and try again."""
         self._busy(False)
-        self._message.setText(allow_breaks(message))
+        self._message.setText(error_text(message))
         self._message.show()
 
     def _build_secrets(self, column: QVBoxLayout) -> None:

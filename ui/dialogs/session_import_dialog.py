@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
@@ -22,7 +22,7 @@ from ui.style.number_formats import size as size_words
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.labels import allow_breaks, label
+from ui.widgets.labels import allow_breaks, error_text, label
 from ui.widgets.tooltip import tooltip_text
 
 NAME_FILTER = "*.jsonl *.json *.traj *.eval *.db"
@@ -58,6 +58,9 @@ class SessionImportDialog(QDialog):
         self._list.setAccessibleName(self.tr("Sessions of other agents on this computer"))
         self._list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self._list.setFont(look.fonts.text)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._list.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self._row_height = 2 * self._list.fontMetrics().lineSpacing() + 14
         self._list.itemSelectionChanged.connect(self._count)
         self._list.itemActivated.connect(lambda _: self._import_selected())
         column.addWidget(self._list, 1)
@@ -89,13 +92,22 @@ class SessionImportDialog(QDialog):
         """List the transcripts found, which are sorted newest first."""
         for transcript in transcripts:
             modified = datetime.fromtimestamp(transcript.changed).astimezone().strftime("%Y-%m-%d %H:%M")
-            name = visible("/".join(Path(transcript.path).parts[-2:]))
-            item = QListWidgetItem(f"{transcript.agent}  ·  {modified}  ·  {size_words(transcript.size)}  ·  {name}")
+            parts = Path(transcript.path).parts
+            details = f"{transcript.agent} · {modified} · {size_words(transcript.size)} · {visible(parts[-2])}"
+            item = QListWidgetItem(f"{visible(parts[-1])}\n{details}")
             item.setData(Qt.ItemDataRole.UserRole, transcript.path)
             item.setToolTip(tooltip_text(transcript.path))
+            item.setSizeHint(QSize(0, self._row_height))  # as wide as the list, so that long titles are elided
             self._list.addItem(item)
         empty_text = self.tr("No sessions of other agents were found in their usual locations. Choose files instead.")
         self._message.setText("" if transcripts else empty_text)
+
+    def show_titles(self, first: int, titles: Sequence[str]) -> None:
+        """Show the titles of the transcripts from the position `first` on, instead of their file names."""
+        for position, title in enumerate(titles, first):
+            if title:
+                item = self._list.item(position)
+                item.setText(f"{' '.join(visible(title).split())}\n{item.text().partition(chr(10))[2]}")
 
     def show_progress(self, text: str, done: int, size: int) -> None:
         self._message.setText(allow_breaks(text))
@@ -104,7 +116,7 @@ class SessionImportDialog(QDialog):
 
     def show_error(self, message: str) -> None:
         self._bar.hide()
-        self._message.setText(allow_breaks(message))
+        self._message.setText(error_text(message))
         self._count()
 
     def _count(self) -> None:

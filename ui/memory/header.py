@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QTabBar, QVBoxLayout, QWidget
 
 from ui.memory.memory_lines import ALL, ARCHIVED, LOW_RELEVANCE, PROPOSED, is_in_tab
 from ui.memory.texts import folder_label, tr
-from ui.style.icons import icon
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.drop_down import DropDown
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import label
+from ui.widgets.search_field import SearchField
 from ui.widgets.tab_strip import TabStrip
 
 if TYPE_CHECKING:
@@ -37,13 +37,8 @@ class MemoryHeader(QWidget):
         self._title = label(tr("Memory"), look.fonts.title, name="memory.title")
         self.proposals_button = Button(look, "", name="memory.waits", icon="sparkles", tone="learnt")
         self.proposals_button.hide()
-        self.search = QLineEdit()
-        self.search.setObjectName("memory.search")
-        self.search.setPlaceholderText(tr("Search memories"))
-        self.search.setAccessibleName(tr("Search memories"))
+        self.search = SearchField(look, tr("Search memories"), name="memory.search")
         self.search.setToolTip(tr("Search memories (Ctrl+F)"))
-        self.search.setClearButtonEnabled(True)
-        self._glass = self.search.addAction(icon("search", look.theme.third), QLineEdit.ActionPosition.LeadingPosition)
         self.add = Button(look, tr("Add"), name="memory.add", icon="plus")
         self.add.setToolTip(tr("Add a memory for agents (Ctrl+Shift+N)"))
         self._more = Button(look, "", name="memory.more", icon="ellipsis", tone="quiet")
@@ -90,9 +85,12 @@ class MemoryHeader(QWidget):
     def show_figures(self, listed: "Sequence[MemoryListing]", waiting: int, *, is_limited: bool) -> None:
         active = sum(listing.memory.status == "active" for listing in listed)
         low = sum(is_in_tab(listing, LOW_RELEVANCE) for listing in listed)
-        archived = len(listed) - active
+        archived = sum(listing.memory.status == "archived" for listing in listed)
+        forgotten = len(listed) - active - archived
         items = tr("1 memory") if active == 1 else tr("{} memories").format(f"{active:,}")
         parts = [items, tr("{} with low relevance").format(f"{low:,}"), tr("{} archived").format(f"{archived:,}")]
+        if forgotten:
+            parts.append(tr("{} forgotten").format(f"{forgotten:,}"))
         if is_limited:
             parts.append(tr("showing the newest {}; search covers all").format(f"{len(listed):,}"))
         used = [listing.memory for listing in listed if listing.memory.usage.good_runs + listing.memory.usage.bad_runs]
@@ -121,12 +119,10 @@ class MemoryHeader(QWidget):
     def restyle(self, look: Look) -> None:
         self._look = look
         self._title.setFont(look.fonts.title)
-        self.search.setFont(look.fonts.text)
-        self._glass.setIcon(icon("search", look.theme.third))
         self._figures.setFont(look.fonts.second)
         self._places.setFont(look.fonts.second)
         self._places.setMaximumWidth(look.size(220))
-        for part in (self.proposals_button, self.add, self._more, self.tabs):
+        for part in (self.search, self.proposals_button, self.add, self._more, self.tabs):
             part.restyle(look)
         self._fit()
 
@@ -164,6 +160,7 @@ class MemoryHeader(QWidget):
         above.addLayout(second)
         for name, title in (
             (ALL, tr("All")),
+            (PROPOSED, tr("Proposed")),
             ("preference", tr("Preferences")),
             ("heuristic", tr("Heuristics")),
             ("knowledge", tr("Knowledge")),
@@ -171,7 +168,6 @@ class MemoryHeader(QWidget):
             ("anti-pattern", tr("Anti-patterns")),
             (LOW_RELEVANCE, tr("Low relevance")),
             (ARCHIVED, tr("Archived")),
-            (PROPOSED, tr("Proposed")),
         ):
             self.tabs.add(name, title)
         column = QVBoxLayout(self)

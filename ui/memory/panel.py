@@ -18,6 +18,7 @@ from ui.base.bridge import Bridge
 from ui.base.deferred_reader import DeferredReader
 from ui.base.panel_page import PanelPage, ShowToast, StartTask
 from ui.base.selection import Selection
+from ui.base.window_state import WindowState
 from ui.memory.card import MemoryCard
 from ui.memory.controller import MAX_LISTED, MemoryController
 from ui.memory.header import MemoryHeader
@@ -42,7 +43,7 @@ from ui.text.visible import visible
 from ui.widgets.labels import label
 from ui.widgets.local_shortcuts import LocalShortcuts
 from ui.widgets.rerun_without import RerunWithout
-from ui.widgets.splitter import horizontal_splitter
+from ui.widgets.splitter import horizontal_splitter, remember_sizes
 
 if TYPE_CHECKING:
     from core.engine.services.memory_service import MemoryDetails, MemoryListing
@@ -74,13 +75,14 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         show_toast: ShowToast,
         selection: Selection,
         reader: DeferredReader,
+        state: WindowState,
         show_event: Callable[[str, int], None],
         clock: Callable[[], int] = wall_clock,
     ) -> None:
         super().__init__()
         self.look = look
         self._start_task, self._show_event, self._clock = start_task, show_event, clock
-        self._selection, self._reading = selection, reader
+        self._selection, self._reading, self._state = selection, reader, state
         self._listed: Sequence[MemoryListing] = ()
         self._found: Sequence[MemoryListing] | None = None
         self._asked = ("", "", "")
@@ -272,6 +274,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             self.memory_actions.resolve_proposal(
                 proposal, how, text if isinstance(text, str) else None, self.proposal_card.discard
             )
+            self._focus_list()
 
     def _open_menu(self, at: QPoint) -> None:
         menu = QMenu(self)
@@ -310,9 +313,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
 
     def _go_to_step(self, session: str, number: int) -> None:
         """Open the session at the step with this number, as shown to the user."""
-        reader = self._reading.reader
-        step = reader.step_by_number(session, number) if reader and number else None
-        self._show_event(session, step.first_seq if step else 0)
+        self._show_event(session, self._reading.seq_of_step(session, number))
 
     def _title_of(self, session: str) -> str:
         row = self._row(session)
@@ -344,13 +345,16 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         side.setMinimumWidth(self.look.size(280))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(horizontal_splitter(list_side, side, (900, self.look.size(SIDE)), stretch_index=0))
+        splitter = horizontal_splitter(list_side, side, (900, self.look.size(SIDE)), stretch_index=0)
+        layout.addWidget(splitter)
+        remember_sizes(splitter, self._state, "memory_columns")
 
     def _connect(self) -> None:
         head = self.header
         head.filter_changed.connect(lambda _: self._arrange())
         head.search.textChanged.connect(lambda _: self._typed.start())
         self._typed.timeout.connect(self._search)
+        head.search.list_requested.connect(self._focus_list)
         head.add.clicked.connect(lambda: self.memory_actions.open_dialog())
         head.menu_requested.connect(self._open_menu)
         self.list.menu_requested.connect(self._open_menu)
@@ -367,6 +371,10 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             "F6": self._next_part,
             **{f"Alt+{index + 1}": partial(head.tabs.select_index, index) for index in range(9)},
         }
+
+    def _focus_list(self) -> None:
+        """Focus the list, or the page if the list is empty."""
+        (self.list if self.list.isVisible() else self).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _take_back(self, number: int) -> None:
         if memory := self.card.memory:

@@ -6,9 +6,9 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMimeData, Signal
-from PySide6.QtGui import QImage, QImageWriter
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QMimeData, Qt, Signal
+from PySide6.QtGui import QFontMetrics, QImage, QImageWriter
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from core.timeline.text_diff import is_text
 from ui.base.draft_files import AttachedFile
@@ -17,10 +17,13 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
+from ui.widgets.flow_layout import FlowLayout
 from ui.widgets.labels import label
+from ui.widgets.tooltip import tooltip_text
 
 MAX_BYTES: Final = 20 << 20
 MAX_FILES: Final = 10
+MAX_NAME_WIDTH: Final = 150  # pixels; longer names are elided in the middle
 TEXT_TYPES: Final = ("image/svg+xml", "text/vnd.trolltech.linguist")
 
 
@@ -36,9 +39,10 @@ class AttachmentBar(QWidget):
         self._files: list[AttachedFile] = []
         self.setObjectName("composer.attached")
         self.setAccessibleName(self.tr("Attached files"))
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(6)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self._row = FlowLayout(self)
         self.hide()
 
     def files(self) -> tuple[AttachedFile, ...]:
@@ -112,8 +116,9 @@ class AttachmentBar(QWidget):
                 widget.hide()
                 widget.deleteLater()
         for number, file in enumerate(self._files):
-            self._row.addWidget(self._create_chip(number, file))
-        self._row.addStretch(1)
+            chip = self._create_chip(number, file)
+            self._row.addWidget(chip)
+            chip.show()
         self.setVisible(bool(self._files))
         self.changed.emit()
 
@@ -122,7 +127,13 @@ class AttachmentBar(QWidget):
         row = QHBoxLayout(chip)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(2)
-        row.addWidget(label(f"{visible(file.name)[:40]} · {size(len(file.body))}", self._look.fonts.second, "badge"))
+        name = visible(file.name)
+        shown = QFontMetrics(self._look.fonts.second).elidedText(
+            name, Qt.TextElideMode.ElideMiddle, self._look.size(MAX_NAME_WIDTH)
+        )
+        text = label(f"{shown} · {size(len(file.body))}", self._look.fonts.second, "badge")
+        text.setToolTip(tooltip_text(name))
+        row.addWidget(text)
         remove_button = Button(self._look, "", name=f"composer.attached.{number + 1}.remove", tone="quiet", icon="x")
         remove_button.setAccessibleName(self.tr("Remove {}").format(file.name))
         remove_button.clicked.connect(lambda: self._show([other for other in self._files if other is not file]))

@@ -83,7 +83,8 @@ def _group_of(row: SessionRow) -> str:
         return TRASH
     if row.status in (WAITING, RUNNING):
         return row.status
-    if row.status == "paused" and row.activity_kind == FAILED_REQUEST and not row.archived:
+    needs_decision = row.status == "interrupted" or (row.status == "paused" and row.activity_kind == FAILED_REQUEST)
+    if needs_decision and not (row.archived or row.imported_from):
         return WAITING
     if row.archived:
         return ARCHIVED

@@ -14,7 +14,7 @@ from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
 from ui.widgets.dialog_parts import button_row, grow_to_fit
-from ui.widgets.labels import TextField, allow_breaks, label, styled_frame
+from ui.widgets.labels import TextField, allow_breaks, error_text, label, styled_frame
 
 JSON_STARTS: Final = ("{", "[")
 
@@ -110,7 +110,7 @@ class AddMcpServerDialog(QDialog):
         return f"{imported.server.name}: {server_location(imported.server)}{in_keyring}"
 
     def _show_error(self, text: str) -> None:
-        self._error.setText(allow_breaks(visible(text)))
+        self._error.setText(error_text(visible(text)))
         self._error.show()
         grow_to_fit(self)
 

@@ -13,7 +13,7 @@ from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
 from ui.widgets.dialog_parts import button_row, grow_to_fit
 from ui.widgets.drop_down import DropDown
-from ui.widgets.labels import allow_breaks, label
+from ui.widgets.labels import error_text, label
 
 API_FORMATS: Final = (
     ("chat", "OpenAI Chat Completions (most providers)"),
@@ -69,7 +69,7 @@ class AddProviderDialog(QDialog):
 
     def show_error(self, error: ErrorDetails) -> None:
         """Show why the provider was not added, and keep what was typed."""
-        self._error.setText(allow_breaks(str(error)))
+        self._error.setText(error_text(str(error)))
         self._error.show()
         grow_to_fit(self)
 

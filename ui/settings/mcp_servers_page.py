@@ -60,6 +60,10 @@ class McpServersPage(QWidget):
         self._fill()
         announce(self, f"{server}: {outcome[0]}")
 
+    def forget_outcome(self, server: str) -> None:
+        """Remove the result of a test, because the server has changed since."""
+        self._outcomes.pop(server, None)
+
     def outcomes(self) -> Mapping[str, OutcomeText]:
         """Return the result of the last action for each server."""
         return self._outcomes

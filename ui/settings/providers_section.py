@@ -60,6 +60,10 @@ class ProvidersSection(QWidget):
             card.show_test(model, outcome)
         announce(self, f"{model}: {outcome[0]}")
 
+    def forget_tests(self) -> None:
+        """Remove the results of tests, because a provider or its API key has changed since."""
+        self._outcomes.clear()
+
     def model_names(self) -> list[str]:
         """Return the full names of all listed models."""
         return [model.name for row in self._rows() for model in row.models]

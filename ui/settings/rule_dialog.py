@@ -13,7 +13,7 @@ from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.dialog_parts import button_row, grow_to_fit, open_folder_picker
 from ui.widgets.drop_down import DropDown
-from ui.widgets.labels import allow_breaks, label
+from ui.widgets.labels import error_text, label
 
 EFFECTS: Final = (("deny", "Deny"), ("ask", "Ask"), ("allow", "Allow"))
 SCOPES: Final = (("folder", "In one folder"), ("always", "Everywhere"))
@@ -69,7 +69,7 @@ class RuleDialog(QDialog):
 
     def show_error(self, error: ErrorDetails) -> None:
         """Show why the rule was refused, and keep what was typed."""
-        self._error.setText(allow_breaks(visible(str(error))))
+        self._error.setText(error_text(visible(str(error))))
         self._error.show()
         self._save.setEnabled(True)
         grow_to_fit(self)

@@ -20,10 +20,12 @@ from PySide6.QtWidgets import (
 
 from core.domain.problems import ErrorDetails
 from core.domain.rules import PermissionRule
+from core.models.local.model_state import LocalModelStates
 from core.settings.schema import MCP_SERVERS, MODELS, WEB, SettingInfo, Settings
 from core.settings.schema import setting_info as about_setting
 from ui.base.tasks import ErrorSource
 from ui.settings.external_agents_page import ExternalAgentsPage
+from ui.settings.local_models_section import LocalModelsSection
 from ui.settings.mcp_servers_page import McpServersPage
 from ui.settings.permission_rules_page import PermissionRulesPage
 from ui.settings.providers_section import ProvidersSection
@@ -36,7 +38,7 @@ from ui.style.theme import Look, set_style_properties
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.fitting_scroll_area import FittingScrollArea
-from ui.widgets.labels import allow_breaks, label
+from ui.widgets.labels import allow_breaks, error_text, label
 
 AGENTS: Final = about_setting("watch_sessions").page
 RULES, FOLDERS, SCHEDULES, DATA = "Permission rules", "Trusted folders", "Schedules", "Data"
@@ -69,6 +71,7 @@ class SettingsDialog(QDialog):
     schedule_removed = Signal(str)
     agent_action_requested = Signal(str, str, str)  # an action, the agent, its command
     provider_action_requested = Signal(str, str)  # an action, and the provider or model
+    local_model_action_requested = Signal(str, str)  # an action, and the local model or the path of a file
     mcp_action_requested = Signal(str, str, str)  # an action, the MCP server, and one of its tools or keys, or a folder
 
     def __init__(self, look: Look, snapshot: SettingsSnapshot, parent: QWidget | None = None) -> None:
@@ -132,6 +135,11 @@ class SettingsDialog(QDialog):
     def schedules(self) -> SchedulesPage:
         return self._section(SCHEDULES, SchedulesPage)
 
+    def show_local_models(self, states: LocalModelStates, default_model: str) -> None:
+        """Show the local models, if their page has been opened."""
+        if MODELS in self._built:
+            self._section(MODELS, LocalModelsSection).show_models(states, default_model)
+
     def show_page(self, title: str) -> None:
         items = self._pages.findItems(title, Qt.MatchFlag.MatchExactly)
         if items:
@@ -191,7 +199,7 @@ class SettingsDialog(QDialog):
             self._show_in_footer("", "third")
 
     def _show_in_footer(self, text: str, tone: str) -> None:
-        self._footer.setText(allow_breaks(text))
+        self._footer.setText(error_text(text) if tone == "failed" else allow_breaks(text))
         set_style_properties(self._footer, tone=tone)
         self._error_source = None
         if text:
@@ -253,7 +261,9 @@ class SettingsDialog(QDialog):
 
     def _parts(self) -> dict[str, CustomSection]:
         tr = self.tr
-        providers = tr("providers servers api key keys keyring test price cost context window add")
+        providers = tr(
+            "providers servers api key keys keyring test price cost context window add local download gguf offline"
+        )
         tools = tr("mcp model context protocol servers tools api key environment header")
         agents = tr("external agents acp agent client protocol opencode codex claude gemini goose add test")
         rules = tr("permission permissions approval approvals rule allow deny ask sandbox revoke add edit test")
@@ -272,9 +282,17 @@ class SettingsDialog(QDialog):
         }
 
     def _build_models(self) -> QWidget:
-        section = ProvidersSection(self._look)
-        section.action_requested.connect(self.provider_action_requested)
-        return section
+        """Build the local models above the providers."""
+        local, providers = LocalModelsSection(self._look), ProvidersSection(self._look)
+        local.action_requested.connect(self.local_model_action_requested)
+        providers.action_requested.connect(self.provider_action_requested)
+        both = QWidget()
+        column = QVBoxLayout(both)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(12)
+        column.addWidget(local)
+        column.addWidget(providers)
+        return both
 
     def _build_web(self) -> QWidget:
         section = SearchKeySection(self._look, self._shown.settings.search_engine)
@@ -323,6 +341,7 @@ class SettingsDialog(QDialog):
         return page
 
     def _load_providers(self) -> None:
+        self.local_model_action_requested.emit("look", "")
         if self.providers.overview is None:  # read only when this page is opened, because it accesses the keyring
             self.provider_action_requested.emit("first", "")
 

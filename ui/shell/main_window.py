@@ -60,6 +60,7 @@ class MainWindow(QWidget):
     """A command of another process has ended, and may have changed settings, rules or schedules."""
     waiting_changed = Signal()
     restore_requested = Signal(str)
+    local_models_changed = Signal(object)  # LocalModelStates
 
     def __init__(
         self, shell: WindowFrame, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
@@ -146,6 +147,9 @@ class MainWindow(QWidget):
             self.remove_sessions(batch.deleted)
         if batch.servers:
             self.status.show_servers(batch.servers)
+        if batch.local_models:
+            self.status.show_local_models(batch.local_models)
+            self.local_models_changed.emit(batch.local_models)
         requests_changed = self.session_index.apply_updates(batch)
         for row in batch.touched.values():
             self.sessions.update_session(row)
@@ -250,7 +254,7 @@ class MainWindow(QWidget):
             self._columns.fit_pane(False)
             return
         self.split_view.show_session(session)
-        self._central_area.show_part(self.split_view)
+        self._central_area.show_part(self.split_view, self.view.page)
         self._step.follow(self.view.page)
         self._fit_pane()
 
@@ -352,6 +356,19 @@ class MainWindow(QWidget):
         self.sessions.footer.settings_requested.connect(self.settings_requested)
         self.status.help_requested.connect(self.commands.open_help)
         self.toast.undo_changed.connect(self._enable_commands)
+        for bar in (self.notice, self.toast):
+            bar.focus_released.connect(self._focus_content)
+
+    def _focus_content(self) -> None:
+        """Focus what the central area shows: in a session its open question, else its current tab."""
+        if self._central_area.shows(self.pages):
+            self.pages.focus_page()
+        elif self._central_area.shows(self.start):
+            self.start.form.focus_task()
+        elif self.view.asking.card:
+            self.view.asking.focus_card()
+        else:
+            self.view.page.focus_tab()
 
     def _show_row(self, row: int) -> None:
         """Select a row of the session to which the step in the step pane belongs."""
@@ -385,6 +402,8 @@ class MainWindow(QWidget):
         view.asking.unsent_text.connect(self.restore_draft)
 
     def _follow_desk(self) -> None:
+        if self._central_area.shows(self.split_view):
+            self._central_area.show_part(self.split_view, self.view.page)
         self._step.follow(self.view.page)
         self._fit_pane()
         self._enable_commands()
@@ -405,8 +424,7 @@ class MainWindow(QWidget):
 
     def _open_proposals(self, kind: str) -> None:
         """Show the open proposals of memories or of skills on their page."""
-        filters = ("proposed",) if kind == "memory" else ()
-        self.selection.choose_page("memory" if filters else "skills", *filters)
+        self.selection.choose_page("memory" if kind == "memory" else "skills", "proposed")
 
     def _on_closing(self) -> None:
         self.save_state()

@@ -65,6 +65,7 @@ def _memory(parts: PageContext) -> PanelPage:
         show_toast=parts.show_toast,
         selection=parts.selection,
         reader=parts.reader,
+        state=parts.state,
         show_event=parts.show_event,
     )
 

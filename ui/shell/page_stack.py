@@ -1,7 +1,7 @@
 """The stack of pages in the central area, each created on its first visit."""
 
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, cast
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -47,8 +47,12 @@ class PageStack(QStackedWidget):
         self.setCurrentWidget(page)
         self.sidebar_fold_requested.emit(page in self._folding)  # overrides the request of the previous page
         page.activate(about)
-        focused: QWidget | None = self.window().focusWidget()
-        if focused is None or not page.isAncestorOf(focused):
+        self.focus_page()
+
+    def focus_page(self) -> None:
+        """Focus the widget of the page that had the focus last, or else the page, unless it has the focus already."""
+        page, focused = self.currentWidget(), cast("QWidget | None", self.window().focusWidget())
+        if page is not None and (focused is None or not page.isAncestorOf(focused)):
             last: QWidget | None = page.focusWidget()
             (page if last is None else last).setFocus(Qt.FocusReason.OtherFocusReason)
 

@@ -101,7 +101,7 @@ class SessionPane(QWidget):
         self.view.restyle(look)
 
     def _show_draft(self) -> None:
-        if text := self._reply_draft(self.session):
+        if (text := self._reply_draft(self.session)).strip():
             self.view.page.show_draft(text)
         else:
             self.view.page.end_draft()

@@ -1,4 +1,4 @@
-"""The status line: data folder, background work, MCP servers, sandbox, waiting requests and theme."""
+"""The status line: data folder, background work, local models, MCP servers, sandbox, waiting requests and theme."""
 
 from collections.abc import Callable
 
@@ -7,10 +7,13 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QWidget
 
 from core.domain.permissions import SandboxLevel
 from core.mcp.server_state import McpServerStates
+from core.models.local.model_state import LocalModelStates
 from ui.style.icons import icon
 from ui.style.theme import Look
+from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.local_model_entry import progress_text
 
 HEIGHT = 26
 GLYPH = 16
@@ -24,6 +27,7 @@ class StatusLine(QFrame):
     help_requested = Signal()
     cancel_requested = Signal()
     servers_requested = Signal()
+    models_requested = Signal()
     servers_changed = Signal()
 
     def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
@@ -55,6 +59,10 @@ class StatusLine(QFrame):
         row.addWidget(self._data, 1)
         row.addWidget(self._work)
         row.addWidget(self._cancel)
+        self._models = Button(look, "", name="status.models", tone="quiet")
+        self._models.clicked.connect(lambda: self.models_requested.emit())
+        self._models.hide()
+        row.addWidget(self._models)
         self._servers = Button(look, "", name="status.servers", tone="quiet")
         self._servers.clicked.connect(lambda: self.servers_requested.emit())
         self._servers.hide()
@@ -113,6 +121,23 @@ class StatusLine(QFrame):
         self._servers.setVisible(count > 0)
         self.servers_changed.emit()
 
+    def show_local_models(self, states: LocalModelStates) -> None:
+        """Show a download of a model, or that a model is being loaded; otherwise nothing."""
+        loading = [row.title for row in states.rows if row.load_state == "loading"]
+        downloads = [(row.title, row.download) for row in states.rows if row.download]
+        text = ""
+        if loading:
+            text = self.tr("Loading {}…").format(visible(loading[0]))
+        elif len(downloads) == 1:
+            title, download = downloads[0]
+            text = self.tr("Downloading {}: {}").format(visible(title), progress_text(download))
+        elif downloads:
+            text = self.tr("Downloading {} models").format(len(downloads))
+        self._models.setText(text)
+        self._models.setAccessibleName(text)
+        self._models.setToolTip(self.tr("Show the local models in Settings"))
+        self._models.setVisible(bool(text))
+
     def show_sandbox(self, level: SandboxLevel, more: str) -> None:
         """Show how well commands are sandboxed; `more` is the tooltip and the accessible description."""
         texts = {
@@ -133,6 +158,7 @@ class StatusLine(QFrame):
         self._work.setFont(look.fonts.second)
         self._waiting.restyle(look)
         self._servers.restyle(look)
+        self._models.restyle(look)
         self._commands.restyle(look)
         self.setFixedHeight(look.size(HEIGHT) + 6)
         side, glyph = look.size(SIDE), look.size(GLYPH)

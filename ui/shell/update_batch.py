@@ -8,6 +8,7 @@ from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.engine.state.live_updates import LiveUpdate
 from core.mcp.server_state import McpServerStates
+from core.models.local.model_state import LocalModelStates
 from core.store.journal_update import CommandEnded, JournalUpdate, MemoriesChanged, SessionsPurged
 from ui.shell.pending_requests import REQUEST_EVENTS
 
@@ -18,7 +19,8 @@ class UpdateBatch:
 
     `touched` holds the latest row of each changed session, and `started` the sessions whose run was started or resumed.
     `requests_changed` is true if the open questions and permission requests may have changed. `servers` is the state of
-    the MCP servers, if that changed. `command_ended` is true if a command of another process has ended.
+    the MCP servers, and `local_models` that of the local models, if they changed. `command_ended` is true if a command
+    of another process has ended.
     """
 
     touched: dict[str, SessionRow] = field(default_factory=dict)
@@ -28,6 +30,7 @@ class UpdateBatch:
     deleted: list[str] = field(default_factory=list)
     requests_changed: bool = False
     servers: McpServerStates | None = None
+    local_models: LocalModelStates | None = None
     command_ended: bool = False
 
     def steps_of(self, session: str) -> list[Step]:
@@ -51,6 +54,8 @@ def sort_updates(updates: Sequence[object]) -> UpdateBatch:
                 batch.deleted += update.sessions
             case McpServerStates():
                 batch.servers = update
+            case LocalModelStates():
+                batch.local_models = update
             case CommandEnded():
                 batch.command_ended = True
             case MemoriesChanged():

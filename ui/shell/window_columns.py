@@ -12,6 +12,7 @@ from ui.style.theme import Look
 STEP_PANE: Final = 384
 MIN_CENTER: Final = 452  # minimum width of the central area while the step pane is shown
 MIN_SPLIT_CENTER: Final = 880
+SQUEEZED_CENTER: Final = 0.58  # least share of the window for the central area if the user squeezes the columns
 DEFAULT_WIDTHS: Final = (("sidebar_width", SIDEBAR), ("pane_width", STEP_PANE))
 
 
@@ -23,6 +24,7 @@ class WindowColumns(QSplitter):
         self._look, self._state, self._sidebar, self._pane = look, state, sidebar, pane
         self._sidebar_requested, self._folded, self._cramped = True, False, False
         self._pane_requested, self._pane_fits, self._double = state.text("pane", "yes") == "yes", False, False
+        self._squeezed = False
         self.setObjectName("window.columns")
         self.setHandleWidth(1)
         self.setChildrenCollapsible(False)
@@ -69,6 +71,14 @@ class WindowColumns(QSplitter):
             self._sidebar.setVisible(self._sidebar_requested and not folded)
 
     def toggle_pane(self) -> None:
+        """Toggle the step pane. If it is hidden for lack of room, make room by hiding the sidebar."""
+        if self._pane_requested and self._pane_fits and self._pane.isHidden():
+            self._squeezed = True
+            self._sidebar_requested = False
+            self._sidebar.hide()
+            self.fit_pane(self._pane_fits, double=self._double)
+            return
+        self._squeezed = False
         self.show_pane(not self._pane_requested)
 
     def show_pane(self, visible: bool) -> None:
@@ -89,5 +99,9 @@ class WindowColumns(QSplitter):
             self._cramped = cramped
             self.fold_sidebar(cramped)
         self._pane_fits, self._double = fits, double
+        pane_width = size(STEP_PANE)
+        if self._squeezed:  # the user prefers narrow columns to none
+            min_width = min(min_width, round(self.width() * SQUEEZED_CENTER))
+            pane_width = min(pane_width, self.width() - min_width)
         sidebar = 0 if self._sidebar.isHidden() else self._sidebar.width()
-        self._pane.setVisible(self._pane_requested and fits and self.width() >= min_width + sidebar + size(STEP_PANE))
+        self._pane.setVisible(self._pane_requested and fits and self.width() >= min_width + sidebar + pane_width)

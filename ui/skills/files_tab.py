@@ -257,7 +257,8 @@ class FilesTab(LocalShortcuts):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(buttons)
-        column.addWidget(horizontal_splitter(self._list, self._stack, (self._look.size(220), 600)), 1)
+        self.splitter = horizontal_splitter(self._list, self._stack, (self._look.size(220), 600))
+        column.addWidget(self.splitter, 1)
         column.addWidget(self.find_bar)
 
     # Qt overrides

@@ -76,9 +76,9 @@ class SkillHeader(QWidget):
         self._try.setToolTip("" if row.state == "enabled" else self.tr("Only an enabled skill can be tried."))
         self._turn(proposal=False)
 
-    def show_proposal(self, title: str, about: str, *, source: str) -> None:
+    def show_proposal(self, title: str, state: str, about: str, *, source: str) -> None:
         """Show a proposal; `source` describes the session and the steps it was learned from."""
-        self._show(title, self.tr("Proposed change"), about, "learned")
+        self._show(title, state, about, "learned")
         self._source.setText(visible(source))
         self._source.setAccessibleName(source)
         self._keep.setText(self.tr("Accept"))

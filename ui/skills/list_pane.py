@@ -3,19 +3,18 @@
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QToolButton, QVBoxLayout
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QVBoxLayout
 
 from core.domain.skill import SkillRow
 from ui.skills.list_items import ProposalItem, group_skills
 from ui.skills.skill_list import SkillList
 from ui.style.icons import icon
 from ui.style.theme import Look
-from ui.widgets.labels import ENTER_KEYS, label
+from ui.widgets.labels import label
+from ui.widgets.search_field import SearchField
 
 WIDTH: Final = 280
-INTO_LIST: Final = ENTER_KEYS | {Qt.Key.Key_Down}
 
 
 class SkillListPane(QFrame):
@@ -33,13 +32,8 @@ class SkillListPane(QFrame):
         self._folder, self._opened = "", False
         self.setProperty("surface", "panel")
         self.setObjectName("skills.side")
-        self._search = QLineEdit()
-        self._search.setObjectName("skills.search")
-        self._search.setPlaceholderText(self.tr("Search skills"))
-        self._search.setAccessibleName(self.tr("Search skills"))
-        self._search.setFont(look.fonts.text)
-        self._search.installEventFilter(self)
-        self._glass = self._search.addAction(icon("search", look.theme.third), QLineEdit.ActionPosition.LeadingPosition)
+        self._search = SearchField(look, self.tr("Search skills"), name="skills.search")
+        self._search.list_requested.connect(self.focus_list)
         self._new = self._tool("skills.new", "plus", self.tr("Create a skill (Ctrl+Shift+N)"))
         self._import = self._tool("skills.import", "download", self.tr("Import skills from a zip file or a SKILL.md"))
         self.list = SkillList(look)
@@ -97,12 +91,16 @@ class SkillListPane(QFrame):
             else self.tr("There are no skills yet. Create one with +, or drop a folder or zip file here.")
         )
 
+    def focus_list(self) -> None:
+        self.list.setFocus(Qt.FocusReason.OtherFocusReason)
+        if not self.list.currentIndex().isValid():
+            self.list.setCurrentIndex(self.list.rows.first_item())
+
     def restyle(self, look: Look) -> None:
         self._look = look
         self.list.restyle(look)
-        self._search.setFont(look.fonts.text)
+        self._search.restyle(look)
         self._none.setFont(look.fonts.second)
-        self._glass.setIcon(icon("search", look.theme.third))
         for tool, name in ((self._new, "plus"), (self._import, "download")):
             tool.setIcon(icon(name, look.theme.second))
 
@@ -127,11 +125,3 @@ class SkillListPane(QFrame):
 
     def sizeHint(self) -> QSize:
         return QSize(self._look.size(WIDTH), 400)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in INTO_LIST:
-            self.list.setFocus(Qt.FocusReason.OtherFocusReason)
-            if not self.list.currentIndex().isValid():
-                self.list.setCurrentIndex(self.list.rows.first_item())
-            return True
-        return super().eventFilter(watched, event)

@@ -21,7 +21,7 @@ from ui.skills.conflict_dialog import SaveConflictDialog
 from ui.skills.controller import SkillsController
 from ui.skills.edit_store import EditStore
 from ui.skills.edited_skill import EditedSkill, FileContents
-from ui.skills.list_items import ProposalItem
+from ui.skills.list_items import PROPOSED, ProposalItem
 from ui.skills.list_pane import SkillListPane
 from ui.skills.proposal_review import PROPOSAL_PREFIX, ProposalReview
 from ui.skills.skill_actions import SkillActions
@@ -30,7 +30,7 @@ from ui.style.theme import Look
 from ui.widgets.labels import label
 from ui.widgets.local_shortcuts import LocalShortcuts
 from ui.widgets.rerun_without import RerunWithout
-from ui.widgets.splitter import horizontal_splitter
+from ui.widgets.splitter import horizontal_splitter, remember_sizes
 
 REFRESH_EVENTS: Final = (ProposalCreated, ProposalStateChanged, SkillUsed)
 MIN_TEXT_WIDTH: Final = 640  # pixels; if the text would be narrower, the sidebar is hidden
@@ -75,7 +75,7 @@ class SkillsPanel(PanelPage, LocalShortcuts):
             start_task=start_task,
             show_toast=show_toast,
             title_of=self._title_of,
-            show_event=self._go_to_row,
+            show_event=self._go_to_step,
         )
         self._lay_out()
         self._connect()
@@ -103,6 +103,11 @@ class SkillsPanel(PanelPage, LocalShortcuts):
     def show_rows(self, rows: Sequence[SkillRow], proposed: Sequence[ProposalItem]) -> None:
         self.list_pane.show_rows(rows, proposed, self.controller.folder)
         self.count_changed.emit()
+        if self._key_or_name_to_open == PROPOSED:
+            self._key_or_name_to_open = ""
+            if proposed:
+                self.open(f"{PROPOSAL_PREFIX}{proposed[0].id}")
+                return
         if self.proposal_review.has(self.proposal_review.open_id) and not self._key_or_name_to_open:
             return
         selected = self.view.skill.row.key if self.view.skill else ""
@@ -323,8 +328,12 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         row = self._reading.reader.session(session) if self._reading.reader else None
         return row.title if row else ""
 
-    def _go_to_row(self, session: str, _row: int) -> None:
-        self._show_event(session, 0)
+    def focus_list(self) -> None:
+        self.list_pane.focus_list()
+
+    def _go_to_step(self, session: str, number: int) -> None:
+        """Open the session at the step with this number, as shown to the user."""
+        self._show_event(session, self._reading.seq_of_step(session, number))
 
     def _lay_out(self) -> None:
         text = self.tr(
@@ -338,7 +347,11 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self._stack.addWidget(self.view)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(horizontal_splitter(self.list_pane, self._stack, (self._look.size(280), 800)))
+        splitter = horizontal_splitter(self.list_pane, self._stack, (self._look.size(280), 800))
+        column.addWidget(splitter)
+        remember_sizes(splitter, self._state, "skills_columns")
+        remember_sizes(self.view.editor.halves, self._state, "skill_editor_columns")
+        remember_sizes(self.view.files.splitter, self._state, "skill_files_columns")
         self.setAcceptDrops(True)
         self.view.choose_tab(EDIT_AND_PREVIEW)
 

@@ -23,6 +23,8 @@ class ProposalReviewHost(Protocol):
     view: SkillView
     edits: EditStore
 
+    def focus_list(self) -> None: ...
+
     def refresh(self, key_or_name: str = "") -> None: ...
 
     def open(self, key: str) -> None: ...
@@ -69,17 +71,18 @@ class ProposalReview:
     def open(self, name: str) -> None:
         """Load a proposal and the text that it would change, and show both."""
 
+        self.open_id, proposal = name, self._all[name]
+
         async def look() -> None:
-            proposal = self._all[name]
             before = await self._controller.current_text(name)
-            self.open_id = name
-            self.show(proposal, before)
+            if self.open_id == name:  # otherwise the user has opened another item meanwhile
+                self.show(proposal, before)
 
         self._start_task(look(), "open a proposal")
 
     def run_action(self, action: str) -> None:
         """Run an action on the shown proposal: keep, edit, reject or source."""
-        proposal = self._all.get(self.open_id)
+        proposal = self._all.get(self._page.view.edit.key.removeprefix(PROPOSAL_PREFIX))
         if proposal is None:
             return
         if action == "edit":
@@ -107,6 +110,7 @@ class ProposalReview:
             self._show_toast(text.format(self._name(proposal)), lambda: self._undo(proposal))
 
         self._start_task(send(), f"{how} a proposal")
+        self._page.focus_list()
 
     def _undo(self, proposal: Proposal) -> None:
         async def send() -> None:
@@ -119,11 +123,11 @@ class ProposalReview:
         """Show a proposal, compared with the current text."""
         was = before or ""
         added = [line for block in diff_texts(was, proposal.text).blocks for line in range(block.new, block.new_end)]
-        about = " · ".join(part for part in (self._change_text(proposal), self._quoted(proposal.reason)) if part)
         self._page.view.show_proposal(
             f"{PROPOSAL_PREFIX}{proposal.id}",
             title=self._name(proposal),
-            about=about,
+            state=self._state_text(proposal),
+            about=" · ".join(part for part in (proposal.path, self._quoted(proposal.reason)) if part),
             source=self._source(proposal),
             path=proposal.path or SKILL_FILE,
             before=before,
@@ -145,6 +149,14 @@ class ProposalReview:
         }
         return names[proposal.action]
 
+    def _state_text(self, proposal: Proposal) -> str:
+        names = {
+            "create": self._tr("Proposed skill"),
+            "write_file": self._tr("Proposed file"),
+            "archive": self._tr("Proposed for archiving"),
+        }
+        return names.get(proposal.action, self._tr("Proposed change"))
+
     def _session_text(self, proposal: Proposal) -> str:
         title = self._title_of(proposal.session) if proposal.session else ""
         return self._tr("from “{}”").format(title) if title else ""
@@ -154,7 +166,10 @@ class ProposalReview:
         steps = ", ".join(str(step) for step in proposal.steps[:4])
         if not title:
             return ""
-        return self._tr("From {}, steps {}").format(title, steps) if steps else title
+        if not steps:
+            return self._tr("From {}").format(title)
+        text = self._tr("From {}, step {}") if len(proposal.steps) == 1 else self._tr("From {}, steps {}")
+        return text.format(title, steps)
 
     def _quoted(self, reason: str) -> str:
         return f"“{reason}”" if reason else ""

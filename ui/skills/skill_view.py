@@ -95,6 +95,7 @@ class SkillView(QWidget):
         key: str,
         *,
         title: str,
+        state: str,
         about: str,
         source: str,
         path: str,
@@ -107,7 +108,7 @@ class SkillView(QWidget):
         self.edit = EditedSkill(key, 0, text)
         self.expected_name = title if path == SKILL_FILE else ""
         self.notice.hide()
-        self.header.show_proposal(title, about, source=source)
+        self.header.show_proposal(title, state, about, source=source)
         self.editor.open(text, path, read_only=True)
         self.editor.source.mark_added(added)
         if added:

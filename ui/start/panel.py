@@ -7,14 +7,17 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
+from core.models.local.model_state import LocalModelRow, LocalModelStates
 from ui.start.new_session_form import NewSessionForm, ProviderOffer
 from ui.start.start_entry import StartEntry
 from ui.style.theme import Look
 from ui.widgets.api_key_dialog import ApiKeyDialog
 from ui.widgets.labels import allow_breaks, label, styled_frame
+from ui.widgets.local_model_entry import LocalModelEntry
 
 WIDTH: Final = 680
 MAX_NAMED: Final = 3
+EMBEDDED: Final = "local"  # the provider of the models that Journeyman runs itself
 
 
 class StartPanel(QFrame):
@@ -26,12 +29,15 @@ class StartPanel(QFrame):
     shown = Signal()
     refresh_requested = Signal()
     import_requested = Signal()
+    local_model_action_requested = Signal(str, str)  # an action of `LocalModelEntry`, and the model
 
     def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._offers: tuple[ProviderOffer, ...] = ()
         self._local = ""
+        self._chosen = ""
+        self._local_models = LocalModelStates()
         self.setObjectName("start")
         self.setAccessibleName(self.tr("Start"))
         self.setProperty("surface", "background")
@@ -41,6 +47,9 @@ class StartPanel(QFrame):
         self._storage_label = label(storage_note, fonts.text, "second", name="start.place", wrap=True)
         self.form = NewSessionForm(look)
         self._none = label("", fonts.text, name="start.none", wrap=True)
+        title = self.tr("Run a model on this computer")
+        self._local_model = LocalModelEntry(look, "start.local_model", title=title)
+        self._local_model.action_requested.connect(self.local_model_action_requested)
         self._server = StartEntry(look, "start.local", "cpu", "", "", self.tr("Use"))
         self._key = StartEntry(
             look,
@@ -82,7 +91,7 @@ class StartPanel(QFrame):
             if offers
             else self.tr("Looking for models…")
         )
-        local = next((offer for offer in offers if offer.is_local and offer.models), None)
+        local = next((offer for offer in offers if offer.is_local and offer.models and offer.name != EMBEDDED), None)
         self._local = local.models[0] if local else ""
         self._server.setVisible(local is not None or not names)
         self._show_local(local) if local else self._show_no_local()
@@ -96,8 +105,23 @@ class StartPanel(QFrame):
             )
         key_note = provider_names or self.tr("For a model provider")
         self._key.set_texts(self.tr("Add an API key"), key_note, self.tr("Add key…"))
-        # Without a model, emphasize the demo, which needs no setup.
-        self._demo.button.set_tone("" if names else "primary")
+        self._chosen = chosen
+        self._show_local_model()
+
+    def show_local_models(self, states: LocalModelStates) -> None:
+        """Show the state of the models that Journeyman can run itself."""
+        self._local_models = states
+        self._show_local_model()
+
+    def _show_local_model(self) -> None:
+        """Offer a model unless one is chosen, and show its download. Emphasize the demo only without such an offer."""
+        row = _offered_model(self._local_models.rows)
+        is_busy = row is not None and not row.is_available and bool(row.download or row.partial or row.error)
+        is_shown = row is not None and (is_busy or not self._chosen)
+        if row is not None:
+            self._local_model.show_row(row, self._local_models.install_hint, default_model=self._chosen)
+        self._local_model.setVisible(is_shown)
+        self._demo.button.set_tone("" if is_shown or self.form.isVisibleTo(self) else "primary")
 
     def choose_folder(self, folder: str) -> None:
         """Set the folder and focus the task field."""
@@ -110,7 +134,7 @@ class StartPanel(QFrame):
         self._title.setFont(look.fonts.heading)
         self._storage_label.setFont(look.fonts.text)
         self._none.setFont(look.fonts.text)
-        for widget in (self.form, self._server, self._key, self._demo, self._others):
+        for widget in (self.form, self._local_model, self._server, self._key, self._demo, self._others):
             widget.restyle(look)
 
     def _show_local(self, offer: ProviderOffer) -> None:
@@ -161,7 +185,9 @@ class StartPanel(QFrame):
         card_layout.addWidget(self._title)
         card_layout.addWidget(self._storage_label)
         card_layout.addSpacing(8)
-        parts: tuple[QWidget, ...] = (self._none, self.form, self._server, self._key, self._demo, self._others)
+        parts: tuple[QWidget, ...] = (
+            self._none, self.form, self._local_model, self._server, self._key, self._demo, self._others
+        )  # fmt: skip
         for widget in parts:
             card_layout.addWidget(widget)
             if widget is self.form:
@@ -189,3 +215,10 @@ class StartPanel(QFrame):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.shown.emit()
+
+
+def _offered_model(rows: Sequence[LocalModelRow]) -> LocalModelRow | None:
+    """Return the model whose download has begun, else one on this computer, else the smallest, which works anywhere."""
+    begun = [row for row in rows if not row.is_available and (row.download or row.partial or row.error)]
+    available = [row for row in rows if row.is_available and row.fits]
+    return next(iter([*begun, *available, *rows]), None)

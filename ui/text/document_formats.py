@@ -1,8 +1,7 @@
 """Text document formats for a theme: paragraphs, headings, code blocks, lists and tables."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Self
+from typing import Final
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
@@ -48,44 +47,22 @@ ALIGNMENTS: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
 class DocumentFormats:
-    """Character and block formats for one theme and text size.
+    """Character and block formats for one theme and text size."""
 
-    `invisible` text in a `gap` paragraph makes the empty paragraph that Qt requires before a frame almost disappear.
-    """
-
-    look: Look
-    plain: QTextCharFormat
-    marker: QTextCharFormat
-    quoted: QTextCharFormat
-    code: QTextCharFormat
-    invisible: QTextCharFormat
-    gap: QTextBlockFormat
-    code_line: QTextBlockFormat
-    rule: QTextBlockFormat
-    table: QTextTableFormat
-
-    @classmethod
-    def for_look(cls, look: Look) -> Self:
-        theme = look.theme
-        plain = _character_format(_enlarged(look.fonts.text, TEXT_GROWTH), theme.text)
-        quoted = QTextCharFormat(plain)
-        quoted.setForeground(theme.second)
-        code_line = QTextBlockFormat()
-        code_line.setLineHeight(CODE_LINE_DISTANCE, QTextBlockFormat.LineHeightTypes.LineDistanceHeight.value)
-        return cls(
-            look=look,
-            plain=plain,
-            marker=_marker_format(plain),
-            quoted=quoted,
-            code=_character_format(look.fonts.mono, theme.text),
-            invisible=_invisible_format(look.fonts.text),
-            gap=_thin_block_format(),
-            code_line=code_line,
-            rule=_rule_format(theme),
-            table=_table_format(theme),
-        )
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        self._theme = look.theme
+        self.plain = _character_format(_enlarged(look.fonts.text, TEXT_GROWTH), look.theme.text)
+        self.quoted = _character_format(self.plain.font(), look.theme.second)
+        self.marker = _marker_format(self.plain)
+        self.code = _character_format(look.fonts.mono, look.theme.text)
+        self.code_line = _code_line_format()
+        self.rule = _rule_format(look.theme)
+        self.table = _table_format(look.theme)
+        # Qt requires an empty paragraph before a frame; `invisible` text in a `gap` paragraph makes it tiny.
+        self.invisible = _invisible_format(look.fonts.text)
+        self.gap = _thin_block_format()
 
     def block_format(
         self, *, heading: int, depth: int, in_item: bool, tight: bool, quotes: int, checkbox: bool
@@ -104,7 +81,7 @@ class DocumentFormats:
             block_format.setBottomMargin(HEADING_SPACING if heading else PARAGRAPH_SPACING)
         block_format.setHeadingLevel(heading)
         indents = quotes + (depth if in_item else 0)
-        block_format.setLeftMargin(indents * self.look.size(INDENT))
+        block_format.setLeftMargin(indents * self._look.size(INDENT))
         if checkbox:  # hang the check box to the left of the text, like a bullet
             block_format.setTextIndent(-QFontMetricsF(self.plain.font()).horizontalAdvance(OPEN_CHECKBOX))
         return block_format
@@ -118,7 +95,7 @@ class DocumentFormats:
 
     def heading_format(self, level: int) -> QTextCharFormat:
         growth = HEADING_GROWTH[level - 1] if level <= len(HEADING_GROWTH) else 0
-        font = _enlarged(self.look.fonts.text, TEXT_GROWTH + growth)
+        font = _enlarged(self._look.fonts.text, TEXT_GROWTH + growth)
         font.setWeight(QFont.Weight.DemiBold)
         char_format = QTextCharFormat(self.plain)
         char_format.setFont(font)
@@ -128,7 +105,7 @@ class DocumentFormats:
         """Return `base` with strong, em, s, code, image and link formatting applied."""
         if not marks and not address:
             return base
-        theme = self.look.theme
+        theme = self._theme
         char_format = QTextCharFormat(base)
         if "strong" in marks:
             char_format.setFontWeight(QFont.Weight.DemiBold)
@@ -164,7 +141,7 @@ class DocumentFormats:
         frame_format.setPadding(CODE_PADDING)  # the widget paints the frame, because Qt's own has square corners
         frame_format.setTopMargin(CODE_TOP_MARGIN)
         frame_format.setBottomMargin(CODE_BOTTOM_MARGIN)
-        frame_format.setLeftMargin(depth * self.look.size(INDENT))
+        frame_format.setLeftMargin(depth * self._look.size(INDENT))
         frame_format.setProperty(CODE_FRAME, True)
         return frame_format
 
@@ -191,6 +168,12 @@ def _invisible_format(text_font: QFont) -> QTextCharFormat:
     invisible = QTextCharFormat()
     invisible.setFont(font)
     return invisible
+
+
+def _code_line_format() -> QTextBlockFormat:
+    code_line = QTextBlockFormat()
+    code_line.setLineHeight(CODE_LINE_DISTANCE, QTextBlockFormat.LineHeightTypes.LineDistanceHeight.value)
+    return code_line
 
 
 def _thin_block_format() -> QTextBlockFormat:

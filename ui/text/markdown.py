@@ -61,7 +61,7 @@ class MarkdownStream:
         blocks = _blocks(tail)
         all_at_once = QTextCursor(self._document)  # one edit block, because Qt lays out after each edit
         all_at_once.beginEditBlock()
-        writer = _Writer(self._document, DocumentFormats.for_look(self._look), self._settled_end)
+        writer = _Writer(self._document, DocumentFormats(self._look), self._settled_end)
         for block in blocks[:-1]:
             writer.write(block)
         if len(blocks) > 1 and len(text) <= TEXT_LIMIT:
@@ -104,7 +104,7 @@ def render(document: QTextDocument, text: str, look: Look) -> None:
 def render_with_positions(document: QTextDocument, text: str, look: Look) -> list[tuple[int, int]]:
     """Render `text`; return the source line and the document position of each top-level block."""
     render(document, "", look)
-    writer = _Writer(document, DocumentFormats.for_look(look), _Position())
+    writer = _Writer(document, DocumentFormats(look), _Position())
     positions: list[tuple[int, int]] = []
     all_at_once = QTextCursor(document)
     all_at_once.beginEditBlock()

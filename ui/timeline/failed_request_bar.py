@@ -9,7 +9,7 @@ from ui.style.theme import Look
 from ui.widgets.accent_frame import AccentFrame
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
-from ui.widgets.labels import allow_breaks, label
+from ui.widgets.labels import error_text, label
 
 
 class FailedRequestBar(AccentFrame):
@@ -48,8 +48,8 @@ class FailedRequestBar(AccentFrame):
         """Show the error that paused the run, or hide the bar for None."""
         self.setVisible(error is not None)
         if error and error != self._error:
-            self._message.setText(allow_breaks(error.message))
-            self._cause.setText(allow_breaks(" ".join(filter(None, (error.cause, error.fix)))))
+            self._message.setText(error_text(error.message))
+            self._cause.setText(error_text(error.cause, error.fix))
             self._cause.setVisible(bool(error.cause or error.fix))
             self.setAccessibleName(str(error))
             announce(self, str(error))

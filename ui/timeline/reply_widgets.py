@@ -5,7 +5,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Final
 
-from PySide6.QtCore import QRect, QRegularExpression, Qt, QUrl, Signal
+from PySide6.QtCore import QRect, QRegularExpression, QSize, Qt, QUrl, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QFrame, QTextBrowser, QTextEdit, QToolButton, QWidget
 
@@ -81,6 +81,8 @@ class ReplyText(QTextBrowser):
     def restyle(self, look: Look) -> None:
         self._look = look
         self._flow.restyle(look)
+        for button in self._copies:
+            self._fit_copy_button(button)
 
     def height_at(self, width: int) -> int:
         """Return the height of the text at a width."""
@@ -128,15 +130,20 @@ class ReplyText(QTextBrowser):
     def _copy_button(self) -> QToolButton:
         button = QToolButton(self.viewport())
         button.setObjectName("timeline.reply.copy")
-        button.setIcon(icon("copy", self._look.theme.second, 16))
-        button.setFixedSize(26, 26)
         button.setCursor(Qt.CursorShape.ArrowCursor)
         button.setToolTip(self.tr("Copy code"))
         button.setAccessibleName(self.tr("Copy code"))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         index = len(self._copies)
         button.clicked.connect(lambda: self._copy(index))
+        self._fit_copy_button(button)
         return button
+
+    def _fit_copy_button(self, button: QToolButton) -> None:
+        size = self._look.size(16)
+        button.setIcon(icon("copy", self._look.theme.second, size))
+        button.setIconSize(QSize(size, size))
+        button.setFixedSize(self._look.size(26), self._look.size(26))
 
     def _copy(self, index: int) -> None:
         frames = code_frames(self.document())

@@ -27,7 +27,7 @@ from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
-from ui.widgets.labels import allow_breaks, label
+from ui.widgets.labels import error_text, label
 from ui.widgets.tooltip import tooltip_text
 
 IDLE_STATUS: Final = StatusStyle("circle-alert", "waiting", ENDED_IDLE)
@@ -163,7 +163,7 @@ class RunEndCard(QFrame):
         self._reason.show_text(visible(step.object))
         self._reason.setVisible(bool(step.object))
         fix_text = "\n".join(visible(text) for text in (end.error.cause, end.error.fix) if text) if end.error else ""
-        self._cure.setText(allow_breaks(fix_text))
+        self._cure.setText(error_text(fix_text))
         self._cure.setVisible(bool(fix_text))
         self._again.setVisible(end.can_retry)
         for direction, thumb in self._thumbs.items():

@@ -5,7 +5,7 @@ from typing import Final, Protocol
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.clock import Clock, now
 from core.domain.problems import ErrorDetails
@@ -32,6 +32,7 @@ SEARCHED_ROWS: Final = 40
 STEPS_TAB: Final = "steps"
 CHART_TAB: Final = "timeline"
 MIN_HEIGHT: Final = 96  # pixels; minimum height of the tab contents, although hidden tabs may need more
+LOW_HEIGHT: Final = 640  # pixels; in a lower window the minimap gives its room to the steps
 NARROW_WIDTH: Final = 660  # pixels; below this width the find button is only an icon
 
 
@@ -96,6 +97,7 @@ class RunPage(QWidget):
         self._connect()
 
     def _lay_out(self) -> None:
+        self._reserved = QSpacerItem(0, 0)  # see `reserve_bottom`
         outer = QHBoxLayout()
         outer.setContentsMargins(20, 0, 20, 8)
         outer.addWidget(self._bar)
@@ -106,6 +108,7 @@ class RunPage(QWidget):
         for part in (self._header, self._tabs, self._strip):
             layout.addWidget(part)
         layout.addWidget(self._stack, 1)
+        layout.addSpacerItem(self._reserved)
         layout.addLayout(outer)
         self.add_tab(STEPS_TAB, self.tr("Steps"), self._view)
         self._latest.raise_()
@@ -118,7 +121,11 @@ class RunPage(QWidget):
         self._header.compare.connect(self.compare)
         self._header.export.connect(self.export)
         self._header.fork.connect(lambda: self.fork.emit(self._fork_at()))
+        self._header.resume.connect(self.focus_tab)
+        self._header.pause.connect(self.focus_tab)
         self._bar.resolved.connect(self.interruption_resolved)
+        self._bar.focus_released.connect(self.focus_tab)
+        self._failed_bar.focus_released.connect(self.focus_tab)
         self._failed_bar.retry_requested.connect(self.resume)
         self._failed_bar.model_change_requested.connect(self.model_change_requested)
         self._failed_bar.settings_requested.connect(self.settings_requested)
@@ -131,6 +138,7 @@ class RunPage(QWidget):
         self._view.changes_requested.connect(self.changes_requested)
         self._view.review_requested.connect(self.review_requested)
         self._view.retry_requested.connect(self.retry_requested)
+        self._view.retry_requested.connect(self.focus_tab)
         self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._view.customContextMenuRequested.connect(self._open_message_menu)
         self._strip.row_requested.connect(self._go_to_row)
@@ -165,6 +173,14 @@ class RunPage(QWidget):
     def set_run_end_source(self, end_of: Callable[[Step], RunEnd]) -> None:
         """Set the function that provides the data of the run end cards, and refresh the cards."""
         self._view.set_run_end_source(end_of)
+
+    def reserve_bottom(self, height: int) -> None:
+        """Leave room for what floats above the bottom of the page."""
+        layout = self.layout()
+        if layout and self._reserved.sizeHint().height() != height:
+            policy = QSizePolicy.Policy
+            self._reserved.changeSize(0, height, policy.Minimum, policy.Preferred)  # a low window keeps its height
+            layout.invalidate()
 
     def open_find(self) -> None:
         self._find.open()
@@ -360,5 +376,6 @@ class RunPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._strip.setVisible(self.window().height() >= self._header.look.size(LOW_HEIGHT))
         self._find.set_icon_only(self.width() < self._header.look.size(NARROW_WIDTH))
         self._place_latest()

@@ -193,7 +193,8 @@ def _thinking(rows: StepSource, session: str, step: Step) -> str:
 def _output(step: Step, entries: list[dict[str, Any]]) -> TextSource | None:
     """Return the last long text among the events of the step."""
     for entry in reversed(entries):
-        for field in OUTPUT_FIELDS.get(str(entry.get("kind")), ()):
+        fields = OUTPUT_FIELDS.get(str(entry.get("kind")), ())
+        for field in reversed(fields) if step.kind == "reply" else fields:
             text = entry.get(field) or {}
             head = str(text.get("head", ""))
             if head:

@@ -24,6 +24,7 @@ DRAFT_ROLE = Qt.ItemDataRole.UserRole + 2
 
 MAX_CACHED_TEXTS = 64
 INTERRUPTED_STATUSES = frozenset({"interrupted", "unknown"})
+UNSENT_STATUSES = frozenset({"queued", "moved"})  # the composer shows queued messages; sent ones have another row
 OPENING_ROWS = 20  # rows before a run's header that are searched for the user's message that started it
 AXIS_START = 20 * SECOND
 
@@ -126,6 +127,8 @@ class TimelineModel(NestedRows):
         step = self.step_at(position)
         if step is not None and step.row >= SPAN:
             return step.kind in HIDDEN_KINDS
+        if step is not None and step.kind == "user":
+            return step.status in UNSENT_STATUSES
         return step is not None and step.kind == "read" and self._read_groups.is_hidden(step.row)
 
     def toggle_group(self, group: ReadGroup) -> None:
@@ -158,7 +161,7 @@ class TimelineModel(NestedRows):
             session = self.origin(step.row)[0]
             seq = step.last_seq if step.kind == "user" else step.first_seq  # a queued message may have been edited
             text = self._rows.full_text(session, seq, "text", TEXT_LIMIT + 1)
-            attachments = attachment_lines(self._rows.event(session, step.first_seq)) if step.kind == "user" else ""
+            attachments = attachment_lines(self._rows.event(session, step.message_seq)) if step.kind == "user" else ""
             self._texts[step.row] = "\n".join(filter(None, (text, attachments)))
             if len(self._texts) > MAX_CACHED_TEXTS:
                 del self._texts[next(iter(self._texts))]
@@ -166,13 +169,15 @@ class TimelineModel(NestedRows):
 
     def message_text(self, step: Step) -> tuple[str, str]:
         """Return the full text of a message of this session, and a line for each of its attachments."""
-        attachments = attachment_lines(self._rows.event(self.session, step.first_seq))
+        attachments = attachment_lines(self._rows.event(self.session, step.message_seq))
         return self._rows.full_text(self.session, step.last_seq, "text"), attachments
 
     def last_message(self) -> Step | None:
         """Return the last message of the user in this session."""
         steps = map(self._pages.step, range(self._count - 1, -1, -1))
-        return next((step for step in steps if step and step.kind == "user"), None)
+        return next(
+            (step for step in steps if step and step.kind == "user" and step.status not in UNSENT_STATUSES), None
+        )
 
     def header(self, run: int) -> Step | None:
         """The header row of a run."""

@@ -100,7 +100,7 @@ class UsagePanel(PanelPage):
             self.tr("{} tokens").format(amount(totals.tokens)),
             self.tr("cost {}").format(cost_text(totals)),
             self.tr("{} of model time").format(duration(totals.time) or "0s"),
-            self.tr("{} replies").format(f"{totals.replies:,}"),
+            self.tr("1 reply") if totals.replies == 1 else self.tr("{} replies").format(f"{totals.replies:,}"),
         ]
         self._figures.setText(" · ".join(parts))
         self._empty.setText(

@@ -84,7 +84,7 @@ class UsagePlot(ThemedWidget):
         return min(len(self._bars) - 1, (x - plot.left()) * len(self._bars) // plot.width())
 
     def _plot_rect(self) -> QRect:
-        return QRect(LEFT, ABOVE, max(1, self.width() - LEFT - 1), self.height() - ABOVE - BELOW)
+        return QRect(LEFT, ABOVE, max(1, self.width() - LEFT - 1), self.height() - ABOVE - self._look.size(BELOW))
 
     def _bar_rect(self, index: int) -> QRect:
         """Return the rectangle of a bar at full height."""

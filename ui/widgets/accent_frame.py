@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from PySide6.QtCore import QRectF
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtCore import QRectF, Signal
+from PySide6.QtGui import QColor, QHideEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QFrame, QWidget
 
 EDGE_WIDTH: Final = 3
@@ -12,6 +12,9 @@ RADIUS: Final = 9.0
 
 class AccentFrame(QFrame):
     """A thinly outlined, filled frame with a colored left edge."""
+
+    focus_released = Signal()
+    """The frame had the keyboard focus when it was hidden; the receiver focuses something else."""
 
     def __init__(self, *, fill: QColor, line: QColor, edge: QColor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -33,3 +36,9 @@ class AccentFrame(QFrame):
             edge_shape = QPainterPath()
             edge_shape.addRoundedRect(QRectF(self.rect()), RADIUS, RADIUS)
             painter.fillPath(edge_shape, self._edge)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        focused: QWidget | None = self.window().focusWidget()
+        if self.isHidden() and focused is not None and self.isAncestorOf(focused):
+            self.focus_released.emit()

@@ -11,7 +11,7 @@ from ui.style.theme import Look
 from ui.widgets.accent_frame import AccentFrame
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
-from ui.widgets.labels import allow_breaks, label
+from ui.widgets.labels import error_text, label
 
 
 class ErrorBar(AccentFrame):
@@ -70,8 +70,8 @@ class ErrorBar(AccentFrame):
             self.hide()
             return
         error = next(reversed(self._errors))
-        self._message.setText(allow_breaks(error.message))
-        self._more.setText(allow_breaks(" ".join(part for part in (error.cause, error.fix) if part)))
+        self._message.setText(error_text(error.message))
+        self._more.setText(error_text(error.cause, error.fix))
         self._more.setVisible(bool(self._more.text()))
         self.setAccessibleName(str(error))
         self.show()

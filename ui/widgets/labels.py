@@ -33,6 +33,11 @@ def allow_breaks(text: str) -> str:
     return re.sub(r"(\S{24})(?=\S)", "\\1\u200b", text)
 
 
+def error_text(*parts: str) -> str:
+    """Join the parts of an error for a plain label, without the backticks that mark commands and names as code."""
+    return allow_breaks(re.sub(r"`([^`\n]+)`", r"\1", " ".join(part for part in parts if part)))
+
+
 def styled_frame(kind: str, parent: QWidget | None = None) -> QFrame:
     """Return a frame styled by the style sheet; `kind` is panel, card, well, field, input or line."""
     frame = QFrame(parent)

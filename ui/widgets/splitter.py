@@ -1,7 +1,9 @@
-"""Creates horizontal splitters with a thin handle."""
+"""Creates horizontal splitters with a thin handle, and remembers how the user has divided them."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSplitter, QWidget
+
+from ui.base.window_state import WindowState
 
 
 def horizontal_splitter(left: QWidget, right: QWidget, widths: tuple[int, int], *, stretch_index: int = 1) -> QSplitter:
@@ -14,3 +16,11 @@ def horizontal_splitter(left: QWidget, right: QWidget, widths: tuple[int, int], 
     splitter.setStretchFactor(stretch_index, 1)
     splitter.setSizes(list(widths))
     return splitter
+
+
+def remember_sizes(splitter: QSplitter, state: WindowState, name: str) -> None:
+    """Restore the sizes that the user gave a splitter, and store them whenever the handle is moved."""
+    sizes = [int(size) for size in state.text(name).split(",") if size.isdigit()]
+    if len(sizes) == splitter.count():
+        splitter.setSizes(sizes)
+    splitter.splitterMoved.connect(lambda *_: state.set_text(name, ",".join(map(str, splitter.sizes()))))

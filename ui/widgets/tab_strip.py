@@ -4,13 +4,15 @@ from typing import Final
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QTabBar, QToolButton, QVBoxLayout, QWidget
 
+from ui.style.icons import icon
 from ui.style.theme import Look
 from ui.widgets.labels import hairline
 from ui.widgets.paint import draw_frame, draw_line
 
 PADDING: Final = 10
+ARROW: Final = 14
 GAP: Final = 6
 
 TabFigure = tuple[str, str]  # text and color token
@@ -30,7 +32,7 @@ class FigureTabBar(QTabBar):
         self.setUsesScrollButtons(False)
         self.setElideMode(Qt.TextElideMode.ElideNone)
         self.setMouseTracking(True)
-        self.setFont(look.fonts.strong)
+        self.restyle(look)
 
     def show_figures(self, index: int, figures: list[TabFigure]) -> None:
         if self._figures.get(index, []) != figures:
@@ -43,6 +45,17 @@ class FigureTabBar(QTabBar):
         metrics = QFontMetrics(self.look.fonts.caption)
         widths = [metrics.horizontalAdvance(text) for text, _ in self._figures.get(index, [])]
         return sum(widths) + 4 * (len(widths) - 1) + 12 if widths else 0
+
+    def restyle(self, look: Look) -> None:
+        self.look = look
+        self.setFont(look.fonts.strong)
+        size = look.size(ARROW)
+        for button in self.findChildren(QToolButton):  # they scroll the tabs if there is too little room
+            button.setArrowType(Qt.ArrowType.NoArrow)
+            left = button.objectName() == "ScrollLeftButton"
+            button.setIcon(icon("chevron-left" if left else "chevron-right", look.theme.text, size))
+            button.setIconSize(QSize(size, size))
+        self.update()
 
     # Qt overrides
 
@@ -140,6 +153,4 @@ class TabStrip(QWidget):
         return self._names[self._bar.currentIndex()] if self._names else ""
 
     def restyle(self, look: Look) -> None:
-        self._bar.look = look
-        self._bar.setFont(look.fonts.strong)
-        self._bar.update()
+        self._bar.restyle(look)

@@ -1,7 +1,6 @@
 """Maintenance of the data file: backups, statistics and compaction."""
 
 import asyncio
-import sqlite3
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -9,7 +8,6 @@ from core.domain.clock import now
 from core.domain.problems import Problem
 from core.store.backup import Backup, CompactResult, back_up, back_up_daily, backup_paths, compact
 from core.store.data_folder import DataFolder
-from core.store.database import to_problem
 from core.store.integrity import IntegrityCheck, IntegrityReport, damage, is_due, read_report, write_report
 from core.store.session_sizes import SessionSize, session_sizes
 from core.store.untrusted_files import find_missing_files, forget_files
@@ -69,10 +67,7 @@ class Maintenance:
         """Return the number of rows and bytes of each table, counted in a thread. Raise Problem if they are damaged."""
         from core.store.tables import collect_stats  # SQLModel is slow to import and only needed here.
 
-        try:
-            return await asyncio.to_thread(collect_stats, self._opened.path)
-        except sqlite3.Error as error:
-            raise to_problem(error, self._opened.path.parent) from error
+        return await asyncio.to_thread(collect_stats, self._opened.path)
 
     async def session_sizes(self) -> list[SessionSize]:
         """Return how much space each session takes, broken down by what takes it; measured in a thread."""

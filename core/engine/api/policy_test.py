@@ -14,6 +14,7 @@ from core.engine.policy.secret_files import (
     has_plain_git,
     leads_outside,
     matching_files,
+    outside_links,
     searches_folder,
     secret_files,
 )
@@ -45,6 +46,7 @@ async def check_command(command: str, folder: Path, mode: Mode, rules: LoadedRul
         expand=partial(matching_files, Path(workspace)),
         secret_files=partial(secret_files, Path(workspace)),
         leads_outside=partial(leads_outside, Path(workspace)),
+        outside_links=partial(outside_links, Path(workspace)),
         searches_folder=partial(searches_folder, Path(workspace)),
         plain_git=partial(has_plain_git, Path(workspace)),
     )

@@ -3,7 +3,8 @@
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
+from fnmatch import fnmatch, fnmatchcase
+from itertools import pairwise
 
 from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
 from core.domain.known_commands import Recognized, changes_nothing, is_plain, only_reads, only_reads_folder, recognize
@@ -61,12 +62,14 @@ class CommandReach:
         masked: bool,
         enforced: bool,
         plain_git: Callable[[], bool],
+        outside_links: Callable[[], Sequence[str]],
     ) -> bool:
         """Return whether the line does nothing that the tools for reading and searching may not do unasked.
 
         `locate` returns a path with its links resolved, relative to the workspace, and a path that begins with `..` if
         it is outside. `enforced` means that the sandbox prevents everything but reading, and `masked` that it hides the
-        contents of some secrets. `plain_git` returns whether no configuration in the workspace makes git run programs.
+        contents of some secrets. `plain_git` returns whether no configuration in the workspace makes git run programs,
+        `outside_links` the links that lead out of the workspace.
         """
         line = self.line
         if self.folders is None or line.outputs or line.assignments:
@@ -78,7 +81,11 @@ class CommandReach:
                     words[0] in READING_BUILTINS or only_reads_folder(words, enforced=enforced)
                 ):
                     return False
-            if inner and not (_shows_named(inner) and self._hides_all(secret_files, masked=masked)):
+            if inner and not (
+                _shows_named(inner)
+                and self._hides_all(secret_files, masked=masked)
+                and not any(_finds(outer, link) for link in outside_links())
+            ):
                 return False
             if part[0] == "git" and (self.folders != ("",) or not (enforced or plain_git())):
                 return False
@@ -132,7 +139,7 @@ class CommandReach:
             return
         recursive = recognized.command.contents == "tree" or _recurses(recognized)
         roots: list[str] = (
-            [folder or "."] if recursive and (len(recognized.operands) < 2 or not recognized.complete) else []
+            [folder or "."] if recursive and (_searches_all(recognized) or not recognized.complete) else []
         )
         for word in recognized.operands:
             path = posixpath.normpath(posixpath.join(folder, word))
@@ -140,7 +147,8 @@ class CommandReach:
             roots += paths
             yield from (real for candidate in paths if is_secret(real := self.resolve(candidate)))
         for path in secret_files() if recursive else ():
-            if shows(path) and not _is_left_out(recognized, path) and any(_contains(root, path) for root in roots):
+            above = [root for root in roots if _contains(root, path)]
+            if shows(path) and not all(_is_left_out(recognized, root, path) for root in above):
                 yield path
 
     @property
@@ -224,6 +232,16 @@ def _split_find(part: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
     return part[: actions[0]], part[actions[0] + 1 : -1]
 
 
+def _finds(part: Sequence[str], link: str) -> bool:
+    """Return whether a find command may name this link, or files that it leads to."""
+    following = {"-L", "-H", "-follow", "-o", "-or", "!", "-not", ","}.intersection(part)
+    names = [word for option, word in pairwise(part) if option == "-name"]
+    if following or isinstance(part[-1], GlobPattern):
+        return True
+    only_files = any(pair == ("-type", "f") for pair in pairwise(part))
+    return not only_files and all(fnmatchcase(posixpath.basename(link), name) for name in names)
+
+
 def _shows_named(words: Sequence[str]) -> bool:
     recognized = recognize(words)
     return recognized is not None and recognized.command.contents == "named"
@@ -246,40 +264,51 @@ def _recurses(recognized: Recognized) -> bool:
     return False
 
 
+def _searches_all(recognized: Recognized) -> bool:
+    """Return whether a recursive command reads the whole folder: it names no other, or only a revision."""
+    return len(recognized.operands) < 2 or recognized.command.words[:2] == ("git", "grep")
+
+
 def _contains(folder: str, path: str) -> bool:
     return folder in (".", path) or path.startswith(f"{folder}/")
 
 
-def _is_left_out(recognized: Recognized, path: str) -> bool:
-    """Return whether the command's options, or its habits, keep it from reading this file."""
-    name = posixpath.basename(path)
-    parts = path.split("/")
+def _is_left_out(recognized: Recognized, root: str, path: str) -> bool:
+    """Return whether the command's options, or its habits, keep it from reading this file below `root`."""
+    if not recognized.complete:
+        return False
+    parts = (posixpath.basename(path) if path == root else posixpath.relpath(path, root)).split("/")
     match recognized.command.words[0]:
         case "grep" | "egrep" | "fgrep":
-            only = _values(recognized, "--include")
-            return (
-                (bool(only) and not any(fnmatchcase(name, pattern) for pattern in only))
-                or any(fnmatchcase(name, pattern) for pattern in _values(recognized, "--exclude"))
-                or any(
-                    fnmatchcase(part, pattern)
-                    for pattern in _values(recognized, "--exclude-dir")
-                    for part in parts[:-1]
-                )
-            )
+            return _is_excluded_by_grep(recognized, parts)
         case "rg":
-            hidden = any(part.startswith(".") for part in parts) and not any(
-                option in ("--hidden", "--unrestricted", "--no-ignore")
-                or (option[:1] == "-" and option[:2] != "--" and bool({"u", "."}.intersection(option[1:])))
-                for option in recognized.options
-            )
-            only = [
-                glob
-                for glob in (*_values(recognized, "--glob"), *_values(recognized, "-g"))
-                if not glob.startswith("!")
-            ]
-            return hidden or (bool(only) and not any(fnmatchcase(name, glob) for glob in only))
+            return _is_excluded_by_ripgrep(recognized, parts)
         case _:
             return False
+
+
+def _is_excluded_by_grep(recognized: Recognized, parts: Sequence[str]) -> bool:
+    included, excluded = _values(recognized, "--include"), _values(recognized, "--exclude")
+    if any(fnmatchcase(part, pattern) for pattern in _values(recognized, "--exclude-dir") for part in parts[:-1]):
+        return True
+    if included and excluded:
+        return False  # the order of the options decides
+    matching = any(fnmatchcase(parts[-1], pattern) for pattern in (*included, *excluded))
+    return matching if excluded else bool(included) and not matching
+
+
+def _is_excluded_by_ripgrep(recognized: Recognized, parts: Sequence[str]) -> bool:
+    flags = [word for word in recognized.options if word[:1] == "-" and word[:2] != "--"]
+    if any("g" in word[1:] and word != "-g" for word in flags):
+        return False  # a pattern is attached to the option, or follows several
+    globs = [glob for name in ("-g", "--glob", "--iglob") for glob in _values(recognized, name) if glob[:1] != "!"]
+    if globs:  # they take precedence over the rule that hidden files are left out
+        unclear = any(set("/{[\\").intersection(glob) for glob in globs)
+        return not unclear and not any(fnmatch(parts[-1].casefold(), glob.casefold()) for glob in globs)
+    shows_hidden = {"--hidden", "--unrestricted", "--no-ignore"}.intersection(recognized.options) or any(
+        {"u", "."}.intersection(word[1:]) for word in flags
+    )
+    return not shows_hidden and any(part.startswith(".") for part in parts)
 
 
 def _values(recognized: Recognized, option: str) -> list[str]:

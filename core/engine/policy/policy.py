@@ -26,7 +26,6 @@ from core.domain.permissions import (
 from core.domain.problems import Problem
 from core.domain.programs import control_files
 from core.domain.protected_paths import all_read_only, changed_protected_paths, named_protected_paths
-from core.domain.provenance import ContentSource, source_label
 from core.domain.rules import (
     PermissionRule,
     allows,
@@ -35,13 +34,16 @@ from core.domain.rules import (
     suggest_patterns,
 )
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_secret, names_secret
+from core.domain.visible import visible
 from core.engine.policy.command_reach import CommandReach, irreversible_line_reason, matches_name, read_reach
 from core.engine.policy.command_rules import covering_rules, offered_patterns
+from core.engine.policy.outbound import dictated_value, other_sources
 from core.engine.policy.proposed_call import RULE_SUBJECTS, ProposedCall
 from core.tools.mcp_tools import mcp_server_of
 
 MAX_COMMAND_CHARS = 20_000  # characters; nobody reads a longer command before approving it
 EXCLUDED = re.compile(r"['\"]?--exclude(-dir)?=")  # with such an option a command does not read the file
+DICTATED = "The run has read content of {server}, and this call contains what you did not write: {value}"
 READING_MODES: frozenset[Mode] = frozenset({"ask", "accept-edits"})  # reading needs no approval, commands do
 
 
@@ -56,6 +58,7 @@ class PolicyContext:
         level: how strong the sandbox for commands is on this computer, as determined by its self-test.
         changed_files: files the agent has written in this session.
         unsettled: paths that a command of this run left in a state that can neither be checked nor reverted.
+        user_words: the messages that the user has written in this session.
         hosts: hosts that commands of this run may reach; empty means no network access.
         granted_tools: tools that the user allowed when starting the run.
         agent: name of the sub-agent; empty for the session's main agent.
@@ -66,6 +69,7 @@ class PolicyContext:
         expand: returns the files in the folder that match a pattern of the shell.
         secret_files: returns the files in the folder whose names say that they hold secrets.
         leads_outside: returns whether a path in the folder leads out of it through a link.
+        outside_links: returns the links in the folder that lead out of it.
         searches_folder: returns whether the shell also looks for programs in the folder.
         plain_git: returns whether no configuration in the folder makes git run programs.
     """
@@ -76,6 +80,7 @@ class PolicyContext:
     data_dir: str
     level: SandboxLevel
     changed_files: frozenset[str] = frozenset()
+    user_words: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     granted_tools: frozenset[str] = frozenset()
     unsettled: tuple[str, ...] = ()
@@ -87,6 +92,7 @@ class PolicyContext:
     expand: Callable[[str], Sequence[str]] = lambda pattern: ()
     secret_files: Callable[[], Sequence[str]] = lambda: ()
     leads_outside: Callable[[str], bool] = lambda path: False
+    outside_links: Callable[[], Sequence[str]] = lambda: ()
     searches_folder: Callable[[], bool] = lambda: False
     plain_git: Callable[[], bool] = lambda: False
 
@@ -120,11 +126,10 @@ def evaluate_call(
     for rule in applicable:
         if rule.effect == "ask" and _rule_matches(rule, call, context):
             return ask(f"Your rule: {rule.description}", rule=rule.id, patterns=())
-    return (
-        _allowed_by_rules(call, applicable, mode, context)
-        or _allowed_by_mode(call, mode, context)
-        or ask(_default_reason(call, mode, context))
-    )
+    by_rules = _allowed_by_rules(call, applicable, mode, context)
+    if by_rules and (value := dictated_value(call, untrusted_sources, context.user_words)):
+        return ask(DICTATED.format(server=mcp_server_of(call.tool), value=visible(value)), patterns=())
+    return by_rules or _allowed_by_mode(call, mode, context) or ask(_default_reason(call, mode, context))
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,21 +323,9 @@ def _mandatory_request(
         if not call.subjects:
             return ask("It is unknown which files this call changes.", patterns=())
     outbound = call.access == "network" or (call.access == "execute" and bool(context.hosts))
-    if outbound and (other_sources := _other_sources(call, untrusted_sources)):
-        return ask(
-            f"The run has read untrusted content ({other_sources[0]}), and this call can send data out.", patterns=()
-        )
+    if outbound and (sources := other_sources(call.tool, untrusted_sources)):
+        return ask(f"The run has read untrusted content ({sources[0]}), and this call can send data out.", patterns=())
     return _mandatory_command_request(call, context, ask) if call.access == "execute" else None
-
-
-def _other_sources(call: ProposedCall, untrusted_sources: Sequence[str]) -> list[str]:
-    """Return the untrusted sources other than the MCP server that the call goes to.
-
-    Content that came from a server can be sent back to that server without disclosing anything.
-    """
-    server = mcp_server_of(call.tool)
-    own = source_label(ContentSource("mcp", server)) if server else ""
-    return [source for source in untrusted_sources if source != own]
 
 
 def _mandatory_command_request(
@@ -416,6 +409,7 @@ def _only_reads(reach: CommandReach, context: PolicyContext, *, enforced: bool) 
         masked=context.level == "verified",
         enforced=enforced,
         plain_git=context.plain_git,
+        outside_links=context.outside_links,
     )
 
 

@@ -38,6 +38,17 @@ def leads_outside(folder: Path, path: str) -> bool:
     return os.path.commonpath([root, os.path.realpath(folder / path)]) != root
 
 
+def outside_links(folder: Path) -> tuple[str, ...]:
+    """Return the links in a folder that lead out of it, relative to the folder."""
+    found: list[str] = []
+    for directory, folders, names in os.walk(folder):
+        for name in (*folders, *names):
+            path = os.path.relpath(os.path.join(directory, name), folder)  # noqa: PTH118 - much faster for many files
+            if os.path.islink(folder / path) and leads_outside(folder, path):  # noqa: PTH114 - as above
+                found.append(path)
+    return tuple(found)
+
+
 def searches_folder(folder: Path) -> bool:
     """Return whether the shell also looks for programs in the folder, because PATH names it or depends on it."""
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)

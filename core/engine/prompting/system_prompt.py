@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from importlib import resources
+from itertools import islice
 from pathlib import Path
 from string import Template
 
@@ -25,6 +26,7 @@ from core.engine.prompting.profiles import AgentProfile, load_profile, profile_p
 from core.engine.services.skills import SkillService
 from core.store.rule_store import RuleStore
 from core.tools.catalogue import COMPACT_TOOLS, tool_names
+from core.tools.folder_walk import FolderWalk, printable_path
 from core.tools.more_tools import DEFERRED_TOOLS, MORE_TOOLS_NAME
 from core.tools.recall_dropped import RECALL_DROPPED
 from core.tools.skill_tools import USE_SKILL
@@ -32,6 +34,7 @@ from core.workspace.broker import FileBroker
 
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
 INSTRUCTIONS_MAX_CHARS = 32_000  # characters of one file with project instructions
+MAX_LISTED_FILES, MAX_LIST_CHARS = 20, 600  # of the folder, in a compact prompt
 SKILLS_MAX_CHARS = 4_000  # characters of a skill list
 SKILL_DESCRIPTION_MAX_CHARS = DESCRIPTION_LIMIT
 SkillOffers = Sequence[tuple[OfferedSkill, SkillRow]]
@@ -103,6 +106,8 @@ def _prepare(
     other_skills = [offer for offer in offered if offer[1].source != "folder"]
     system = _review(home) if began.reviewed_session else system_prompt(profile, compact=compact)
     context = session_context(folder, today(), boundary, skills_section(project_skills, "folder_skills"), instructions)
+    if compact and not is_external_agent(began.model):
+        context = _sections(context, file_list(folder, boundary))
     if began.script_role:
         context += "\n\n" + _template("helper", name=began.script_role)
     if began.output_schema.head:
@@ -209,6 +214,17 @@ def session_context(folder: Path, day: date, boundary: str, skills: str, instruc
         _template("guides") if any(loaded.text for loaded in instructions) else "",
         *(_marked_instructions(loaded, boundary) for loaded in instructions if loaded.text),
     )
+
+
+def file_list(folder: Path, boundary: str) -> str:
+    """Return the names of the files in the folder, marked as data; "" if it has none.
+
+    Small models guess names rather than look for them. Of a large folder, only the first names are given.
+    """
+    paths = list(islice(FolderWalk(folder).files(), MAX_LISTED_FILES + 1))
+    names, more = paths[:MAX_LISTED_FILES], "\n…" if len(paths) > MAX_LISTED_FILES else ""
+    text = "\n".join(printable_path(path) for path in names)[:MAX_LIST_CHARS] + more
+    return mark_as_data(text, ContentSource("folder", "files"), boundary) if paths else ""
 
 
 def _sections(*parts: str) -> str:

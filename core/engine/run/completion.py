@@ -1,11 +1,15 @@
 """The checks that a reply without tool calls must pass before it ends the run."""
 
+import re
+
 from core.domain.events import HarnessMessage, RunEnded, TextCallsEnabled
+from core.domain.problems import ErrorDetails
 from core.domain.text import Text
 from core.engine.run.acceptance import check_acceptance
 from core.engine.run.delegate import check_output_schema
-from core.engine.run.run_context import RunContext
+from core.engine.run.run_context import NUDGE_PREFIX, RunContext
 from core.engine.state.conversation import Conversation
+from core.models.stop_reasons import REPEATED
 from core.models.text_call_adapter import FINAL_STATE
 from core.models.work_phrases import asks_for_work, promises_work
 from core.models.written_call_reader import find_written_calls, task_of
@@ -18,11 +22,16 @@ HOOK_PREFIX, MAX_HOOK_OBJECTIONS = (
     "[A user hook says: ",
     5,
 )  # how often hooks may object to the end of a run, so that a faulty hook cannot keep it going forever
-NUDGE_PREFIX = "[Your reply called no tool"
 PROMISE_NUDGE = f"{NUDGE_PREFIX}, so nothing happened. {{}} If the task is done, say what you did.]"
 IDLE_NUDGE = f"{NUDGE_PREFIX}, and no change has been made for this task. {{}} If no change is needed, say why.]"
+REPEATED_NUDGE = (
+    "[Your reply repeated one passage without end and was stopped. Do not write it again. Make the next tool call, "
+    "or say in a few sentences what you did.]"
+)
+CODE_NUDGE = f"{NUDGE_PREFIX}: code in a reply changes no file. Call write with the whole new text of the file.]"
 NEXT_CALL = "Only tool calls have an effect. Your next reply must call one of these tools: {}."
 WRITTEN_REASON = "it wrote them into its replies and then stopped calling tools"
+_CODE_BLOCK = re.compile(r"^```(?!sh\b|bash\b|shell\b|console\b|text\b|diff\b)\w+\n(?:.*\n){2,}?```", re.MULTILINE)
 NO_CALL_REASON = "the model neither called a tool nor declared that it was done"
 
 
@@ -34,6 +43,8 @@ async def check_completion(run: RunContext) -> RunEnded | None:
     an event if the run has to end as failed, otherwise None.
     """
     conversation = run.conversation
+    if conversation.stop_reason == REPEATED and not conversation.has_new_input:
+        return await _after_repetition(run)
     if run.uses_text_calls(conversation.last_request[0]):
         last = next((message for message in reversed(conversation.messages) if message.role == "assistant"), None)
         reminded = any(
@@ -60,6 +71,17 @@ async def check_completion(run: RunContext) -> RunEnded | None:
     return None if conversation.has_new_input else await check_acceptance(run)
 
 
+async def _after_repetition(run: RunContext) -> RunEnded | None:
+    """Tell the model once for each task that its reply was stopped; the second time, end the run as failed."""
+    since = max(run.conversation.task, default=0)
+    if any(message.seq > since and message.text.head == REPEATED_NUDGE for message in run.conversation.messages):
+        fix = "Try another model, or a larger one."
+        details = ErrorDetails("The model repeats the same passage without end.", "Its replies were stopped.", fix)
+        return RunEnded("failed", details.message, details, Text(run.last_reply_text()))
+    await run.record(HarnessMessage(Text(REPEATED_NUDGE), "the reply repeated one passage without end"))
+    return None
+
+
 def _text_calls_from_now_on(run: RunContext) -> tuple[TextCallsEnabled, ...]:
     """Return the switch to text-based tool calls if the model has written calls into its replies and then gave up.
 
@@ -73,21 +95,28 @@ def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     """Return the message to a model that ends its work without having begun it, and the reason for the user.
 
     There is one for each task: for a call as text that is not valid, for announced work, and for a task that asks for
-    work of which nothing was done.
+    work of which nothing was done. A small model may get one more, for code that it shows instead of writing it.
     """
     conversation, request = run.conversation, run.request()
     since = max(conversation.task, default=0)
-    nudged = any(
-        message.seq > since and message.text.head.startswith(NUDGE_PREFIX) for message in conversation.messages
-    )
+    nudges = [
+        message.text.head
+        for message in conversation.messages
+        if message.seq > since and message.text.head.startswith(NUDGE_PREFIX)
+    ]
+    is_small = conversation.start is not None and conversation.start.prompt_size == "compact"
     if (
-        nudged
+        (nudges and (not is_small or CODE_NUDGE in nudges))
         or conversation.has_new_input
         or not request.tools
         or (conversation.start and conversation.start.reviewed_session)
     ):
         return None
     reply = run.last_reply_text()
+    if is_small and _CODE_BLOCK.search(reply) and asks_for_work(task_of(request)):
+        return Text(CODE_NUDGE), "the model showed code in its reply instead of writing it into a file"
+    if nudges:
+        return None
     if error := find_written_calls(reply, request, argument_fault).fault:
         return Text(
             f"{NUDGE_PREFIX}: the call in your reply is not valid. {error}]"

@@ -23,7 +23,6 @@ from core.domain.events import (
     UntrustedContentRead,
     Usage,
 )
-from core.domain.ids import call_id
 from core.domain.problems import Problem, StorageProblem
 from core.domain.text import Text
 from core.engine.policy.untrusted import with_untrusted_event
@@ -49,7 +48,9 @@ from core.engine.run.guards import (
 from core.engine.run.manage_skill import manage_skill
 from core.engine.run.memory_recall import recall_memories
 from core.engine.run.permission import obtain_permission
+from core.engine.run.read_ahead import read_ahead
 from core.engine.run.recall_dropped import read_dropped
+from core.engine.run.reply_calls import calls_to_record
 from core.engine.run.run_context import RunContext
 from core.engine.run.search_sessions import search_sessions
 from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_text_calls, remember_written_calls
@@ -60,7 +61,9 @@ from core.engine.state.compaction import USER
 from core.engine.state.live_updates import LiveUpdate
 from core.models.catalog import SCRIPTED
 from core.models.model import Model, ModelError, ReplyDelta, RequestedCall
+from core.models.repetition import without_repetition
 from core.models.retry import retry_delay_s
+from core.models.stop_reasons import REPEATED
 from core.models.token_estimate import TEXT_BYTES_PER_TOKEN
 from core.models.written_call_reader import CallScreen
 from core.tools.catalogue import ASK, tool_named
@@ -137,10 +140,12 @@ async def request_reply(run: RunContext) -> None:
     run.apply_changed_model()
     await add_to_messages(run)
     await run.run_hooks("turn_start", turn=run.conversation.turns + 1)
-    choice, attempt = choose_request_model(run), 1
+    choice, attempt, has_answered = choose_request_model(run), 1, run.conversation.turns > 0
     await compact_if_needed(run, choice)
     if run.conversation.done and not run.conversation.has_new_input:
         return None  # The user removed the message for which the run was continued.
+    if await read_ahead(run, choice):
+        return None
     while True:
         await enable_known_text_calls(run, choice.model)
         await run.run_hooks("before_request", model=choice.model, attempt=attempt)
@@ -148,7 +153,8 @@ async def request_reply(run: RunContext) -> None:
         try:
             return await read_reply(run, run.model_of(choice.model))
         except ModelError as fault:
-            wait = retry_delay_s(fault, attempt, has_fallback=bool(choice.fallbacks))
+            has_answered = has_answered or fault.kind == "cut"
+            wait = retry_delay_s(fault, attempt, has_fallback=bool(choice.fallbacks), has_answered=has_answered)
             if await compact_after_rejection(run, choice, fault) or await fall_back_to_text_calls(
                 run, choice.model, fault
             ):
@@ -211,13 +217,15 @@ async def stream_reply(run: RunContext, model: Model) -> None:
             await run.record(ReplyInterrupted(Text("".join(text)), why))
         raise
     else:
-        if not (any(text) or calls) and _owes_words(run):
+        if not (any(text) or calls) and last.stop_reason != REPEATED and _owes_words(run):
             why = "It returned only reasoning." if any(reasoning) else "It returned neither text nor tool calls."
             raise ModelError(EMPTY_REPLY, why, "Try again, or choose another model.", retryable=True, kind="empty")
         run.seal_reply()
-        number = run.conversation.total_turns + 1
-        tool_calls = tuple(ToolCall(call_id(number, i), c.tool, Text(c.arguments)) for i, c in enumerate(calls, 1))
-        reply_text, reasoning_text, usage = Text("".join(text)), Text("".join(reasoning)), last.usage or Usage()
+        tool_calls, correction = calls_to_record(run, calls, request.tools)
+        note = " ".join(filter(None, (last.note, correction)))
+        trim = without_repetition if last.stop_reason == REPEATED else str
+        reply_text, reasoning_text = Text(trim("".join(text))), Text(trim("".join(reasoning)))
+        usage = last.usage or Usage()
         state, written_text, latency = Text(last.provider_state), Text(last.written), round(first_token_s, 3)
         run.note_prompt_speed(run.conversation.last_request[0], usage.input - usage.cache_read, first_token_s)
         await run.record(
@@ -228,7 +236,7 @@ async def stream_reply(run: RunContext, model: Model) -> None:
                 usage,
                 last.stop_reason,
                 state,
-                last.note,
+                note,
                 last.cost,
                 latency,
                 written_text,
@@ -258,7 +266,7 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     try:
         parameters = parse_call(run, call)
     except Problem as problem:
-        why = f"{problem} {TRUNCATED_REPLY_HINT}" if run.conversation.reply_truncated else str(problem)
+        why = f"{problem} {TRUNCATED_REPLY_HINT}" if run.conversation.stop_reason == "length" else str(problem)
         await run.record(CallRefused(call.id, call.tool, Text(why)))
         await run.run_hooks("call_failed", call.tool, call={"id": call.id, "tool": call.tool, "reason": why})
         return

@@ -122,7 +122,8 @@ def _build_proposal(
         path,
         "",
         review or run.session,
-        (session.steps,) if session else (),
+        # The call becomes a step of its own session only after the proposal has been recorded.
+        (session.steps + (not review),) if session else (),
         tuple(sorted(run.conversation.permissions.untrusted)),
         "review" if review else "agent",
     )

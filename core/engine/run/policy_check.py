@@ -17,6 +17,7 @@ from core.engine.policy.secret_files import (
     has_plain_git,
     leads_outside,
     matching_files,
+    outside_links,
     searches_folder,
     secret_files,
 )
@@ -67,6 +68,7 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
         data_dir=str(run.tool_context.data),
         level=level,
         changed_files=frozenset(run.conversation.permissions.changed_files) if runs else frozenset(),
+        user_words=tuple(run.conversation.permissions.user_words),
         hosts=run.tool_context.network_access.hosts,
         granted_tools=parse_grants(start.allow, name).tools,
         unsettled=run.tool_context.unsettled.described(),
@@ -77,6 +79,7 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
         expand=cache(partial(matching_files, run.tool_context.folder)),
         secret_files=cache(partial(secret_files, run.tool_context.folder)),
         leads_outside=partial(leads_outside, run.tool_context.folder),
+        outside_links=partial(outside_links, run.tool_context.folder),
         searches_folder=partial(searches_folder, run.tool_context.folder),
         plain_git=cache(partial(has_plain_git, run.tool_context.folder)),
     )

@@ -10,7 +10,6 @@ from core.domain.clock import SECOND, now
 from core.domain.events import (
     BackgroundCommandEnded,
     EventRecord,
-    HarnessMessage,
     RunEnded,
     RunStarted,
     SandboxTested,
@@ -32,16 +31,7 @@ from core.domain.text import Attachment, Text
 from core.domain.tiers import NO_TIERS, Tiers, choose_model
 from core.engine.policy.untrusted import fallback_boundary, mark_and_redact
 from core.engine.run.execute import execute_call, file_changed_event
-from core.engine.services.hooks import (
-    HOOK_REASON,
-    NO_OUTCOME,
-    Hook,
-    HookMoment,
-    HookOutcome,
-    hook_outcome,
-    load_hooks,
-    run_hooks,
-)
+from core.engine.services.hooks import NO_OUTCOME, Hook, HookMoment, HookOutcome, decided, load_hooks, run_hooks
 from core.engine.services.skills import SkillService
 from core.engine.state.compaction import HARNESS, USER
 from core.engine.state.conversation import Conversation
@@ -49,6 +39,7 @@ from core.engine.state.live_updates import LiveUpdates
 from core.engine.state.token_counts import tool_tokens
 from core.engine.state.unresolved_calls import Resolution
 from core.models.model import Model, ReplyOptions, Request, ToolSpec
+from core.models.stop_reasons import READ_AHEAD
 from core.models.text_call_adapter import TextCallAdapter
 from core.models.token_estimate import estimate_tokens
 from core.models.work_phrases import asks_for_work
@@ -69,9 +60,11 @@ from core.tools.tool_context import ToolContext
 NO_OUTPUT, EMPTY_CONTENT = "(no output)", "(empty)"
 FAILURE_REMINDER = "[The call failed and changed nothing. Correct it and call again.\nThe task is: {}]"
 ANSWER_REMINDER = "[The task is: {}\nAnswer it now if you can. If not, make the next call.]"
+WORK_REMINDER = "[The task is: {}\nDo it now: make the next call.]"
 RESULTS_OF_FILE_TOOLS = {f"{RESULTS_PREFIX}{tool}" for tool in ("read", "write", "edit")}
 MAX_REMINDER_CHARS = 400
 SCHEMA_MISMATCH_PREFIX = "[Your reply does not fit the schema"
+NUDGE_PREFIX = "[Your reply called no tool"
 
 CallExecutor = Callable[
     [Tool, str, Any, ToolContext, dict[str, str]], Awaitable[tuple[list[SessionEvent], dict[str, bytes]]]
@@ -265,13 +258,15 @@ class RunContext:
             read_attachment=self.attachment_bytes,
             system_prompt=prefix.system,
             output_schema=self._enforced_schema(start),
+            call_required=self._last_note().startswith(NUDGE_PREFIX),
         )
 
     def _task_reminder(self) -> list[Message]:
         """Return the message that repeats the task after a tool result, for models that get the compact prompt.
 
         Small models report a failed call as done, or call tools on after they have read the answer. After a successful
-        call of a task that asks for work they get none: it made them stop before the work was finished.
+        call of a task that asks for work they get none: it made them stop before the work was finished. Only files that
+        were read for them are followed by the task, which they otherwise lose sight of.
         """
         start, messages = self.conversation.start, self.conversation.messages
         if start is None or start.prompt_size != "compact" or not messages or messages[-1].role != "tool":
@@ -282,6 +277,8 @@ class RunContext:
             reminder = FAILURE_REMINDER
         elif task and not last.failed and not asks_for_work(task):
             reminder = ANSWER_REMINDER
+        elif task and self.conversation.stop_reason == READ_AHEAD:
+            reminder = WORK_REMINDER
         else:
             return []
         task = task if len(task) <= MAX_REMINDER_CHARS else task[:MAX_REMINDER_CHARS] + "…"
@@ -294,9 +291,13 @@ class RunContext:
         """
         if start is None or not start.output_schema.head:
             return None
-        last = self.conversation.messages[-1] if self.conversation.messages else None
-        sent_back = last is not None and last.role == "user" and last.text.head.startswith(SCHEMA_MISMATCH_PREFIX)
+        sent_back = self._last_note().startswith(SCHEMA_MISMATCH_PREFIX)
         return dict(json.loads(self.full_text(start.output_schema))) if sent_back else None
+
+    def _last_note(self) -> str:
+        """Return the message of the engine to the model that its next reply answers; "" if there is none."""
+        last = self.conversation.messages[-1] if self.conversation.messages else None
+        return last.text.head if last and last.role == "user" else ""
 
     def interrupt_reply(self) -> None:
         """Interrupt the reply that is being read."""
@@ -402,30 +403,25 @@ class RunContext:
         """
         if self.is_replay:
             return self.recorded_hooks(moment, details)
-        if self.hooks is None:
-            self.hooks = () if self.tool_context.safe_mode else load_hooks(self.tool_context.data)
-        if not self.hooks:
-            return NO_OUTCOME
         payload = {"session": self.session, "run": self.conversation.run, "model": self.model_name, **details}
-        ran = await run_hooks(self.hooks, moment, tool, self.tool_context.folder, payload)
-        if not ran:
-            return NO_OUTCOME
-        outcome = hook_outcome([(done, done.output.head) for done in ran])
-        added = [
-            HarnessMessage(Text(f"[A user hook adds: {text}]"), f"{HOOK_REASON} adds context")
-            for text in outcome.context
-        ]
-        await self.record(*ran, *added)
+        ran = await run_hooks(self._load_hooks(), moment, tool, self.tool_context.folder, payload)
+        outcome, added = decided(ran)
+        if ran:
+            await self.record(*ran, *added)
         self.hook_stop = self.hook_stop or outcome.stop
         return outcome
 
+    def _load_hooks(self) -> tuple[Hook, ...]:
+        if self.hooks is None:
+            self.hooks = () if self.tool_context.safe_mode else load_hooks(self.tool_context.data)
+        return self.hooks
+
     async def run_end_hooks(self, last: SessionEvent) -> None:
         """Run the user's hooks for the end of the run."""
-        if self.hooks is None:
-            try:
-                self.hooks = () if self.tool_context.safe_mode else load_hooks(self.tool_context.data)
-            except Problem:  # reported when the run started
-                self.hooks = ()
+        try:
+            self._load_hooks()
+        except Problem:  # reported when the run started
+            self.hooks = ()
         if isinstance(last, RunEnded):
             await self.run_hooks("run_end", status=last.status, reason=last.reason)
 

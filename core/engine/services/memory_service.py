@@ -29,6 +29,7 @@ from core.memory.memories import Memories, with_text
 from core.memory.saving import MemorySource, SaveResult
 from core.memory.semantic_search import SemanticSearch, SemanticSearchStatus
 from core.memory.serialization import ParsedMemory, from_json, from_markdown, to_json, to_proposal_details
+from core.memory.surroundings import describe_day
 from core.store.memory_records import MemoryUse
 from core.store.proposal_store import ProposalStore
 from core.store.reader import Reader
@@ -183,11 +184,15 @@ class MemoryService:
 
     async def add(
         self, text: str, kind: MemoryKind = "knowledge", *, scope: MemoryScope = "everywhere", scope_id: str = "",
-        parts: dict[str, str] | None = None,
+        parts: dict[str, str] | None = None, context: str = "",
     ) -> SaveResult:  # fmt: skip
-        """Save a memory written by the user. The result tells whether an equal memory existed, and lists conflicts."""
+        """Save a memory written by the user. The result tells whether an equal memory existed, and lists conflicts.
+
+        `context` is what surrounds the text, such as the question that it answers. The date is added to it.
+        """
+        dated = f"{context.strip()}\n{describe_day(now())}".strip()
         return await self._memories.save(
-            MemoryContent(kind, text, scope, scope_id, "", 1.0, parts or {}), MemorySource("user")
+            MemoryContent(kind, text, scope, scope_id, dated, 1.0, parts or {}), MemorySource("user")
         )
 
     async def edit(

@@ -53,6 +53,7 @@ from core.engine.state.permission_state import PermissionState
 from core.engine.state.repeats import RepeatCounter
 from core.engine.state.token_counts import TokenCounts
 from core.models.attachments import recall_key
+from core.models.stop_reasons import READ_AHEAD
 from core.models.token_estimate import updated_ratio
 from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.more_tools import MORE_TOOLS_NAME, enabled_tools
@@ -87,7 +88,7 @@ class Conversation:
         turns: number of replies in this run.
         attempts: number of requests in this run, including failed ones.
         done: whether the last reply contained no calls.
-        reply_truncated: whether the last reply reached the output limit.
+        stop_reason: why the last reply ended, as in `core/models/stop_reasons.py`.
         total_turns: number of replies in all runs.
         start: the configuration of the current run.
         run: the number of the current run.
@@ -132,7 +133,7 @@ class Conversation:
     turns: int = 0
     attempts: int = 0
     done: bool = False
-    reply_truncated: bool = False
+    stop_reason: str = ""
     total_turns: int = 0
     start: RunStarted | None = None
     children: dict[str, str] = field(default_factory=dict)
@@ -264,7 +265,8 @@ class Conversation:
         text, calls, reasoning, carry = reply.text, reply.calls, reply.reasoning, reply.provider_state
         self.messages.append(Message("assistant", text, calls, "", False, reasoning, carry, (), self.last_seq, REPLIES))
         self._learn_ratio(reply.usage.input)
-        self._note_call_form(reply)
+        if reply.stop_reason != READ_AHEAD:
+            self._note_call_form(reply)
         self.call_failed = False
         for call in calls:
             self.pending[call.id] = call  # An external agent may start calls while earlier calls are pending.
@@ -273,7 +275,7 @@ class Conversation:
         self.total_turns += 1
         self.attempts += 1
         self.done = not calls
-        self.reply_truncated = reply.stop_reason == "length"
+        self.stop_reason = reply.stop_reason
 
     def _note_call_form(self, reply: Replied) -> None:
         """Note whether the model made its calls natively or wrote them as text."""

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 
-from core.domain.events import FileChanged, RunStarted, SessionEvent, UntrustedContentRead
+from core.domain.events import FileChanged, RunStarted, SessionEvent, UntrustedContentRead, UserMessage
 from core.domain.permissions import PermissionDecided, PermissionRequest, PermissionRequested
 from core.domain.provenance import ContentSource
+from core.domain.question import QuestionAnswered
 from core.domain.text import Text
 
 
@@ -18,6 +19,7 @@ class PermissionState:
         untrusted: untrusted sources that the session has read, in order.
         changed_files: files the agent has written in the session.
         sources: the untrusted source of each result that has one, by the text of the result.
+        user_words: messages and answers that the user wrote, without those into which an MCP server has put text.
     """
 
     requests: dict[str, PermissionRequest] = field(default_factory=dict)
@@ -25,18 +27,28 @@ class PermissionState:
     untrusted: dict[str, None] = field(default_factory=dict)
     changed_files: set[str] = field(default_factory=set)
     sources: dict[Text, ContentSource] = field(default_factory=dict)
+    user_words: list[str] = field(default_factory=list)
+    _message_is_expanded: bool = False
 
     def apply(self, event: SessionEvent) -> None:
         match event:
             case RunStarted(untrusted_sources=sources):
                 self.requests, self.decisions = {}, {}
+                if not self.untrusted.keys() >= set(sources):  # the author of the task has read untrusted content
+                    self.user_words.clear()
                 self.untrusted.update(dict.fromkeys(sources))
+            case UserMessage(text=text):
+                self.user_words += () if self._message_is_expanded else (text.head,)
+                self._message_is_expanded = False
+            case QuestionAnswered(answer=answer) if answer.answered_by == "user" and not answer.expired:
+                self.user_words.append(answer.text)
             case PermissionRequested(request=request):
                 self.requests[request.id] = request
             case PermissionDecided(request_id=name):
                 self.decisions.setdefault(name, event)
-            case UntrustedContentRead(source=source):
+            case UntrustedContentRead(call_id=call, source=source):
                 self.untrusted[source] = None
+                self._message_is_expanded = self._message_is_expanded or not call
             case FileChanged(path=path):
                 self.changed_files.add(path)
             case _:

@@ -19,7 +19,9 @@ from core.exchange.importers.record import (
     read_lines,
 )
 from core.exchange.importers.session_builder import SessionBuilder
+from core.timeline.text_diff import line_counts
 
+EDITS = ("Edit", "MultiEdit", "Write")
 CONVERTED = frozenset({"user", "assistant", "summary", "system"})
 COMMAND = re.compile(r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL)
 INTERRUPTED = "[Request interrupted by user"
@@ -118,14 +120,17 @@ def _assistant(message: dict[str, Any], at: int, builder: SessionBuilder) -> Non
         usage=usage if usage != Usage() else None, model="" if model == "<synthetic>" else model,
         stop=_stop(message.get("stop_reason")),
     )  # fmt: skip
-    tasks = builder.state.setdefault("tasks", {})
+    tasks, edits = builder.state.setdefault("tasks", {}), builder.state.setdefault("edits", {})
     for part in content if isinstance(content, list) else []:
+        if _is(part, "tool_use") and part.get("name") in EDITS and isinstance(part.get("input"), dict):
+            edits[part.get("id")] = part["input"]
         if _is(part, "tool_use") and isinstance(part.get("input"), dict) and part["input"].get("prompt"):
             tasks[part["input"]["prompt"]] = (part.get("id"), part["input"])
 
 
 def _result(part: dict[str, Any], tool_result: Any, at: int, builder: SessionBuilder) -> None:
-    call = str(part.get("tool_use_id") or "")
+    call, failed = str(part.get("tool_use_id") or ""), part.get("is_error") is True
+    edit = builder.state.get("edits", {}).pop(call, None)
     if isinstance(tool_result, dict):
         if agent := tool_result.get("agentId"):
             tasks: dict[str, tuple[Any, dict[str, Any]]] = builder.state.get("tasks", {})
@@ -135,7 +140,8 @@ def _result(part: dict[str, Any], tool_result: Any, at: int, builder: SessionBui
             builder.state.setdefault("agents", {})[str(agent)] = (builder.call_id(call), called)
             builder.end_subagent(call, child, str(tool_result.get("status") or "completed"))
         _changed(call, tool_result, builder)
-    failed = part.get("is_error") is True
+    elif edit and not failed:
+        _edited(call, edit, builder)
     builder.add_result(
         call, plain_text(part.get("content")), at=at, failed=failed,
         files=images(part["content"] if isinstance(part.get("content"), list) else []),
@@ -159,6 +165,17 @@ def _changed(call: str, tool_result: dict[str, Any], builder: SessionBuilder) ->
                  for line in hunk.get("lines") or () if isinstance(line, str)]  # fmt: skip
         added = sum(line.startswith("+") for line in patch) or (len(after.splitlines()) if before is None else 0)
         builder.add_file_change(call, path, before, after, added, sum(line.startswith("-") for line in patch))
+
+
+def _edited(call: str, arguments: dict[str, Any], builder: SessionBuilder) -> None:
+    """Add a file change from the arguments of an edit, if its result is missing: only the replaced text is known."""
+    path, edits = arguments.get("file_path"), arguments.get("edits")
+    parts = [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else [arguments]
+    before = None if "content" in arguments else "\n".join(str(part.get("old_string") or "") for part in parts)
+    after = "\n".join(str(part.get("new_string") or part.get("content") or "") for part in parts)
+    if isinstance(path, str) and len(after) + len(before or "") <= MAX_FILE:
+        added, removed = line_counts((before or "").encode(), after.encode()) or (0, 0)
+        builder.add_file_change(call, path, before, after, added, removed)
 
 
 def _sidechain(data: dict[str, Any], main: SessionBuilder, open_session: OpenSession) -> SessionBuilder:

@@ -19,7 +19,7 @@ READ_TIMEOUT_S = 60.0
 CONNECT_TIMEOUT_S = 15.0
 RESERVE_BYTES = 256 << 20  # disk space that a download leaves free
 BLOCK = 1 << 20
-RETRY_FIX = "Run the command again; it continues where it stopped."
+RETRY_FIX = "Try again; the download continues where it stopped."
 
 Progress = Callable[[int, int], object]
 """Receives the number of bytes downloaded so far, and the size of the file."""

@@ -1,51 +1,105 @@
-"""Reads the context length from the header of a GGUF file."""
+"""Reads what the header of a GGUF file says about its model."""
 
 import struct
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from core.domain.problems import Problem
 
 STRING, ARRAY = 8, 9
-SIZES = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}  # bytes of each fixed-size value type
+FORMATS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 MAX_VALUES = 4096
 MAX_STRING = 1 << 24
+MAX_ARRAY = 4096  # longer arrays are skipped
+CACHE_BYTES = 2  # bytes of a number in the key-value cache
+NO_CHAT = ("bert", "nomic-bert", "jina-bert-v2", "clip", "t5encoder", "whisper")  # architectures that do not chat
 
 
-def read_context_length(path: Path) -> int:
-    """Return the context length that the model was trained with, 0 if not stated. Raises `Problem` for other files."""
+@dataclass(frozen=True, slots=True)
+class GgufHeader:
+    """What the header says.
+
+    Attributes:
+        context_length: the number of tokens that the model was trained with; 0 if not stated.
+        cache_bytes: the memory that each token of the context needs; 0 if not stated.
+    """
+
+    architecture: str = ""
+    name: str = ""
+    context_length: int = 0
+    cache_bytes: int = 0
+
+    @property
+    def can_chat(self) -> bool:
+        return self.architecture not in NO_CHAT
+
+
+def read_header(path: Path) -> GgufHeader:
+    """Read the header up to the vocabulary. Raises `Problem` for files in other formats."""
     try:
         with path.open("rb") as file:
-            if file.read(4) != b"GGUF":
-                raise ValueError("It does not begin with GGUF.")
-            _, _, count = struct.unpack("<IQQ", file.read(20))
-            for _ in range(min(count, MAX_VALUES)):
-                name = _read_string(file)
-                (kind,) = struct.unpack("<I", file.read(4))
-                if name.endswith(b".context_length") and kind in (4, 10):
-                    return int.from_bytes(file.read(SIZES[kind]), "little")
-                _skip_value(file, kind)
+            return _read(file)
     except (OSError, ValueError, KeyError, struct.error) as error:
         raise Problem(f"{path} is not a model file.", f"{error}", "Choose a file in the GGUF format.") from error
-    return 0
 
 
-def _read_string(file: BinaryIO) -> bytes:
+def _read(file: BinaryIO) -> GgufHeader:
+    if file.read(4) != b"GGUF":
+        raise ValueError("It does not begin with GGUF.")
+    _, _, count = struct.unpack("<IQQ", file.read(20))
+    values: dict[str, object] = {}
+    for _ in range(min(count, MAX_VALUES)):
+        name = _read_string(file)
+        if name.startswith("tokenizer."):
+            break  # the vocabulary, which is long
+        (kind,) = struct.unpack("<I", file.read(4))
+        values[name] = _read_value(file, kind)
+    architecture = str(values.get("general.architecture", ""))
+    own = {name.removeprefix(f"{architecture}."): value for name, value in values.items()}
+    length = own.get("context_length")
+    return GgufHeader(
+        architecture, str(values.get("general.name", "")), length if isinstance(length, int) else 0, _cache_bytes(own)
+    )
+
+
+def _cache_bytes(own: dict[str, object]) -> int:
+    """Return the size of the keys and values of one token in all layers."""
+    layers, width, heads = own.get("block_count"), own.get("embedding_length"), own.get("attention.head_count")
+    if isinstance(heads, list):
+        heads = max(heads, default=0)
+    if not (isinstance(layers, int) and isinstance(width, int) and isinstance(heads, int) and heads):
+        return 0
+    kv_heads = own.get("attention.head_count_kv", heads)
+    total = sum(kv_heads) if isinstance(kv_heads, list) else layers * kv_heads if isinstance(kv_heads, int) else 0
+    key, value = (own.get(f"attention.{name}_length", width // heads) for name in ("key", "value"))
+    if not (isinstance(key, int) and isinstance(value, int)):
+        return 0
+    return total * (key + value) * CACHE_BYTES
+
+
+def _read_string(file: BinaryIO) -> str:
     (length,) = struct.unpack("<Q", file.read(8))
     if length > MAX_STRING:
         raise ValueError("Its header is damaged.")
-    return file.read(length)
+    return file.read(length).decode("utf-8", "replace")
 
 
-def _skip_value(file: BinaryIO, kind: int) -> None:
+def _read_value(file: BinaryIO, kind: int) -> object:
+    """Return a value; a long array is skipped and returned as empty."""
     if kind == STRING:
-        _read_string(file)
-    elif kind == ARRAY:
-        item, count = struct.unpack("<IQ", file.read(12))
-        if item == STRING:
-            for _ in range(count):
-                _read_string(file)
-        else:
-            file.seek(SIZES[item] * count, 1)
-    else:
-        file.seek(SIZES[kind], 1)
+        return _read_string(file)
+    if kind != ARRAY:
+        value: int | float | bool = struct.unpack(FORMATS[kind], file.read(struct.calcsize(FORMATS[kind])))[0]
+        return value
+    item, count = struct.unpack("<IQ", file.read(12))
+    if item == ARRAY or count > MAX_STRING:
+        raise ValueError("Its header is damaged.")
+    if item == STRING:
+        for _ in range(count):
+            _read_string(file)
+        return []
+    if count > MAX_ARRAY:
+        file.seek(struct.calcsize(FORMATS[item]) * count, 1)
+        return []
+    return [_read_value(file, item) for _ in range(count)]

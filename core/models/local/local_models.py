@@ -1,91 +1,47 @@
 """The models that Journeyman runs itself: downloads their files, and serves them in child processes while in use."""
 
 import asyncio
-import json
-import os
-import secrets
+import importlib.util
 import sys
-from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.domain.optional_packages import how_to_install
 from core.domain.problems import Problem
-from core.models.local.gguf_header import read_context_length
+from core.models.local.found_models import FoundModel
+from core.models.local.hardware import available_memory, physical_cores, total_memory
+from core.models.local.model_downloads import ModelDownloads
+from core.models.local.model_library import ModelFile, ModelLibrary, file_size
+from core.models.local.model_server import XLLAMACPP, ModelServer, ServedModel, ServerConfig
+from core.models.local.model_state import (
+    DownloadProgress,
+    LoadState,
+    LocalModelRow,
+    LocalModelStates,
+    ModelSpeed,
+    StateListener,
+)
 from core.models.local.model_table import LocalModel, local_model_table
-from core.models.local.system_memory import available_memory
 from core.models.model import ModelError
 
 SCRIPT = Path(__file__).with_name("server_process.py")
-XLLAMACPP = "xllamacpp>=2026.10"
-LOAD_S = 300.0  # how long loading a model may take
-REAP_S = 0.5  # how long a failed request waits to see whether the process has ended
-FILE_WINDOW = 16_384  # tokens; the largest context window of a file that is not in the table
-FILE_OVERHEAD = 2 << 30  # bytes of memory beyond the weights that such a file is assumed to need
-ERROR_LINES = 5  # last lines of the process's log that an error message quotes
 HUB = "https://huggingface.co"
 
 
 @dataclass(frozen=True, slots=True)
-class LocalModelRow:
-    """A model of the table, and whether it is downloaded.
+class LocalModelOptions:
+    """The user's settings. 0 means automatic for `threads` and `window`, and -1 for `gpu_layers`.
 
-    `partial` is the number of bytes of an interrupted download.
+    `idle_s` is after how many idle seconds a model is unloaded.
     """
 
-    model: LocalModel
-    downloaded: bool
-    partial: int
-
-
-@dataclass(frozen=True, slots=True)
-class ServedModel:
-    """Where a served model listens, and the API key that its requests need."""
-
-    url: str
-    key: str
-
-
-class _Server:
-    """The process that serves one model. `users` counts the requests in progress."""
-
-    def __init__(self) -> None:
-        self.lock = asyncio.Lock()
-        self.process: Process | None = None
-        self.served = ServedModel("", "")
-        self.users = 0
-        self.idle_timer: asyncio.TimerHandle | None = None
-        self.log: asyncio.Task[None] | None = None
-        self.log_lines: list[str] = []
-
-    @property
-    def is_running(self) -> bool:
-        return self.process is not None and self.process.returncode is None
-
-    async def wait_if_ended(self) -> None:
-        """Give a process that has just ended time to be reaped, so that the next request starts a new one."""
-        if self.process is not None:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(REAP_S):
-                    await self.process.wait()
-
-    def kill(self) -> None:
-        if self.process is not None and self.process.returncode is None:
-            with suppress(ProcessLookupError):
-                self.process.kill()
-
-    async def close(self) -> None:
-        """End the process, and wait until it has ended."""
-        if self.idle_timer is not None:
-            self.idle_timer.cancel()
-        self.kill()
-        if self.process is not None:
-            await self.process.wait()
-        if self.log is not None:
-            await self.log
-        self.process = self.log = None
+    proxy: str = ""
+    idle_s: float = 600.0
+    threads: int = 0
+    window: int = 0
+    gpu_layers: int = -1
 
 
 class LocalModels:
@@ -94,85 +50,143 @@ class LocalModels:
     def __init__(
         self,
         folder: Path,
-        proxy: Callable[[], str],
-        idle_s: Callable[[], float],
+        options: Callable[[], LocalModelOptions],
         environment: Mapping[str, str],
         *,
+        find: Callable[[], list[FoundModel]] = list,
         table: Mapping[str, LocalModel] | None = None,
         script: Path = SCRIPT,
         python: str = sys.executable,
     ) -> None:
-        """`folder` contains the model files. `idle_s` returns after how many idle seconds a model is unloaded."""
-        self._folder = folder
-        self._proxy = proxy
-        self._idle_s = idle_s
+        """`folder` contains the model files. `find` returns the models that other programs have stored."""
+        self._options = options
         self._environment = environment
         self._table = local_model_table() if table is None else table
+        self._library = ModelLibrary(folder, self._table, find, lambda: options().window)
         self._command = (python, "-I", str(script))
-        self._servers: dict[str, _Server] = {}
-        self._downloading: set[str] = set()
+        self._servers: dict[str, ModelServer] = {}
+        self._loading: set[str] = set()
+        self._downloads = ModelDownloads(self._publish)
+        self._listeners: list[StateListener] = []
+        self._last_states = LocalModelStates()
+
+    def states(self) -> LocalModelStates:
+        """Return the state of all models."""
+        missing = importlib.util.find_spec("xllamacpp") is None
+        return LocalModelStates(tuple(self.rows()), how_to_install(XLLAMACPP) if missing else "")
+
+    def subscribe(self, listener: StateListener) -> None:
+        """Register a listener and call it with the present states, and again after every change."""
+        self._listeners.append(listener)
+        listener(self.states())
+
+    async def refresh(self) -> LocalModelStates:
+        """Look for the models of other programs again, and return the state of all models."""
+        await self._library.refresh()
+        self._publish()
+        return self.states()
 
     def rows(self) -> list[LocalModelRow]:
-        """Return the models of the table."""
-        return [
-            LocalModelRow(model, self._path(name).exists(), _size(self._path(name).with_name(f"{name}.gguf.part")))
-            for name, model in self._table.items()
-        ]
+        """Return the models of the table, then the other files on this computer."""
+        rows = [self._table_row(model) for model in self._table.values()]
+        for name in (*self._library.added(), *self._library.found()):
+            file = self._library.file(name, search=False)
+            found = self._library.found().get(name)
+            size = found.size if found else file_size(file.path)
+            rows.append(self._row(LocalModel(name, name, "", "", size, 0, 0, "", ()), file))
+        return rows
 
-    async def pull(self, name: str, on_progress: Callable[[int, int], object]) -> None:
-        """Download a model of the table, unless it is already downloaded. Raises `Problem`."""
-        from core.models.local.download import download  # loads the HTTP library
+    def start_download(self, name: str) -> bool:
+        """Download a model of the table in the background, or continue its download.
 
+        Return False if it is being downloaded or on this computer already.
+        """
         model = self._table_model(name)
-        if self._path(name).exists():
-            return
-        if name in self._downloading:
-            raise Problem(f"{name} is already being downloaded.", "", "Wait until that is complete.")
+        if self._is_available(name):
+            return False
         hub = self._environment.get("HF_ENDPOINT", "").strip().rstrip("/")
         addresses = [address.replace(HUB, hub, 1) if hub else address for address in model.addresses]
-        self._downloading.add(name)
-        try:
-            await download(model, self._path(name), addresses, self._proxy(), on_progress)
-        finally:
-            self._downloading.discard(name)
+        partial = self._library.size_of_part(name)
+        return self._downloads.start(model, self._library.path(name), addresses, self._options().proxy, partial)
+
+    async def wait_for_download(self, name: str, timeout_s: float) -> DownloadProgress | None:
+        """Wait until a download is complete, at most for so many seconds; return its progress if it is still running.
+
+        Raises `Problem` if it failed or was paused.
+        """
+        if progress := await self._downloads.wait(name, timeout_s):
+            return progress
+        if error := self._downloads.error(name):
+            raise Problem(error.message, error.cause, error.fix)
+        if not self._is_available(name):
+            fix = f"Continue it with: journeyman models pull {name}"
+            raise Problem(f"The download of {name} was paused or canceled.", "", fix)
+        return None
+
+    async def pause_download(self, name: str) -> None:
+        """Stop a download and keep what has arrived."""
+        await self._downloads.stop(name)
+
+    async def cancel_download(self, name: str) -> None:
+        """Stop a download and delete what has arrived."""
+        await self._downloads.stop(name)
+        self._downloads.forget_error(name)
+        self._library.delete_part(self._table_model(name).name)
+        self._publish()
+
+    def add_file(self, path: Path) -> str:
+        """Add a model file of the user, and return the name of the model. Raises `Problem`."""
+        name = self._library.add(path)
+        self._publish()
+        return name
 
     async def remove(self, name: str) -> bool:
-        """Delete the file of a model and of its interrupted download; return whether there was one."""
-        self._table_model(name)
+        """Delete a downloaded model or its interrupted download, or forget an added file; return whether it existed."""
+        if name not in self._table and name not in self._library.added():
+            if name in self._library.found():
+                origin = self._library.found()[name].origin
+                raise Problem(f"{name} is a file of {origin}.", "", f"Delete it in {origin}.")
+            self._table_model(name)
         server = self._servers.get(name)
-        if name in self._downloading or (server is not None and server.users):
+        if self._downloads.progress(name) or (server is not None and server.users):
             raise Problem(f"{name} is in use.", "", "Wait until the download or the run is complete.")
         if server is not None:
             await server.close()
-        paths = [self._path(name), self._path(name).with_name(f"{name}.gguf.part")]
-        existing = [path for path in paths if path.exists()]
-        for path in existing:
-            path.unlink()
-        return bool(existing)
+        self._downloads.forget_error(name)
+        existed = self._library.delete(name)
+        self._publish()
+        return existed
 
     def window(self, name: str) -> int | None:
         """Return the context window of a model in tokens; None if there is no such model."""
         try:
-            return self._find(name)[1].window
+            return self._library.file(name).window
         except Problem:
             return None
+
+    def record_speed(self, name: str, speed: ModelSpeed) -> None:
+        """Keep how fast a model was; a rate of 0 is unknown."""
+        if speed != ModelSpeed():
+            self._library.save_speed(name, speed)
+            self._publish()
 
     @asynccontextmanager
     async def serving(self, name: str) -> AsyncGenerator[ServedModel, None]:
         """Serve a model at least until the context exits. Raises `ModelError` if it cannot be served."""
         try:
-            path, model = self._find(name)
+            file = self._library.file(name)
         except Problem as problem:
             details = problem.details
             raise ModelError(details.message, details.cause, details.fix, retryable=False, kind="model") from problem
-        server = self._servers.setdefault(name, _Server())
+        server = self._servers.setdefault(name, ModelServer())
         server.users += 1
         if server.idle_timer is not None:
             server.idle_timer.cancel()
         try:
             async with server.lock:
-                if not server.is_running:
-                    await self._start(server, path, model)
+                config = self._config(file)
+                if not server.is_running or (server.users == 1 and server.config != config):
+                    await self._start(name, server, file, config)
             yield server.served
         except ModelError:
             await server.wait_if_ended()
@@ -180,92 +194,93 @@ class LocalModels:
         finally:
             server.users -= 1
             if not server.users:
-                server.idle_timer = asyncio.get_running_loop().call_later(self._idle_s(), server.kill)
+                loop = asyncio.get_running_loop()
+                server.idle_timer = loop.call_later(self._options().idle_s, self._unload, server)
 
     async def close(self) -> None:
-        """End all processes."""
+        """Pause all downloads and end all processes."""
+        await self._downloads.close()
         for server in self._servers.values():
             await server.close()
 
-    async def _start(self, server: _Server, path: Path, model: LocalModel) -> None:
+    def _unload(self, server: ModelServer) -> None:
+        server.kill()
+        self._publish()
+
+    async def _start(self, name: str, server: ModelServer, file: ModelFile, config: ServerConfig) -> None:
         """Start the process and wait until the model is loaded. Other models that are not in use are unloaded first."""
         await server.close()
         for other in self._servers.values():
             if not other.users:
                 await other.close()
-        self._check_memory(model)
-        key = secrets.token_urlsafe(32)
-        config = {
-            "path": str(path), "name": model.name, "key": key, "window": model.window, "threads": os.cpu_count() or 1,
-        }  # fmt: skip
-        server.process = process = await asyncio.create_subprocess_exec(
-            *self._command, stdin=PIPE, stdout=PIPE, stderr=PIPE
-        )
-        server.log_lines = []
-        server.log = asyncio.create_task(_read_log(process, server.log_lines))
-        assert process.stdin is not None and process.stdout is not None
-        process.stdin.write(json.dumps(config).encode() + b"\n")
+        self._check_memory(file)
+        self._loading.add(name)
+        self._publish()
         try:
-            async with asyncio.timeout(LOAD_S):
-                line = await process.stdout.readline()
-        except TimeoutError:
-            line = b""
-        except asyncio.CancelledError:
-            server.kill()
-            raise
-        reply = json.loads(line) if line.endswith(b"\n") else {}
-        if "url" in reply:
-            server.served = ServedModel(reply["url"], key)
-            return
-        await server.close()
-        if reply.get("missing"):
-            fix = f"Install it in Journeyman's environment: {how_to_install(XLLAMACPP)}"
-            raise ModelError("Local models need the library xllamacpp.", reply["error"], fix, retryable=False)
-        cause = reply.get("error") or " ".join(server.log_lines[-ERROR_LINES:]) or "Its process has ended."
-        raise ModelError(f"{model.name} cannot be loaded.", cause, "Choose another model.", retryable=False)
+            await server.start(self._command, config)
+        finally:
+            self._loading.discard(name)
+            self._publish()
 
-    def _check_memory(self, model: LocalModel) -> None:
+    def _config(self, file: ModelFile) -> ServerConfig:
+        options = self._options()
+        threads = options.threads or physical_cores()
+        return ServerConfig(str(file.path), file.name, file.window, threads, options.gpu_layers)
+
+    def _check_memory(self, file: ModelFile) -> None:
         """Raise `ModelError` if the model does not fit in the available memory."""
         available = available_memory()
-        if model.memory <= available:
+        if file.memory <= available:
             return
         fitting = [name for name, other in self._table.items() if other.memory <= available]
         fix = f"These models fit: {', '.join(fitting)}." if fitting else "Close other programs."
-        cause = f"It needs {model.memory / 1e9:.1f} GB; {available / 1e9:.1f} GB are available."
-        raise ModelError(f"{model.name} does not fit in memory.", cause, fix, retryable=False)
+        cause = f"It needs {file.memory / 1e9:.1f} GB; {available / 1e9:.1f} GB are available."
+        raise ModelError(f"{file.name} does not fit in memory.", cause, fix, retryable=False)
 
-    def _find(self, name: str) -> tuple[Path, LocalModel]:
-        """Return the file of a model: one of the table, or the absolute path of a GGUF file."""
-        if name in self._table:
-            if not self._path(name).exists():
-                fix = f"Download it with: journeyman models pull {name}"
-                raise Problem(f"The model {name} is not downloaded.", "", fix)
-            return self._path(name), self._table[name]
-        path = Path(name).expanduser()
-        if not path.is_absolute() or not path.is_file():
-            fix = f"Name one of {', '.join(self._table)}, or the absolute path of a GGUF file."
-            raise Problem(f"There is no local model {name!r}.", "", fix)
-        window = min(read_context_length(path) or FILE_WINDOW, FILE_WINDOW)
-        size = path.stat().st_size
-        return path, LocalModel(path.stem, path.stem, "", "", size, size + FILE_OVERHEAD, window, "", ())
+    def _table_row(self, model: LocalModel) -> LocalModelRow:
+        try:
+            file = self._library.file(model.name, search=False)
+        except Problem:
+            file = None
+        return self._row(model, file)
+
+    def _row(self, model: LocalModel, file: ModelFile | None) -> LocalModelRow:
+        server = self._servers.get(model.name)
+        load_state: LoadState = "loaded" if server is not None and server.is_running else ""
+        return LocalModelRow(
+            model.name,
+            model.title,
+            model.purpose,
+            model.license,
+            model.size,
+            memory := file.memory if file else model.memory,
+            file.window if file else model.window,
+            str(file.path) if file else "",
+            file.origin if file else "",
+            self._library.size_of_part(model.name) if file is None else 0,
+            self._downloads.progress(model.name),
+            self._downloads.error(model.name),
+            "loading" if model.name in self._loading else load_state,
+            self._library.speed(model.name),
+            fits=memory <= total_memory(),
+        )
+
+    def _is_available(self, name: str) -> bool:
+        try:
+            self._library.file(name)
+        except Problem:
+            return False
+        return True
 
     def _table_model(self, name: str) -> LocalModel:
         if name not in self._table:
             raise Problem(f"There is no local model {name!r}.", "", f"Known models: {', '.join(self._table)}.")
         return self._table[name]
 
-    def _path(self, name: str) -> Path:
-        return self._folder / f"{name}.gguf"
-
-
-async def _read_log(process: Process, lines: list[str]) -> None:
-    """Keep the last lines of the log; the pipe must be read, or the process would block."""
-    assert process.stderr is not None
-    with suppress(ValueError):  # an overlong line
-        async for line in process.stderr:
-            lines.append(line.decode("utf-8", "replace").strip())
-            del lines[:-ERROR_LINES]
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+    def _publish(self) -> None:
+        """Tell the listeners what has changed."""
+        if not self._listeners or self._last_states == (states := self.states()):
+            return
+        self._last_states = states
+        for listener in self._listeners:
+            listener(states)

@@ -1,8 +1,8 @@
 """The process that serves one model file with llama.cpp. The library xllamacpp is imported only here.
 
-`LocalModels` starts this file as a script. The first line of standard input is a JSON object: path, name, key, window
-and threads. Once the model is loaded, one line of JSON is printed: the URL, or an error. The process ends when standard
-input is closed, so it never outlives the program that started it, even if that is killed.
+`LocalModels` starts this file as a script. The first line of standard input is a JSON object: path, name, key, window,
+threads and gpu_layers. Once the model is loaded, one line of JSON is printed: the URL, or an error. The process ends
+when standard input is closed, so it never outlives the program that started it, even if that is killed.
 """
 
 import json
@@ -12,6 +12,8 @@ import sys
 import threading
 from contextlib import suppress
 from typing import Any
+
+CACHE_MIB = 512  # memory for the prompts of other sessions, so that switching between sessions does not read them again
 
 
 def exit_with_parent() -> None:
@@ -36,6 +38,8 @@ def serve(config: dict[str, Any]) -> str:
     params.ui = False
     params.n_ctx = config["window"]
     params.n_parallel = 1
+    params.n_gpu_layers = config["gpu_layers"]
+    params.cache_ram_mib = CACHE_MIB
     params.use_jinja = True
     params.cpuparams.n_threads = config["threads"]
     params.cpuparams_batch.n_threads = config["threads"]

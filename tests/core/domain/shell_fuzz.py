@@ -158,8 +158,11 @@ def _has_pattern(line: ReadLine) -> bool:
 
 def _expanded(part: Words) -> Iterator[str]:
     for word in part:
-        names = [name for name in FILES if fnmatchcase(name, word) and (name[0] != "." or word[0] == ".")]
-        yield from sorted(names) if isinstance(word, GlobPattern) and names else [str(word)]
+        folder, slash, pattern = word.rpartition("/")  # of the folders that a pattern names, only `.` exists
+        here = set(folder.split("/")) <= {"", "."}
+        names = [name for name in FILES if here and fnmatchcase(name, pattern)]
+        visible = sorted(folder + slash + name for name in names if name[0] != "." or pattern[0] == ".")
+        yield from visible if isinstance(word, GlobPattern) and visible else [str(word)]
 
 
 def run(shell: str, lines: Sequence[str], status: int) -> list[Counter[Words]]:
@@ -188,10 +191,13 @@ def _recorded(file: Path) -> Counter[Words]:
 
 def divergences(lines: Iterable[str], shells: Sequence[str]) -> list[tuple[str, str, Counter[Words], Counter[Words]]]:
     """Return the understood lines of which a shell runs a command that the parser did not find."""
-    known = [(line, commands) for line in lines if (commands := understood(line)) is not None]
-    writing = [(line, commands) for line, commands in known if ">" in line]
+    known = [(line, commands) for line in dict.fromkeys(lines) if (commands := understood(line)) is not None]
+    writing = [each for each in known if ">" in each[0]]
+    reading = [each for each in known if ">" not in each[0]]
     found = []
-    for some, shell, status in product((writing, [each for each in known if each not in writing]), shells, (0, 1)):
+    for some, shell, status in product((writing, reading), shells, (0, 1)):
+        if status:  # a command that fails makes more commands run only before `||`
+            some = [each for each in some if "||" in each[0]]
         ran = run(shell, [line for line, _ in some], status)
         found += [(shell, *each, real) for each, real in zip(some, ran, strict=True) if real - each[1]]
     return found

@@ -190,8 +190,13 @@ def test_messages_are_queued_until_a_request_sends_them() -> None:
     asked, before = ("You said", "go", 1), [("Queued", "one", 4), ("Removed", "two", 7), ("Queued", "THREE", 8)]
     assert said(8) == [asked, *before]
     assert said(12) == [asked, *before, ("Queued", "two", 9)]
-    after = [("You said", "one", 4), ("Removed", "two", 7), ("You said", "THREE", 8), ("You said", "two", 9)]
-    assert said(13) == [asked, *after]
+    one, three, two = ("You said", "one", 4), ("You said", "THREE", 8), ("You said", "two", 9)
+    assert said(13) == [asked, one, ("Removed", "two", 7), three, two, one, three, two], "they follow the earlier rows"
+    assert [step.status for step in rows_of(entries)[0].values() if step.status == "moved"] == ["moved"] * 3
+    rows = rows_of(entries)[0]
+    assert [(rows[at].kind, rows[at].message_seq) for at in sorted(rows)[-4:]] == [
+        ("user", 4), ("user", 6), ("user", 5), ("thinking", 13)
+    ]  # fmt: skip
 
 
 def test_an_invented_tool_name_stays_on_one_line() -> None:

@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core.domain.events import RunStarted
+from core.domain.events import Replied, RunStarted
 from core.settings.schema import Provider
 from tests.core.engine.harness import open_engine, run_bounded
 from tests.servers.scripted_server import ServerAction, answer, chunk, scripted_server, stream
 
 LISTING = answer(json.dumps({"data": [{"id": "m"}]}).encode(), "application/json")
+MARK = "0123456789abcdef"
 DONE = answer(stream(chunk(content="Done."), chunk("stop")))
 
 
@@ -30,8 +31,9 @@ def sent_after_call(tmp_path: Path, task: str, call: list[ServerAction], prompt_
             session = await scene.engine.start(task, scene.folder, start)
             await scene.engine.wait_idle(session)
             posts = [request.json for request in server.requests if request.method == "POST"]
-            first, second = posts[0]["messages"], posts[1]["messages"]
-            texts.extend(str(message["content"]) for message in second[len(first) + 1 :])
+            second = posts[1]["messages"]
+            last = max(index for index, message in enumerate(second) if message["role"] == "assistant")
+            texts.extend(str(message["content"]) for message in second[last + 1 :])
 
     run_bounded(test())
     return texts
@@ -46,8 +48,8 @@ def test_a_failed_call_is_followed_by_the_task(tmp_path: Path) -> None:
 
 def test_a_question_is_repeated_after_a_result_and_a_task_is_not(tmp_path: Path) -> None:
     reading = calling("read", path="a.txt")
-    result, reminder = sent_after_call(tmp_path / "1", "What does a.txt say?", reading)
-    assert "one" in result and "What does a.txt say?" in reminder
+    result, reminder = sent_after_call(tmp_path / "1", "What does the file say?", reading)
+    assert "one" in result and "What does the file say?" in reminder
     assert len(sent_after_call(tmp_path / "2", "Write one into b.txt as well.", reading)) == 1
 
 
@@ -62,3 +64,41 @@ def test_a_full_prompt_has_no_reminders(tmp_path: Path) -> None:
 def test_a_command_without_output_says_so(tmp_path: Path) -> None:
     (result,) = sent_after_call(tmp_path, "Run true.", calling("run", command="true"), "full")
     assert result == "(no output)"
+
+
+def run_compact(tmp_path: Path, task: str, *answers: list[ServerAction]) -> tuple[list[Any], str, list[Any]]:
+    """Return the requests that follow the first, the text of a.txt at the end, and the events."""
+    posts: list[Any] = []
+    left: list[Any] = []
+
+    async def test() -> None:
+        async with scripted_server(LISTING, *answers) as server, open_engine(tmp_path) as scene:
+            scene.engine.settings.change(providers=(Provider(name="box", url=server.url),))
+            (scene.folder / "a.txt").write_text("one\n")
+            start = RunStarted("box/m", mode="auto", prompt_size="compact", boundary=MARK)
+            session = await scene.engine.start(task, scene.folder, start)
+            await scene.engine.wait_idle(session)
+            assert scene.bugs == [] and scene.status(session) == "done"
+            posts.extend(request.json for request in server.requests if request.method == "POST")
+            left.extend([(scene.folder / "a.txt").read_text(), await scene.events(session)])
+
+    run_bounded(test())
+    return posts[1:], *left
+
+
+def test_tags_that_mark_data_are_removed_from_calls(tmp_path: Path) -> None:
+    copied = f'<data-{MARK} from="folder" name="a.txt">\ntwo\n</data-{MARK}>'
+    _, text, events = run_compact(
+        tmp_path, "Write two into a.txt.", calling("write", path="a.txt", content=copied), DONE
+    )
+    assert text == "two\n"
+    assert any("tags that mark data" in event.note for event in events if isinstance(event, Replied))
+
+
+def test_code_that_is_shown_instead_of_written_gets_one_reminder(tmp_path: Path) -> None:
+    code = "Here is the corrected code:\n\n```python\ndef mean(values):\n    return sum(values)\n```\n"
+    shown = answer(stream(chunk(content=code), chunk("stop")))
+    work = calling("run", command="true")
+    posts, _, _ = run_compact(tmp_path, "Fix the function in a.txt.", work, shown, shown, DONE)
+    assert [post.get("tool_choice") for post in posts] == [None, "required"]
+    assert "code in a reply changes no file" in posts[-1]["messages"][-1]["content"]

@@ -227,7 +227,7 @@ def test_a_rule_holds_for_the_same_server_description_only(tmp_path: Path) -> No
         async with open_engine(tmp_path) as scene:
             await added(scene)
             echo = call_reply("who__echo", word="x")
-            session = await scene.start(scripted_replies(echo, echo, echo, {"text": "Done."}))
+            session = await scene.start(scripted_replies(echo, echo, echo, {"text": "Done."}), task="Echo x.")
             await scene.until(PermissionRequested)
             ((_, each),) = scene.engine.permission_requests()
             await scene.engine.allow(each.request.id, "folder", each.request.patterns)
@@ -238,7 +238,9 @@ def test_a_rule_holds_for_the_same_server_description_only(tmp_path: Path) -> No
             )
             assert look.error is None
             other = call_reply("other__echo", word="x")
-            session = await scene.start(scripted_replies(echo, other, echo, {"text": "Done."}), allow=("other__echo",))
+            session = await scene.start(
+                scripted_replies(echo, other, echo, {"text": "Done."}), task="Echo x.", allow=("other__echo",)
+            )
             await scene.when(
                 lambda: len(scene.engine.permission_requests()) == 1 and scene.engine.permission_requests()
             )

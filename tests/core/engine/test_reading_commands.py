@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,14 @@ from core.domain.modes import Mode
 from core.domain.permissions import Allowed, Denied, NeedsApproval, SandboxLevel
 from core.engine.policy.command_reach import read_reach
 from core.engine.policy.policy import evaluate_call
-from core.engine.policy.secret_files import has_plain_git, leads_outside, matching_files, searches_folder, secret_files
+from core.engine.policy.secret_files import (
+    has_plain_git,
+    leads_outside,
+    matching_files,
+    outside_links,
+    searches_folder,
+    secret_files,
+)
 from core.workspace.broker import FileBroker
 from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.engine.policy_calls import FACTS, act, rule, verdict
@@ -98,6 +106,28 @@ CHANGES_NOTHING = [
     "uv tree --frozen", "poetry version", "terraform providers", "curl -w '%{http_code}' localhost",
     "git config --get user.name",
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("command", "asks"),
+    [
+        ("find . -exec cat {} +", True),
+        ("find . -name 'h*' -exec cat {} +", True),
+        ("find sub -type f -o -name x -exec cat {} +", True),
+        ("find -L . -type f -exec cat {} +", True),
+        ("find . ! -type f -exec cat {} +", True),
+        ("find . -type f -exec cat {} +", False),
+        ("find . -name '*.py' -exec cat {} +", False),
+    ],
+)
+def test_find_follows_no_link_that_leads_outside(command: str, asks: bool, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "hosts").symlink_to("/etc/hosts")
+    (tmp_path / "near").symlink_to("sub")
+    facts = replace(FACTS, outside_links=partial(outside_links, tmp_path))
+    assert isinstance(verdict(act("run", command=command), facts=facts), NeedsApproval if asks else Allowed)
+    (tmp_path / "sub" / "hosts").unlink()
+    assert outside_links(tmp_path) == ()
 
 
 @pytest.mark.parametrize("command", CHANGES)

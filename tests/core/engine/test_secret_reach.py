@@ -114,6 +114,68 @@ def test_a_reader_of_unnamed_files_asks_under_landlock(command: str, folder: Pat
             assert found.request.patterns == () or "git grep" in command
 
 
+# Options and folders that make a search read what it would otherwise leave out, and comparisons of whole folders.
+WIDENED = [
+    "rg -g '*' X",
+    "rg '-g*' X src",
+    "rg -ng '*' X src",
+    "rg --iglob '.E*' X src",
+    "rg --glob='.e*' X src",
+    "rg -g 'src/**' X src",
+    "rg -g '*.{tfvars,py}' X src",
+    "rg --iglob '*.TFVARS' X src",
+    "rg X .hidden",
+    "grep -r --exclude=.env --include='*' X src",
+    "grep -r --exclude=x --include=*.py X src",
+    "cd src && grep -r --exclude-dir=src X .",
+    "grep -r --exclude-dir=src X src/.",
+    "diff src other",
+    "diff -q src/ other/",
+    "git grep X HEAD",
+    "git grep X --cached",
+    "yq 'eval(.e)' x.yml",
+    "yq '.e | eval' x.yml",
+    "yq envsubst x.yml",
+    "terraform fmt -check -diff",
+]
+
+
+# Bubblewrap hides what the patterns `.e*` find.
+WIDENED_UNDER_BUBBLEWRAP = [command for command in WIDENED if ".e" not in command.casefold()]
+
+
+@pytest.mark.parametrize(
+    ("level", "command"),
+    [*(("reduced", one) for one in WIDENED), *(("verified", one) for one in WIDENED_UNDER_BUBBLEWRAP)],
+)
+def test_an_option_that_widens_a_search_asks(command: str, level: SandboxLevel, tmp_path: Path) -> None:
+    for name in (".env", "src/.env", "src/prod.tfvars", ".hidden/credentials.json", "other/prod.tfvars"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"X {SECRET}\n")
+    assert isinstance(decide(tmp_path, command, level, "ask"), NeedsApproval)
+    if level == "reduced" or not command.startswith("yq "):
+        assert isinstance(decide(tmp_path, command, level, "auto"), NeedsApproval)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rg -g '!*.md' X src",
+        "rg -g '*.py' -n X",
+        "grep -r --include=*.py X src",
+        "grep -r --exclude-dir=deploy X .",
+        "diff src/app.py src/notes.txt",
+        "yq .services x.yml",
+    ],
+)
+def test_an_option_that_narrows_a_search_does_not_ask(command: str, tmp_path: Path) -> None:
+    for name in ("src/.env", "deploy/prod.tfvars"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"X {SECRET}\n")
+    (tmp_path / "src" / ".env").rename(tmp_path / "deploy" / ".env")
+    assert isinstance(decide(tmp_path, command, "reduced"), Allowed)
+
+
 @pytest.mark.parametrize(
     "command",
     [

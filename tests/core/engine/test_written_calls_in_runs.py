@@ -7,13 +7,13 @@ from typing import Any
 from core.domain.events import CallStarted, HarnessMessage, Replied, RunStarted
 from core.domain.steps import Step
 from core.engine.history.replay import replay_session
-from core.engine.run.completion import NUDGE_PREFIX
+from core.engine.run.run_context import NUDGE_PREFIX
 from core.engine.state.live_updates import LiveUpdate
 from core.settings.schema import Provider
 from core.store.reader import Reader
 from core.timeline.idle_runs import ended_idle
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
-from tests.servers.scripted_server import ScriptedServer, ServerAction, answer, chunk, scripted_server, stream
+from tests.servers.scripted_server import ScriptedServer, ServerAction, answer, chunk, failure, scripted_server, stream
 
 WRITE = '```json\n{"name": "write", "arguments": {"path": "out.txt", "content": "done"}}\n```'
 FINISHED = {"text": "out.txt is written."}
@@ -100,7 +100,7 @@ def test_announced_work_gets_one_reminder(tmp_path: Path) -> None:
 def test_a_call_that_is_not_valid_is_explained_to_the_model(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_engine(tmp_path) as scene:
-            wrong = {"text": WRITE.replace('"content"', '"text"')}
+            wrong = {"text": WRITE.replace('"content"', '"lines"')}
             session = await run_task(scene, "Create the file out.txt.", wrong, {"text": WRITE}, FINISHED)
             (nudge,) = await nudges(scene, session)
             assert "content" in nudge.text.head and (scene.folder / "out.txt").exists()
@@ -208,5 +208,31 @@ def test_a_model_that_wrote_a_call_and_gave_up_continues_with_text_calls(tmp_pat
             posts = [request for request in server.requests if request.method == "POST"]
             assert ["tools" in request.json for request in posts] == [True, True, False, False, False]
             assert "TextCallsEnabled" in await scene.kinds(session)
+
+    run_bounded(test())
+
+
+def test_after_a_reply_without_a_call_the_provider_enforces_one(tmp_path: Path) -> None:
+    async def test() -> None:
+        answers = [LISTING, saying("You should write it."), calling(), saying("It is written.")]
+        async with scripted_server(*answers) as server, open_engine(tmp_path) as scene:
+            session = await ask_server(scene, server)
+            posts = [request.json for request in server.requests if request.method == "POST"]
+            assert [post.get("tool_choice") for post in posts] == [None, "required", None]
+            assert len(await nudges(scene, session)) == 1 and (scene.folder / "b.txt").exists()
+
+    run_bounded(test())
+
+
+def test_a_provider_that_cannot_enforce_a_call_is_asked_without_it(tmp_path: Path) -> None:
+    rejected = failure("400 Bad Request", {"error": {"message": "tool_choice 'required' is not supported"}})
+
+    async def test() -> None:
+        answers = [LISTING, saying("You should write it."), rejected, calling(), saying("It is written.")]
+        async with scripted_server(*answers) as server, open_engine(tmp_path) as scene:
+            await ask_server(scene, server)
+            posts = [request.json for request in server.requests if request.method == "POST"]
+            assert [post.get("tool_choice") for post in posts] == [None, "required", None, None]
+            assert (scene.folder / "b.txt").exists()
 
     run_bounded(test())

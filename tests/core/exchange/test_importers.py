@@ -140,6 +140,23 @@ def test_an_edit_in_the_transcript_is_a_file_change(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+def test_an_edit_without_its_result_is_a_change_of_the_replaced_text(tmp_path: Path) -> None:
+    path = tmp_path / CLAUDE.name
+    lines = [json.loads(line) for line in CLAUDE.read_text().splitlines()]
+    for line in (line for line in lines if isinstance(line, dict)):
+        line.pop("toolUseResult", None)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            top = (await made.exchange.import_file(path)).session
+            (changed,) = [e for e in await made.events(top) if isinstance(e, FileChanged)]
+            assert b"helo" in made.reader.blob(changed.before) and b"hello" in made.reader.blob(changed.after)
+            assert (changed.added, changed.removed) == (1, 1)
+
+    asyncio.run(main())
+
+
 @pytest.mark.parametrize("path", [CLAUDE, CODEX, OLDER], ids=["Claude Code", "Codex", "between the lines"])
 def test_a_file_that_grew_adds_only_what_is_new(path: Path, tmp_path: Path) -> None:
     """Import a file truncated after or within each line, then completely: the result equals a single import."""

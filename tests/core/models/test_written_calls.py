@@ -106,8 +106,10 @@ def test_tools_that_are_not_offered_and_arguments_that_do_not_fit_are_not_taken(
     only = tuple(tool for tool in TOOLS if tool.name == "read")
     found = read('```json\n{"name": "run", "arguments": {"command": "id"}}\n```', tools=only)
     assert found.calls == () and "no tool 'run'" in found.fault and "read" in found.fault
-    found = read('```json\n{"name": "read", "arguments": {"file": "a"}}\n```')
+    found = read('```json\n{"name": "read", "arguments": {"line": "a"}}\n```')
     assert found.calls == () and "path" in found.fault
+    found = read('```json\n{"name": "read_file", "arguments": {"file_path": "a"}}\n```')
+    assert made(found) == [("read", {"path": "a"})], "names that other agents use"
     schema = json.dumps({"name": "read", "description": "Reads.", "parameters": {"type": "object", "properties": {}}})
     assert read(f"```json\n{schema}\n```").calls == ()
 

@@ -33,6 +33,14 @@ def test_a_write_is_recorded_and_read(ground: Ground) -> None:
     assert use(WRITE, WriteArguments("notes/a.txt", "one\n"), ground.folder).changes == ()
 
 
+def test_a_write_keeps_the_newline_at_the_end_of_the_file(ground: Ground) -> None:
+    use(WRITE, WriteArguments("a.txt", "one\ntwo\n"), ground.folder)
+    made = use(WRITE, WriteArguments("a.txt", "three"), ground.folder)
+    assert made.changes[0].after == b"three\n" and "newline at its end was kept" in made.output
+    assert use(WRITE, WriteArguments("b.txt", "one"), ground.folder).changes[0].after == b"one"
+    assert use(WRITE, WriteArguments("a.txt", ""), ground.folder).changes[0].after == b""
+
+
 def test_a_missing_file_is_answered_with_the_names_most_like_it(ground: Ground) -> None:
     use(WRITE, WriteArguments("billing/grand_total.py", "1"), ground.folder)
     use(WRITE, WriteArguments("main.py", "1"), ground.folder)

@@ -1,4 +1,4 @@
-"""Validation by JSON Schema: supported keywords are checked, schemas with others are refused."""
+"""Validation by JSON Schema: all its keywords are checked; invalid and harmful schemas are refused."""
 
 from typing import Any
 
@@ -24,6 +24,18 @@ from core.tools.json_schema import extract_json, schema_error, validation_errors
         ({"oneOf": [{"minimum": 1}, {"maximum": 5}]}, [0, 6], [3]),
         ({"allOf": [{"minimum": 1}, {"not": {"const": 2}}]}, [1, 3], [0, 2]),
         ({"multipleOf": 5}, [10], [11]),
+        ({"dependentRequired": {"a": ["b"]}}, [{}, {"b": 1}, {"a": 1, "b": 1}], [{"a": 1}]),
+        ({"patternProperties": {"^n_": {"type": "number"}}}, [{"n_a": 1, "b": ""}], [{"n_a": ""}]),
+        ({"prefixItems": [{"type": "string"}], "items": False}, [["a"], []], [["a", 1], [1]]),
+        ({"const": {"pattern": "(", "$ref": "x"}}, [{"pattern": "(", "$ref": "x"}], [1]),
+        (
+            {
+                "$defs": {"tree": {"properties": {"kids": {"items": {"$ref": "#/$defs/tree"}}, "n": {"minimum": 0}}}},
+                "$ref": "#/$defs/tree",
+            },
+            [{"kids": [{"n": 1}]}],
+            [{"kids": [{"kids": [{"n": -1}]}]}],
+        ),
         (False, [], [1]),
         (True, [1, None], []),
     ],
@@ -39,8 +51,9 @@ def test_a_schema_is_checked(schema: Any, good: list[Any], bad: list[Any]) -> No
     [
         "object",
         {"type": "thing"},
-        {"$ref": "#"},
-        {"properties": {"a": {"dependentRequired": {}}}},
+        {"$ref": "https://example.com/schema.json"},
+        {"properties": {"a": {"dependentRequired": []}}},
+        {"patternProperties": {"(": {}}},
         {"pattern": "("},
         {"pattern": "(?=a)"},
         {"pattern": 1},
@@ -58,7 +71,7 @@ def test_a_schema_is_checked(schema: Any, good: list[Any], bad: list[Any]) -> No
         {"pattern": "(a{1000}){1000}"},
     ],
 )
-def test_unsupported_keywords_are_rejected(schema: Any) -> None:
+def test_an_unusable_schema_is_rejected(schema: Any) -> None:
     assert schema_error(schema)
 
 
@@ -73,6 +86,14 @@ def test_a_malicious_schema_or_reply_does_not_block() -> None:
     """A sub-agent's schema and reply both come from a model; each of these took minutes or ended the run."""
     assert validation_errors("a" * 200 + "!", {"pattern": "^(a+)+$"})
     assert validation_errors(10**400, {"multipleOf": 0.5})
+    assert validation_errors(1, {"$ref": "#"})
+    assert validation_errors(1, {"$ref": "#/$defs/missing"})
+    doubling = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)}
+    assert validation_errors(1, {"$defs": {**doubling, "d60": False}, "$ref": "#/$defs/d0"})
+    deep: dict[str, Any] = {}
+    for _ in range(10_000):
+        deep = {"not": deep}
+    assert schema_error(deep)
     for text in ("```x\n" * 100_000, "[" * 100_000):
         with pytest.raises(ValueError):
             extract_json(text)

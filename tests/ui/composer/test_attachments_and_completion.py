@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QRect, Qt, QUrl
 from PySide6.QtGui import QColor, QImage
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from tests.ui.hands import click, find, press, write
@@ -35,6 +35,23 @@ def test_ctrl_enter_sends_now(panel: ComposerPanel, qtbot: QtBot) -> None:
     with qtbot.waitSignal(panel.submitted_now) as said:
         press(field(panel), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert said.args == ["at once"] and panel.draft() == ""
+
+
+def test_many_attachments_can_be_told_apart(panel: ComposerPanel, qtbot: QtBot, tmp_path: Path) -> None:
+    names = [f"quarterly-report-of-the-northern-branch-{number}-final-version.txt" for number in range(8)]
+    for name in names:
+        (tmp_path / name).write_text(name)
+    panel.attached.add_paths([str(tmp_path / name) for name in names])
+    bar = panel.attached
+    qtbot.waitUntil(lambda: bar.height() >= bar.heightForWidth(bar.width()) > 30)
+    chips = [part for part in bar.findChildren(QLabel) if part.isVisible()]
+    texts = [chip.text() for chip in chips]
+    assert len(set(texts)) == len(names) and all(".txt" in text and "…" in text for text in texts)
+    boxes = [QRect(chip.mapTo(bar, QPoint(0, 0)), chip.size()) for chip in chips]
+    assert all(box.width() >= chip.sizeHint().width() for box, chip in zip(boxes, chips, strict=True))
+    assert all(bar.rect().contains(box) for box in boxes), "every chip is inside the bar, in several lines"
+    assert not any(one.intersects(other) for at, one in enumerate(boxes) for other in boxes[:at])
+    assert not bar.geometry().intersects(field(panel).geometry())
 
 
 def test_file_names_are_completed(panel: ComposerPanel, qtbot: QtBot) -> None:

@@ -5,7 +5,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QMenu, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QPlainTextEdit,
+    QPushButton,
+    QSplitter,
+    QTabBar,
+    QWidget,
+)
 
 from core.domain.events import RunStarted
 from core.domain.memory import MemoryContent
@@ -17,7 +28,7 @@ from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop import Person, live, until
 from ui.memory.memory_dialog import MemoryDialog
 from ui.memory.memory_lines import MemoryLine
-from ui.memory.panel import MemoryPanel
+from ui.memory.panel import MIN_LIST_WIDTH, MemoryPanel
 from ui.memory.version_history import VersionHistory
 from ui.widgets.confirm_dialog import ConfirmDialog
 
@@ -63,6 +74,58 @@ async def proposed(person: Person, text: str, *, target: str = "", session: str 
         author="review",
     )
     return await person.program.engine.ask(lambda engine: engine.proposals.add(wanted))
+
+
+def test_escape_in_the_search_clears_it_then_goes_to_the_list_and_keeps_the_page(
+    qapp: QApplication, home: Path
+) -> None:
+    async def act(person: Person) -> None:
+        page = await opened(person)
+        for text in ("They like tea.", "They like coffee."):
+            await add_memory(person, text)
+        await until(lambda: len(texts(page)) == 2, "the memories")
+        forgotten = await add_memory(person, "They like milk.")
+        await person.program.engine.ask(lambda engine: engine.memory.forget(forgotten))
+        figures = find(page, QLabel, "memory.figures")
+        await until(lambda: "1 forgotten" in figures.accessibleName(), "the figures")
+        assert "2 memories" in figures.accessibleName() and "0 archived" in figures.accessibleName()
+        search = find(page, QLineEdit, "memory.search")
+        search.setFocus()
+        write(search, "tea")
+        await until(lambda: texts(page) == ["They like tea."], "the match")
+        press(search, Qt.Key.Key_Escape)
+        await until(lambda: len(texts(page)) == 2, "all of them again")
+        assert page.window().focusWidget() is search and page.isVisible()
+        press(search, Qt.Key.Key_Escape)
+        assert page.window().focusWidget() is page.list and page.isVisible()
+
+    live(qapp, home, act)
+
+
+def test_the_proposed_tab_is_in_view_beside_a_wide_sidebar_and_the_columns_stay_as_divided(
+    qapp: QApplication, home: Path
+) -> None:
+    async def act(person: Person) -> None:
+        page = await opened(person)
+        await proposed(person, "They like tea.")
+        page.refresh()
+        await until(lambda: page.header.proposals_button.isVisible(), "the proposal")
+        splitter = next(each for each in page.findChildren(QSplitter) if each.parent() is page)
+        splitter.moveSplitter(MIN_LIST_WIDTH + 1, 1)
+        bar = page.header.tabs.findChild(QTabBar)
+        assert bar is not None
+        place = next(at for at in range(bar.count()) if bar.tabText(at) == "Proposed")
+        assert bar.rect().contains(bar.tabRect(place))
+        sizes.append(splitter.sizes())
+
+    async def look_again(person: Person) -> None:
+        page = await opened(person)
+        splitter = next(each for each in page.findChildren(QSplitter) if each.parent() is page)
+        await until(lambda: abs(splitter.sizes()[0] - sizes[0][0]) < 8, "the columns, but for rounding")
+
+    sizes: list[list[int]] = []
+    live(qapp, home, act)
+    live(qapp, home, look_again)
 
 
 async def wait_until_shown(page: MemoryPanel, text: str) -> None:

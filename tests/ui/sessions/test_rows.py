@@ -58,6 +58,11 @@ def test_a_sub_agent_is_listed_only_while_it_waits_for_the_user() -> None:
     assert listed(group_hits(rows, [SessionHit("done", "here")], "Title done", NOON)) == ["[Found in the text]", "done"]
 
 
+def test_an_interrupted_session_waits_for_the_user() -> None:
+    rows = [row("a", "interrupted"), row("b", "interrupted", imported_from="codex:1")]
+    assert listed(group_sessions(rows, NOON)) == ["[Waiting for you]", "a", "[Today]", "b"]
+
+
 def test_the_waiting_group_shows_a_count_and_days_do_not() -> None:
     headings = group_sessions([row("a", "waiting"), row("b", "waiting"), row("c")], NOON)
     assert [item.count for item in headings if isinstance(item, SessionHeading)] == [2, 0]

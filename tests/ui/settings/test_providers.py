@@ -129,6 +129,10 @@ def test_a_check_result_stays_with_its_model_after_a_refresh(dialog: SettingsDia
     let_go()
     result = find(dialog, QLabel, "settings.model.ollama/odd.result")
     assert result.isVisible() and "first token after 0.40 s" in result.text() and "no tool calls" in result.text()
+    dialog.providers.forget_tests()
+    dialog.providers.show_providers(FOUND)
+    let_go()
+    assert not find(dialog, QLabel, "settings.model.ollama/odd.result").text()
     assert outcome_text(ModelCheck("x", error=ErrorDetails("Gone.", "Away.", "Wait."))) == (
         "Gone. Away. Wait.",
         "failed",

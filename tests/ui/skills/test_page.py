@@ -260,11 +260,14 @@ def test_a_proposal_is_edited_accepted_rejected_and_undone(qapp: QApplication, h
             wanted = Proposal("", "skill", "patch", "letters", text, "the tone was wrong", 1)
             return await engine.ask(lambda e: e.proposals.add(wanted))
 
-        first = await propose(better)
+        await propose(better)
         page = await opened(person)
         await until(lambda: page.list_pane.proposed(), "the proposal")
         assert person.window.pages.page("skills") is page and person.window._reading.proposed("skill") == 1
-        page.open(f"proposal/{first.id}")
+        person.window.view.review_requested.emit("skill")
+        title, state = find(page, QLabel, "skill.title"), find(page, QLabel, "skill.state")
+        await until(lambda: state.text() == "Proposed change", "the review opens the proposal")
+        assert title.accessibleName() == "letters"
         edit, keep = find(page, QPushButton, "skill.edit"), find(page, QPushButton, "skill.keep")
         await until(keep.isVisible, "the proposal is open")
         source = page.view.editor.source
@@ -274,7 +277,9 @@ def test_a_proposal_is_edited_accepted_rejected_and_undone(qapp: QApplication, h
         click(edit)
         press(source, Qt.Key.Key_End, CONTROL)
         write(source, "Twice.")
+        keep.setFocus()
         click(keep)
+        assert page.window().focusWidget() is page.list_pane.list, "the keyboard goes on to the next proposal"
         await wait_until_open(page, "library/letters")
         await until(lambda: page.view.edit.base == 2, "version 2")
         assert page.view.editor.text() == f"{better}Twice." and not page.list_pane.proposed()

@@ -44,6 +44,20 @@ def pane_of(qtbot: QtBot, look: Look, rows: MemorySteps) -> StepPane:
     return pane
 
 
+def test_the_output_of_a_reply_is_its_text_and_of_thinking_its_reasoning(qtbot: QtBot, look: Look) -> None:
+    rows = MemorySteps()
+    rows.add("thinking", object="Let me see", number=1, first_seq=3, last_seq=4)
+    rows.add("reply", object="Done", first_seq=4, last_seq=4)
+    rows.events[4] = {"kind": "replied", "seq": 4, "reasoning": {"head": "Let me see."}, "text": {"head": "Done."}}
+    rows.texts = {(4, "reasoning"): "Let me see.", (4, "text"): "Done."}
+    pane = pane_of(qtbot, look, rows)
+    output = pane.findChild(QPlainTextEdit, "step.output")
+    assert isinstance(output, QPlainTextEdit)
+    for step, shown in zip(rows.rows, ("Let me see.", "Done."), strict=True):
+        pane.show_step("s", step)
+        assert output.toPlainText() == shown
+
+
 def test_the_diff_of_a_changed_file(qtbot: QtBot, look: Look) -> None:
     rows = letter()
     pane = pane_of(qtbot, look, rows)

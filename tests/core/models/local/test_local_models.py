@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import struct
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
@@ -15,11 +14,9 @@ import pytest
 
 from core.domain.events import RequestRetried, RunEnded, RunStarted
 from core.domain.messages import Message
-from core.domain.problems import Problem
 from core.domain.text import Text
 from core.models.catalog import ModelCatalog
-from core.models.local.gguf_header import read_context_length
-from core.models.local.local_models import LocalModels
+from core.models.local.local_models import LocalModelOptions, LocalModels
 from core.models.local.model_table import LocalModel
 from core.models.model import ModelError, Request
 from core.settings.api_keys import ApiKeys
@@ -39,7 +36,7 @@ def run_with_models(
     """Run a job with models whose files contain `contents`, and end their processes."""
     for name in TABLE:
         (folder / f"{name}.gguf").write_text(json.dumps(contents or {"text": "Hello."}))
-    models = LocalModels(folder, lambda: "", lambda: idle_s, {}, table=TABLE, script=STAND_IN)
+    models = LocalModels(folder, lambda: LocalModelOptions(idle_s=idle_s), {}, table=TABLE, script=STAND_IN)
 
     async def run() -> None:
         try:
@@ -129,7 +126,7 @@ def test_a_missing_library_is_named_with_the_command_that_installs_it(tmp_path: 
     (tmp_path / "tiny.gguf").touch()
     script = tmp_path / "without_library.py"
     script.write_text('print(\'{"error": "No module named xllamacpp.", "missing": "xllamacpp"}\')')
-    models = LocalModels(tmp_path, lambda: "", lambda: 600, {}, table=TABLE, script=script)
+    models = LocalModels(tmp_path, LocalModelOptions, {}, table=TABLE, script=script)
     with pytest.raises(ModelError, match="xllamacpp") as caught:
         asyncio.run(ask(models))
     assert "install" in caught.value.details.fix
@@ -141,11 +138,11 @@ def test_the_process_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
     code = f"""if True:
         import asyncio
         from pathlib import Path
-        from core.models.local.local_models import LocalModels
+        from core.models.local.local_models import LocalModelOptions, LocalModels
         from tests.core.models.local.test_local_models import STAND_IN, TABLE, pid_of
         async def main():
             folder = Path({str(tmp_path)!r})
-            models = LocalModels(folder, lambda: "", lambda: 600, {{}}, table=TABLE, script=STAND_IN)
+            models = LocalModels(folder, LocalModelOptions, {{}}, table=TABLE, script=STAND_IN)
             print(await pid_of(models), flush=True)
             await asyncio.sleep(600)
         asyncio.run(main())
@@ -176,16 +173,3 @@ def test_a_crash_in_a_reply_does_not_end_the_run(tmp_path: Path, monkeypatch: py
             assert mark.exists() and any(isinstance(event, RequestRetried) for event in events)
 
     run_bounded(job())
-
-
-def test_a_file_outside_the_table_is_named_by_its_path(tmp_path: Path) -> None:
-    header = struct.pack("<4sIQQ", b"GGUF", 3, 0, 2)
-    header += struct.pack("<Q4sI", 4, b"name", 8) + struct.pack("<Q3s", 3, b"abc")
-    header += struct.pack("<Q20sI", 20, b"llama.context_length", 4) + struct.pack("<I", 2048)
-    path = tmp_path / "mine.gguf"
-    path.write_bytes(header)
-    models = LocalModels(tmp_path, lambda: "", lambda: 600, {}, table=TABLE)
-    assert read_context_length(path) == models.window(str(path)) == 2048
-    path.write_bytes(b"no model")
-    with pytest.raises(Problem, match="not a model file"):
-        read_context_length(path)

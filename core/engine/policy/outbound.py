@@ -1,0 +1,83 @@
+"""Calls that leave the computer after the run has read untrusted content, which may have dictated them."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from core.domain.command_tables import words_of
+from core.domain.provenance import ContentSource, source_label
+from core.engine.policy.proposed_call import ProposedCall
+from core.tools.mcp_tools import mcp_server_of
+
+# Words in the name of a tool that say whether it only reads.
+READING_WORDS = words_of("get list search read find describe show view count check lookup query fetch status")
+CHANGING_WORDS = words_of("""
+    add append apply approve archive assign cancel change clear close comment commit copy create delete deploy disable
+    dispatch edit email enable execute fork forward import insert invite mark merge move patch pay post publish purge
+    push put remove rename reply replace reserve reset restore resume revoke run save schedule send set share start stop
+    submit subscribe transfer trigger update upload upsert write
+""")
+ADDRESS = re.compile(r"://|\w@\w|(?<![\w.])(?:[\w-]+\.)+[a-z]{2,}(?![\w.])", re.IGNORECASE)
+SHOWN_CHARS = 60  # characters of a value that a request quotes
+
+
+def other_sources(tool: str, untrusted_sources: Sequence[str]) -> list[str]:
+    """Return the untrusted sources other than the MCP server that a call goes to.
+
+    Content that came from a server can be sent back to that server without disclosing anything.
+    """
+    own = _own_source(tool)
+    return [source for source in untrusted_sources if source != own]
+
+
+def dictated_value(call: ProposedCall, untrusted_sources: Sequence[str], user_words: Sequence[str]) -> str:
+    """Return a value in a call to an MCP server that the content of this server may have dictated, or "".
+
+    An honest server passes on what others wrote, such as an email. So once the run has read content of the server, the
+    user must have written every value of a call that changes something, and every address in a call that reads. Whether
+    a tool reads is decided by its name: a dishonest server needs no call to do what it wants.
+    """
+    if not mcp_server_of(call.tool) or _own_source(call.tool) not in untrusted_sources:
+        return ""
+    written = _plain("\n".join(user_words))
+    reads = only_reads_by_name(call.tool)
+    for value in _values(json.loads(call.arguments).get("arguments", {})):
+        if (not reads or ADDRESS.search(value)) and not _occurs_in(written, _plain(value)):
+            return value if len(value) <= SHOWN_CHARS else f"{value[: SHOWN_CHARS - 1]}…"
+    return ""
+
+
+def _own_source(tool: str) -> str:
+    server = mcp_server_of(tool)
+    return source_label(ContentSource("mcp", server)) if server else ""
+
+
+def only_reads_by_name(tool: str) -> bool:
+    """Return whether the name of an MCP tool says that it reads, and contains no word for a change."""
+    name = tool.partition("__")[2]
+    words = {word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+    return bool(words & READING_WORDS) and not words & CHANGING_WORDS
+
+
+def _values(node: Any) -> Iterator[str]:
+    match node:
+        case dict():
+            for value in node.values():
+                yield from _values(value)
+        case list():
+            for value in node:
+                yield from _values(value)
+        case bool() | None | "":
+            return
+        case _:
+            yield f"{node:g}" if isinstance(node, float) else str(node)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _occurs_in(text: str, value: str) -> bool:
+    """Return whether a value occurs in a text, and not only as a part of another word."""
+    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None

@@ -1,0 +1,74 @@
+"""Reads the files that a message names before the first request, for models that get a compact prompt.
+
+Small models edit files from memory instead of reading them. The calls are recorded like those of a reply, so they take
+the same way through permissions, the timeline and a replay, and show the model what a call looks like.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+from core.domain.events import Replied, ToolCall
+from core.domain.ids import call_id
+from core.domain.problems import Problem
+from core.domain.text import Text
+from core.domain.tiers import ModelChoice
+from core.engine.run.context_budget import request_event
+from core.engine.run.run_context import RunContext
+from core.engine.state.compaction import USER
+from core.models.catalog import SCRIPTED
+from core.models.stop_reasons import READ_AHEAD
+from core.tools.read import READ
+from core.tools.read_before_edit import normalized_path
+from core.workspace.broker import FileBroker
+
+MAX_FILES, MAX_BYTES = 4, 4_000
+MAX_DATA_BYTES = 1_000  # of a file with data, which commands can search and count
+DATA_SUFFIXES = (".csv", ".jsonl", ".log", ".tsv", ".txt")
+MAX_MESSAGE_CHARS = 4_000  # of a longer message only the beginning is searched for names
+NOTE = "Journeyman read the files that your message names before it asked the model."
+_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
+
+
+async def read_ahead(run: RunContext, choice: ModelChoice) -> bool:
+    """Record calls that read the files named by new messages of the user; return whether there are any."""
+    start, conversation = run.conversation.start, run.conversation
+    if start is None or start.prompt_size != "compact" or start.reviewed_session or run.is_replay:
+        return False
+    if choice.model == SCRIPTED or (run.tools and READ.name not in run.tools):
+        return False
+    texts = [run.full_text(message.text) for message in conversation.queued if message.category == USER]
+    names = await asyncio.to_thread(_files_to_read, texts, run.tool_context.broker, set(run.read_digests))
+    if not names:
+        return False
+    turn = conversation.total_turns + 1
+    calls = tuple(
+        ToolCall(call_id(turn, number), READ.name, Text(json.dumps({"path": name}, ensure_ascii=False)))
+        for number, name in enumerate(names, 1)
+    )
+    await run.record(request_event(run, choice), Replied(calls=calls, stop_reason=READ_AHEAD, note=NOTE))
+    return True
+
+
+def _files_to_read(texts: Sequence[str], broker: FileBroker, known: set[str]) -> list[str]:
+    """Return the paths of the short text files that the texts name and that are not known yet."""
+    names = dict.fromkeys(normalized_path(name) for text in texts for name in _names(text[:MAX_MESSAGE_CHARS]))
+    found: list[str] = []
+    for name in names:
+        try:
+            status = broker.stat(name) if name not in known else None
+            limit = MAX_DATA_BYTES if name.endswith(DATA_SUFFIXES) else MAX_BYTES
+            body = broker.read(name, allow_secrets=False) if status and 0 < status.st_size <= limit else b""
+        except Problem:  # a folder, a link, a file with secrets, or a path outside the folder
+            continue
+        if body and b"\0" not in body:
+            found.append(name)
+    return found[:MAX_FILES]
+
+
+def _names(text: str) -> Iterator[str]:
+    for match in _NAME.finditer(text):
+        name = match[0].rstrip(".-")
+        if "." in name or "/" in name:
+            yield name

@@ -1,0 +1,30 @@
+"""The calls of a reply as they are recorded: with the names and the contents that the model evidently meant."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.domain.events import ToolCall
+from core.domain.ids import call_id
+from core.domain.provenance import without_data_tags
+from core.domain.text import Text
+from core.engine.run.run_context import RunContext
+from core.models.model import RequestedCall, ToolSpec
+from core.models.near_calls import correction_note, near_call
+
+TAGS_NOTE = "The tags that mark data were removed from the calls."
+
+
+def calls_to_record(
+    run: RunContext, calls: Sequence[RequestedCall], tools: Sequence[ToolSpec]
+) -> tuple[tuple[ToolCall, ...], str]:
+    """Return the calls of a reply, and a remark for the user on what was corrected in them."""
+    start = run.conversation.start
+    boundary = start.boundary if start else ""
+    clean = [replace(call, arguments=without_data_tags(call.arguments, boundary)) for call in calls]
+    named = [near_call(call, tools) for call in clean]
+    notes = (correction_note(clean, named), TAGS_NOTE if clean != list(calls) else "")
+    turn = run.conversation.total_turns + 1
+    recorded = tuple(
+        ToolCall(call_id(turn, number), call.tool, Text(call.arguments)) for number, call in enumerate(named, 1)
+    )
+    return recorded, " ".join(filter(None, notes))

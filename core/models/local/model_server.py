@@ -1,0 +1,117 @@
+"""The child process that serves one model on loopback: its start, its log and its end."""
+
+import asyncio
+import json
+import os
+import secrets
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+
+from core.domain.optional_packages import how_to_install
+from core.models.model import ModelError
+
+XLLAMACPP = "xllamacpp>=2026.10"
+LOAD_S = 300.0  # how long loading a model may take
+REAP_S = 0.5  # how long a failed request waits to see whether the process has ended
+ERROR_LINES = 5  # last lines of the process's log that an error message quotes
+
+
+@dataclass(frozen=True, slots=True)
+class ServedModel:
+    """Where a served model listens, and the API key that its requests need."""
+
+    url: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """How to serve a model. `window` is in tokens; `gpu_layers` is -1 if llama.cpp chooses."""
+
+    path: str
+    name: str
+    window: int
+    threads: int
+    gpu_layers: int
+
+
+class ModelServer:
+    """The process that serves one model. `users` counts the requests in progress."""
+
+    def __init__(self) -> None:
+        self.lock = asyncio.Lock()
+        self.process: Process | None = None
+        self.config: ServerConfig | None = None
+        self.served = ServedModel("", "")
+        self.users = 0
+        self.idle_timer: asyncio.TimerHandle | None = None
+        self._log: asyncio.Task[None] | None = None
+        self._log_lines: list[str] = []
+
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.returncode is None
+
+    async def start(self, command: Sequence[str], config: ServerConfig) -> None:
+        """Start the process and wait until the model is loaded. Raises `ModelError`."""
+        key = secrets.token_urlsafe(32)
+        # A session of its own, so that Ctrl+C in the terminal does not interrupt a reply.
+        self.process = process = await asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=os.name != "nt"
+        )
+        self.config = config
+        self._log_lines = []
+        self._log = asyncio.create_task(self._read_log(process))
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(json.dumps({**asdict(config), "key": key}).encode() + b"\n")
+        try:
+            async with asyncio.timeout(LOAD_S):
+                line = await process.stdout.readline()
+        except TimeoutError:
+            line = b""
+        except asyncio.CancelledError:
+            self.kill()
+            raise
+        reply = json.loads(line) if line.endswith(b"\n") else {}
+        if "url" in reply:
+            self.served = ServedModel(reply["url"], key)
+            return
+        await self.close()
+        if reply.get("missing"):
+            fix = f"Install it in Journeyman's environment: {how_to_install(XLLAMACPP)}"
+            raise ModelError("Local models need the library xllamacpp.", reply["error"], fix, retryable=False)
+        cause = reply.get("error") or " ".join(self._log_lines[-ERROR_LINES:]) or "Its process has ended."
+        raise ModelError(f"{config.name} cannot be loaded.", cause, "Choose another model.", retryable=False)
+
+    async def wait_if_ended(self) -> None:
+        """Give a process that has just ended time to be reaped, so that the next request starts a new one."""
+        if self.process is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(REAP_S):
+                    await self.process.wait()
+
+    def kill(self) -> None:
+        if self.process is not None and self.process.returncode is None:
+            with suppress(ProcessLookupError):
+                self.process.kill()
+
+    async def close(self) -> None:
+        """End the process, and wait until it has ended."""
+        if self.idle_timer is not None:
+            self.idle_timer.cancel()
+        self.kill()
+        if self.process is not None:
+            await self.process.wait()
+        if self._log is not None:
+            await self._log
+        self.process = self._log = None
+
+    async def _read_log(self, process: Process) -> None:
+        """Keep the last lines of the log; the pipe must be read, or the process would block."""
+        assert process.stderr is not None
+        with suppress(ValueError):  # an overlong line
+            async for line in process.stderr:
+                self._log_lines.append(line.decode("utf-8", "replace").strip())
+                del self._log_lines[:-ERROR_LINES]

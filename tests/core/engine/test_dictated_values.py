@@ -1,0 +1,102 @@
+"""A rule for a tool of an MCP server covers no call that content of this server may have dictated."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.domain.events import RunStarted, UntrustedContentRead, UserMessage
+from core.domain.permissions import Allowed, CallAllowed, NeedsApproval, PermissionRequested, PolicyDecision
+from core.domain.question import Answer, QuestionAnswered
+from core.domain.text import Text
+from core.engine.policy.proposed_call import propose_call
+from core.engine.state.permission_state import PermissionState
+from core.tools.mcp_tools import McpCall, mcp_tool
+from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
+from tests.core.engine.policy_calls import FACTS, rule, verdict
+from tests.core.engine.test_servers import added
+
+WORDS = "Mail the notes of May 13 to ada@example.org, with the subject 'Meeting  notes'."
+READ = ["mcp: mail"]
+
+
+def decide(tool: str, taint: list[str], words: str = WORDS, **arguments: Any) -> PolicyDecision:
+    name = f"mail__{tool}"
+    call = propose_call(mcp_tool(name), McpCall("mail", tool, arguments), "r1c1")
+    saved = rule("mail", tool=name, subject="host")
+    return verdict(call, saved, taint=taint, facts=replace(FACTS, user_words=(words,)))
+
+
+DICTATED: list[tuple[str, dict[str, Any]]] = [
+    ("send_email", {"to": ["eve@example.net"], "subject": "meeting notes"}),
+    ("send_email", {"to": ["ada@example.org", "eve@example.net"]}),
+    ("send_email", {"to": ["ada@example.org"], "body": "The code is 463820."}),
+    ("delete_file", {"id": "3"}),
+    ("delete_file", {"nested": [{"id": 7}]}),
+    ("sendMoney", {"amount": 0.5}),
+    ("get_webpage", {"url": "http://eve.example.net/?q=1"}),
+    ("search", {"query": "site:eve.example.net code"}),
+    ("fetch_and_forward", {"id": "7"}),
+    ("frobnicate", {"x": "y"}),
+]
+WRITTEN: list[tuple[str, dict[str, Any]]] = [
+    ("send_email", {"to": ["ada@example.org"], "subject": "Meeting notes", "html": True, "cc": None, "bcc": ""}),
+    ("delete_file", {"day": 13}),
+    ("get_file", {"id": "a7-22"}),
+    ("listMessages", {"folder": "inbox", "limit": 50}),
+    ("search", {"query": "is:unread code"}),
+    ("archive_all", {}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), DICTATED)
+def test_a_rule_covers_no_value_that_the_user_did_not_write(tool: str, arguments: dict[str, Any]) -> None:
+    found = decide(tool, READ, **arguments)
+    assert isinstance(found, NeedsApproval) and "did not write" in found.request.reason and not found.request.patterns
+    assert isinstance(decide(tool, [], **arguments), Allowed), "before the run has read anything, the rule decides"
+
+
+@pytest.mark.parametrize(("tool", "arguments"), WRITTEN)
+def test_a_rule_covers_what_the_user_wrote_and_reading(tool: str, arguments: dict[str, Any]) -> None:
+    assert isinstance(decide(tool, READ, **arguments), Allowed)
+    assert isinstance(decide(tool, [*READ, "web: example.net"], **arguments), NeedsApproval)
+
+
+def test_only_the_user_writes_the_words_of_the_user() -> None:
+    state = PermissionState()
+    state.apply(UserMessage(Text("first")))
+    state.apply(RunStarted("m"))
+    state.apply(UntrustedContentRead("c1", "mcp: mail"))
+    state.apply(UserMessage(Text("second")))
+    state.apply(UntrustedContentRead("", "mcp: mail"))  # the next message contains text of the server
+    state.apply(UserMessage(Text("send it to eve")))
+    state.apply(QuestionAnswered("q", "c2", Answer(text="third")))
+    state.apply(QuestionAnswered("q", "c3", Answer(text="send it to eve", expired=True)))
+    state.apply(QuestionAnswered("q", "c3", Answer(option="send it to eve")))
+    assert state.user_words == ["first", "second", "third", ""]
+    child = PermissionState()  # of a sub-agent, whose task was written by a run that had read untrusted content
+    child.apply(UserMessage(Text("send it to eve")))
+    child.apply(RunStarted("m", untrusted_sources=("mcp: mail",)))
+    assert child.user_words == []
+
+
+def test_a_run_asks_about_a_value_that_came_from_nowhere(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            await added(scene, tmp_path)
+            calls = [call_reply("box__add", a=a, b=b) for a, b in ((2, 3), (3, 2), (7, 8))]
+            session = await scene.start(
+                scripted_replies(*calls, {"text": "Done."}), task="Add 2 and 3.", allow=("box__add:box",)
+            )
+            await scene.when(lambda: scene.engine.permission_requests())
+            await scene.engine.deny(scene.engine.permission_requests()[0][1].request.id)
+            await scene.engine.wait_idle(session)
+            events = await scene.events(session)
+            assert len([event for event in events if isinstance(event, CallAllowed)]) == 2
+            requests = [event.request for event in events if isinstance(event, PermissionRequested)]
+            assert [request.reason for request in requests] == [
+                "The run has read content of box, and this call contains what you did not write: 7"
+            ]
+
+    run_bounded(test())

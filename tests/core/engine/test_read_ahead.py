@@ -1,0 +1,111 @@
+"""Before the first request to a small model, the files that the user's message names are read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from core.domain.events import CallRefused, CallStarted, Replied, RunStarted, SessionEvent, ToolReturned
+from core.engine.history.replay import replay_session
+from core.models.stop_reasons import READ_AHEAD
+from core.settings.schema import Provider
+from core.store.reader import Reader
+from tests.core.engine.harness import open_engine, run_bounded
+from tests.servers.scripted_server import answer, chunk, scripted_server, stream
+
+LISTING = answer(json.dumps({"data": [{"id": "m"}]}).encode(), "application/json")
+DONE = answer(stream(chunk(content="Done."), chunk("stop")))
+FILES = {
+    "mean.py": "SUM = 1\n",
+    "deep/list.txt": "milk\n",
+    "long.log": "x\n" * 5_000,
+    ".env": "KEY=1\n",
+    "empty.txt": "",
+}
+
+
+def files_in(folder: Path) -> None:
+    (folder / "deep").mkdir()
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
+
+
+def run_task(
+    tmp_path: Path, *tasks: str, prompt_size: Any = "compact"
+) -> tuple[list[SessionEvent], list[list[dict[str, Any]]]]:
+    """Run a session with these messages; return its events, and the messages of each request."""
+    events: list[SessionEvent] = []
+    sent: list[list[dict[str, Any]]] = []
+
+    async def main() -> None:
+        async with scripted_server(LISTING, DONE) as server, open_engine(tmp_path) as scene:
+            scene.engine.settings.change(providers=(Provider(name="box", url=server.url),), prompt_size=prompt_size)
+            files_in(scene.folder)
+            start = RunStarted("box/m", mode="auto")
+            session = await scene.engine.start(tasks[0], scene.folder, start)
+            await scene.engine.wait_idle(session)
+            for task in tasks[1:]:
+                await scene.engine.send_message(session, task)
+                await scene.engine.wait_idle(session)
+            assert scene.bugs == [] and scene.status(session) == "done"
+            events.extend(await scene.events(session))
+            sent.extend(request.json["messages"] for request in server.requests if request.method == "POST")
+
+    run_bounded(main())
+    return events, sent
+
+
+def read_paths(events: list[SessionEvent]) -> list[str]:
+    return [event.object for event in events if isinstance(event, CallStarted)]
+
+
+def test_named_files_are_in_the_first_request(tmp_path: Path) -> None:
+    events, sent = run_task(tmp_path, "What is wrong in mean.py? Compare it with ./deep/list.txt.")
+    assert read_paths(events) == ["mean.py", "deep/list.txt"]
+    _, user, calling, first, second, reminder = sent[0]
+    assert "[The task is: What is wrong in mean.py?" in reminder["content"]
+    assert "What is wrong" in user["content"] and len(calling["tool_calls"]) == 2
+    assert "SUM = 1" in first["content"] and "milk" in second["content"] and "<data-" in first["content"]
+    made, said = [event for event in events if isinstance(event, Replied)]
+    assert made.stop_reason == READ_AHEAD and "your message names" in made.note and said.note == ""
+
+
+def test_other_files_are_left_to_the_model(tmp_path: Path) -> None:
+    task = "Look at long.log, .env, empty.txt, missing.py, ../mean.py, /etc/hosts and deep, please."
+    events, sent = run_task(tmp_path, task)
+    assert read_paths(events) == [] and not any(isinstance(event, CallRefused | ToolReturned) for event in events)
+    assert [message["role"] for message in sent[0]] == ["system", "user"]
+
+
+def test_each_run_reads_the_present_text_and_only_for_small_models(tmp_path: Path) -> None:
+    events, sent = run_task(tmp_path / "1", "Explain mean.py.", "Explain mean.py and deep/list.txt.")
+    assert read_paths(events) == ["mean.py", "mean.py", "deep/list.txt"] and len(sent) == 2
+    events, _ = run_task(tmp_path / "2", "Explain mean.py.", prompt_size="full")
+    assert read_paths(events) == []
+
+
+def test_the_names_of_the_files_are_in_the_context_of_small_models(tmp_path: Path) -> None:
+    _, sent = run_task(tmp_path / "1", "Hello.")
+    assert "deep/list.txt\n" in sent[0][1]["content"] and 'name="files"' in sent[0][1]["content"]
+    _, sent = run_task(tmp_path / "2", "Hello.", prompt_size="full")
+    assert "list.txt" not in sent[0][1]["content"]
+
+
+def test_a_replay_shows_the_same_reading(tmp_path: Path) -> None:
+    events, _ = run_task(tmp_path, "Explain mean.py.")
+    assert read_paths(events) == ["mean.py"]
+
+    async def again() -> None:
+        folder, reader = tmp_path / "replay", Reader(tmp_path / "journeyman.db")
+        folder.mkdir()
+        (session,) = [row.id for row in reader.sessions()]
+        try:
+            done = await replay_session(reader, session, folder, lambda _: None, _at_once)
+        finally:
+            reader.close()
+        assert done.differing == []
+
+    run_bounded(again())
+
+
+async def _at_once(_: object) -> None:
+    """Skip the recorded pauses."""

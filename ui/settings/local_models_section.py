@@ -1,0 +1,80 @@
+"""The local models on the models page: those that can be downloaded, and the files on this computer."""
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from core.models.local.model_state import LocalModelStates
+from ui.base.drop_filter import dragged_model_files
+from ui.style.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.labels import label
+from ui.widgets.local_model_entry import LocalModelEntry
+
+
+class LocalModelsSection(QWidget):
+    """`action_requested` carries an action of `LocalModelEntry` or add, and the model or the path of a file."""
+
+    action_requested = Signal(str, str)
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self._entries: dict[str, LocalModelEntry] = {}
+        self.setObjectName("settings.local")
+        self.setAcceptDrops(True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 8, 0, 0)
+        column.setSpacing(8)
+        head = QHBoxLayout()
+        head.addWidget(label(_tr("Models on this computer"), look.fonts.bold), 1)
+        add = Button(look, _tr("Add model file…"), name="settings.local.add")
+        add.clicked.connect(self._choose_file)
+        head.addWidget(add)
+        column.addLayout(head)
+        about = _tr(
+            "Journeyman runs these models itself, without another program. Nothing leaves this computer. "
+            "You can also drop a GGUF file here."
+        )
+        column.addWidget(label(about, look.fonts.second, "second", wrap=True))
+        self._list = QVBoxLayout()
+        self._list.setSpacing(8)
+        column.addLayout(self._list)
+
+    def show_models(self, states: LocalModelStates, default_model: str) -> None:
+        """Show the models. Entries are kept while their model exists, so that the focus stays where it is."""
+        rows = {row.name: row for row in states.rows}
+        for name in [name for name in self._entries if name not in rows]:
+            entry = self._entries.pop(name)
+            self._list.removeWidget(entry)
+            entry.hide()
+            entry.deleteLater()
+        for name, row in rows.items():
+            if name not in self._entries:
+                entry = self._entries[name] = LocalModelEntry(self._look, f"settings.local.{name}", can_remove=True)
+                entry.action_requested.connect(self.action_requested)
+                self._list.addWidget(entry)
+            self._entries[name].show_row(row, states.install_hint, default_model=default_model)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if dragged_model_files(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        for path in dragged_model_files(event.mimeData()):
+            self.action_requested.emit("add", path)
+        event.acceptProposedAction()
+
+    def _choose_file(self) -> None:
+        """Open the system's file dialog without blocking."""
+        dialog = QFileDialog(self, _tr("Add model file"))
+        dialog.setObjectName("settings.local.files")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([_tr("Models in the GGUF format") + " (*.gguf)", _tr("All files") + " (*)"])
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.fileSelected.connect(lambda path: self.action_requested.emit("add", path))
+        dialog.open()
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

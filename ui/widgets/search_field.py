@@ -1,0 +1,44 @@
+"""A search field with a magnifier, from which the keyboard gets to the list that it filters."""
+
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QLineEdit
+
+from ui.style.icons import icon
+from ui.style.theme import Look
+from ui.widgets.labels import ENTER_KEYS
+
+INTO_LIST: Final = ENTER_KEYS | {Qt.Key.Key_Down}
+
+
+class SearchField(QLineEdit):
+    """A search field. Esc clears it; Esc in the empty field, Down and Enter emit `list_requested`."""
+
+    list_requested = Signal()
+
+    def __init__(self, look: Look, placeholder: str, *, name: str) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setPlaceholderText(placeholder)
+        self.setAccessibleName(placeholder)
+        self.setClearButtonEnabled(True)
+        self._glass = self.addAction(icon("search", look.theme.third), QLineEdit.ActionPosition.LeadingPosition)
+        self.restyle(look)
+
+    def restyle(self, look: Look) -> None:
+        self.setFont(look.fonts.text)
+        self._glass.setIcon(icon("search", look.theme.third))
+
+    # Qt overrides
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        elif event.key() in INTO_LIST or event.key() == Qt.Key.Key_Escape:
+            self.list_requested.emit()
+        else:
+            super().keyPressEvent(event)
+            return
+        event.accept()
