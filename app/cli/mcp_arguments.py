@@ -33,9 +33,7 @@ def add_servers(add: AddCommand) -> None:
     ):
         _named(action(name, text)).add_argument("tool", metavar="TOOL", nargs="?", default="", help="Only this tool")
     _named(action("remove", "Remove an MCP server."))
-    serve = action(
-        "serve", "Be an MCP server that shares memories and skills: another agent starts this command and talks to it."
-    )
+    serve = action("serve", "Be an MCP server that shares your memories and skills with other agents.")
     folder_help = "Share what a run in DIR could use (default: the current folder)"
     serve.add_argument("-C", dest="folder", metavar="DIR", default=".", help=folder_help)
 

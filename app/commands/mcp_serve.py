@@ -1,6 +1,6 @@
 """The command `mcp serve`: an MCP server over standard input and output that shares memories and skills with agents.
 
-Any program that speaks the Model Context Protocol can start it. What it wants to remember is only proposed.
+Any client of the Model Context Protocol can start it. Memories of other agents are only proposed to the user.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, get_args
+from typing import Any, Final, cast, get_args
 
 from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE
@@ -138,7 +138,7 @@ class McpShareServer:
         return scope == "everywhere" or (scope, scope_id) == ("folder", str(self._folder))
 
     async def _propose_memory(self, arguments: Params) -> str:
-        kind = next((kind for kind in get_args(MemoryKind) if kind == arguments.get("kind")), "knowledge")
+        kind = cast("MemoryKind", arguments.get("kind", "knowledge"))  # the schema has checked it
         reason = f"Proposed by {self._client} over MCP."
         proposed = await self._engine.memory.propose(str(arguments["text"]), kind, reason)
         return "There is such a memory already." if proposed is None else "Proposed. The user decides in Journeyman."

@@ -10,7 +10,6 @@ from core.domain.clock import SECOND, now
 from core.domain.events import (
     BackgroundCommandEnded,
     EventRecord,
-    HarnessMessage,
     RunEnded,
     RunStarted,
     SandboxTested,
@@ -32,16 +31,7 @@ from core.domain.text import Attachment, Text
 from core.domain.tiers import NO_TIERS, Tiers, choose_model
 from core.engine.policy.untrusted import fallback_boundary, mark_and_redact
 from core.engine.run.execute import execute_call, file_changed_event
-from core.engine.services.hooks import (
-    HOOK_REASON,
-    NO_OUTCOME,
-    Hook,
-    HookMoment,
-    HookOutcome,
-    hook_outcome,
-    load_hooks,
-    run_hooks,
-)
+from core.engine.services.hooks import NO_OUTCOME, Hook, HookMoment, HookOutcome, decided, load_hooks, run_hooks
 from core.engine.services.skills import SkillService
 from core.engine.state.compaction import HARNESS, USER
 from core.engine.state.conversation import Conversation
@@ -407,30 +397,25 @@ class RunContext:
         """
         if self.is_replay:
             return self.recorded_hooks(moment, details)
-        if self.hooks is None:
-            self.hooks = () if self.tool_context.safe_mode else load_hooks(self.tool_context.data)
-        if not self.hooks:
-            return NO_OUTCOME
         payload = {"session": self.session, "run": self.conversation.run, "model": self.model_name, **details}
-        ran = await run_hooks(self.hooks, moment, tool, self.tool_context.folder, payload)
-        if not ran:
-            return NO_OUTCOME
-        outcome = hook_outcome([(done, done.output.head) for done in ran])
-        added = [
-            HarnessMessage(Text(f"[A user hook adds: {text}]"), f"{HOOK_REASON} adds context")
-            for text in outcome.context
-        ]
-        await self.record(*ran, *added)
+        ran = await run_hooks(self._load_hooks(), moment, tool, self.tool_context.folder, payload)
+        outcome, added = decided(ran)
+        if ran:
+            await self.record(*ran, *added)
         self.hook_stop = self.hook_stop or outcome.stop
         return outcome
 
+    def _load_hooks(self) -> tuple[Hook, ...]:
+        if self.hooks is None:
+            self.hooks = () if self.tool_context.safe_mode else load_hooks(self.tool_context.data)
+        return self.hooks
+
     async def run_end_hooks(self, last: SessionEvent) -> None:
         """Run the user's hooks for the end of the run."""
-        if self.hooks is None:
-            try:
-                self.hooks = () if self.tool_context.safe_mode else load_hooks(self.tool_context.data)
-            except Problem:  # reported when the run started
-                self.hooks = ()
+        try:
+            self._load_hooks()
+        except Problem:  # reported when the run started
+            self.hooks = ()
         if isinstance(last, RunEnded):
             await self.run_hooks("run_end", status=last.status, reason=last.reason)
 

@@ -1,4 +1,4 @@
-"""The `search_sessions` tool: finds what was said and done in earlier sessions of the folder."""
+"""The `search_sessions` tool: finds messages, calls and results of earlier sessions in the folder."""
 
 from datetime import datetime
 

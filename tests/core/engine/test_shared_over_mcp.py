@@ -35,10 +35,9 @@ def test_another_agent_shares_memories_and_skills(tmp_path: Path) -> None:
     async def prepare() -> str:
         async with open_engine(own, folder) as scene:
             saved = await scene.engine.memory.add("The release branch is frozen on Fridays.")
-            away = await scene.engine.memory.add(
+            await scene.engine.memory.add(
                 "The release of the other folder is on Monday.", scope="folder", scope_id=str(tmp_path / "away")
             )
-            assert away.memory
             await scene.engine.skills.save("letters", SKILL)
             return saved.memory.id
 
@@ -74,7 +73,7 @@ def test_another_agent_shares_memories_and_skills(tmp_path: Path) -> None:
     async def second() -> None:
         found, one, none, skills, skill, unknown, proposed, secret = await use()
         assert found == (f"[{name[0]}] knowledge: The release branch is frozen on Fridays.", False)
-        assert one == ("knowledge: The release branch is frozen on Fridays.", False)
+        assert one[0].startswith("knowledge: The release branch is frozen on Fridays.") and not one[1]
         assert none[1] and unknown[1] and secret[1]
         assert "letters: Write formal letters." in skills[0] and "Be polite." in skill[0]
         assert proposed == ("Proposed. The user decides in Journeyman.", False)
