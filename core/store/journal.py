@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from functools import partial
 
 from core.domain.clock import Clock, now
-from core.domain.events import EventRecord, RunEnded, SessionCreated, SessionEvent
+from core.domain.events import EventRecord, RunEnded, RunStarted, SessionCreated, SessionEvent
 from core.domain.ids import session_id
 from core.domain.permissions import PermissionDecided, PermissionRequested
 from core.domain.problems import Problem
@@ -256,6 +256,9 @@ class Journal:
             for update in updates:
                 update_pending_requests(db, state.number, update.entry)
                 record_skill_use(db, row_key(state.number, update.entry.seq), update.entry.event)
+        if any(isinstance(event, RunStarted) for _, event in timed_events):
+            # While the disk is full, readers get older rows, which must not show the session as finished.
+            db.execute("UPDATE session SET status = 'running' WHERE number = ?", (state.number,))
         return updates
 
     def _write_state(self, db: sqlite3.Connection, session: str, event: SessionEvent, at: int) -> WriteState:
