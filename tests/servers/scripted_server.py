@@ -133,8 +133,21 @@ async def scripted_server(
     try:
         yield played
     finally:
-        server.close()
+        await close_listener(server)
         await played.close()
+
+
+async def close_listener(server: asyncio.Server) -> None:
+    """Close a listening server once its accepted connections have their transports.
+
+    `asyncio.Server.close` lets the transport of a connection that was accepted just before fail half made, and its
+    socket is then reported as never closed.
+    """
+    loop = asyncio.get_running_loop()
+    for listener in server.sockets:
+        loop.remove_reader(listener.fileno())
+    await asyncio.sleep(0)
+    server.close()
 
 
 def answer(

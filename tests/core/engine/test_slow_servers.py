@@ -12,7 +12,15 @@ from core.domain.events import Replied, ReplyInterrupted, RequestRetried, RunPau
 from core.models import retry
 from core.settings.schema import Provider
 from tests.core.engine.harness import EngineHarness, open_engine, run_bounded
-from tests.servers.scripted_server import ScriptedServer, answer, chunk, failure, scripted_server, stream
+from tests.servers.scripted_server import (
+    ScriptedServer,
+    answer,
+    chunk,
+    close_listener,
+    failure,
+    scripted_server,
+    stream,
+)
 
 LISTING = answer(json.dumps({"data": [{"id": "m"}]}).encode(), "application/json")
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
@@ -39,7 +47,7 @@ async def serving_again(port: int, *answers: list[bytes]) -> AsyncIterator[Scrip
     try:
         yield played
     finally:
-        server.close()
+        await close_listener(server)
         await played.close()
 
 
@@ -79,7 +87,7 @@ def test_a_killed_server_that_starts_again_finishes_the_run(tmp_path: Path) -> N
             port = listener.sockets[0].getsockname()[1]
             session = await started(scene, f"http://127.0.0.1:{port}/v1")
             await scene.until(ReplyInterrupted)
-            listener.close()
+            await close_listener(listener)
             await played.close()
             await scene.until(RequestRetried, retry.MAX_ATTEMPTS + 1)
             async with serving_again(port, LOADING, LOADING, DONE):  # type: ignore[arg-type]
