@@ -18,6 +18,7 @@ ROOT = HERE.parent
 LIBRARY = Path("usr/lib/journeyman")
 OF_C = re.compile(r"(ld-linux.*|lib(c|m|dl|rt|pthread|util|resolv))\.so\.\d+")
 MORE = {"libgcc_s.so.1": "libgcc-s1", "libexpat.so.1": "libexpat1", "libuuid.so.1": "libuuid1"}
+MORE |= {"libgomp.so.1": "libgomp1"}
 MORE |= {"libwayland-server.so.0": "libwayland-server0", "libxcb-glx.so.0": "libxcb-glx0"}
 CONTROL = """\
 Package: journeyman
@@ -94,13 +95,25 @@ def packages(folder: Path) -> list[str]:
 
 
 def named(libraries: Iterable[str]) -> list[str]:
-    """Return the package of each library. Raise SetupError for libraries without a known package."""
+    """Return the package of each library, from our tables or from the package database of this system.
+
+    Raise SetupError for libraries that neither contains.
+    """
     table = DEBIAN | MORE
-    found = list(libraries)
-    if unknown := sorted(set(found) - set(table)):
+    found = {name: table.get(name) or owner(name) for name in libraries}
+    if unknown := sorted(name for name, package in found.items() if not package):
         message = f"No package is known for {', '.join(unknown)}."
         raise SetupError(message, "The bundle links to it and does not contain it.", "Add it to packaging/debian.py.")
-    return [table[name] for name in found]
+    return list(found.values())
+
+
+def owner(library: str) -> str:
+    """Return the installed package that contains a library; an empty string if there is none."""
+    if shutil.which("dpkg") is None:
+        return ""
+    answer = subprocess.run(["dpkg", "-S", f"*/{library}"], capture_output=True, text=True, check=False)
+    owners = {line.partition(":")[0] for line in answer.stdout.splitlines() if not line.startswith("diversion")}
+    return min(owners, default="")
 
 
 def linked(path: Path) -> list[str]:

@@ -85,7 +85,7 @@ def one_at_a_time() -> Iterator[None]:
 
 def make() -> None:
     """Create an empty environment, replacing any existing one."""
-    say(f"Creating the environment in {VENV.relative_to(ROOT)} (downloads about 100 MB) ...")
+    say(f"Creating the environment in {VENV.relative_to(ROOT)} (downloads about 130 MB) ...")
     if VENV.is_symlink():
         VENV.unlink()
     elif VENV.exists():

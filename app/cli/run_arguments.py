@@ -47,6 +47,11 @@ def add_runs(add: AddCommand) -> None:
         limit_help = f"End the run after N {unit}; 0 means no limit (default: the setting)"
         kind = whole_number if limit == "tokens" else nonnegative_number
         run.add_argument(f"--max-{limit}", type=kind, metavar="N", help=limit_help)
+    check_help = (
+        "A command that must succeed before the run counts as done; repeatable. If it fails, the agent reads its output"
+        " and continues, at most twice. The result rates the run"
+    )
+    run.add_argument("--check", action="append", default=[], metavar="COMMAND", help=check_help)
     schema_help = "The final reply must be JSON that matches the JSON Schema in FILE"
     run.add_argument("--schema", metavar="FILE", help=schema_help)
     run.add_argument("--script", metavar="FILE", help="Play a script of replies instead of calling a model")

@@ -30,7 +30,11 @@ def _reading(add: AddCommand) -> None:
         ("all", "Archived sessions too"),
     ):  # fmt: skip
         subset.add_argument(f"--{name}", dest="which", action="store_const", const=name, default="", help=text)
-    sessions.add_argument("--search", metavar="TEXT", help="Only sessions that contain these words, and where")
+    search_help = (
+        "Only sessions that contain these words, and where. Filters: folder:NAME, model:NAME, status:NAME,"
+        " date:today|week|month|YYYY-MM-DD, after:DATE, before:DATE, kind:NAME (a kind of step, such as command)"
+    )
+    sessions.add_argument("--search", metavar="TEXT", help=search_help)
     _json(sessions)
     show = add("show", "Show the steps of a session.")
     show.add_argument("session", metavar="SESSION")

@@ -17,15 +17,23 @@ async def agents(context: Invocation) -> int:
 
 
 async def _list(context: Invocation) -> int:
-    added, installed = context.engine.external_agents.list(), await context.engine.external_agents.find_installed()
-    for agent in (*added, *installed):
-        if context.args.json:
-            context.out.write_json(asdict(agent) | {"added": agent in added})
-        else:
-            hint = f"  (found on this computer; add it: journeyman agents add {agent.name} {agent.command} …)"
-            context.out.write(f"{agent.name}  {shlex.join(agent.argv())}{'' if agent in added else hint}")
-    if not added and not context.args.json:
+    added, known = context.engine.external_agents.list(), await context.engine.external_agents.find_known()
+    if context.args.json:
+        for settings in added:
+            context.out.write_json(asdict(settings) | {"added": True, "installed": True})
+        for agent in (*known.installed, *known.missing):
+            more = {"added": False, "installed": agent in known.installed, "install": agent.install}
+            context.out.write_json(asdict(agent.settings) | more)
+        return DONE
+    for settings in added:
+        context.out.write(f"{settings.name}  {shlex.join(settings.argv())}")
+    if not added:
         context.out.write("No external agents. Add one: journeyman agents add NAME PROGRAM [ARGS...]")
+    for agent in known.installed:
+        command = shlex.join((agent.settings.name, *agent.settings.argv()))
+        context.out.write(f"{agent.title} is on this computer. Add it: journeyman agents add {command}")
+    for agent in known.missing:
+        context.out.write(f"{agent.title} is not installed. Install it: {agent.install}")
     return DONE
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE
-from app.process.output import iso_time, plural
+from app.process.output import iso_time, plural, token_count
 from core.domain.clock import SECOND
 from core.timeline.run_queries import (
     Failure,
@@ -108,7 +108,7 @@ def _print_report(context: Invocation, report: RunReport) -> None:
         out.write_json(plain)
         return
     out.write(f"Run {run.number}: {run.task}")
-    out.write(f"  {report.seconds:.1f} s · {run.tokens:,} tokens · {run.model}. {report.narrative}")
+    out.write(f"  {report.seconds:.1f} s · {token_count(run.tokens, 1)} · {run.model}. {report.narrative}")
     for flag in report.flags:
         out.write(f"  ! {flag}")
     for path, (added, removed) in run.files.items():

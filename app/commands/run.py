@@ -44,6 +44,7 @@ async def run(context: Invocation) -> int:
         settings.max_cost if args.max_cost is None else args.max_cost,
         profile=profile,
         output_schema=Text(_output_schema(context)),
+        acceptance=tuple(args.check),
         effort=args.effort,
         max_output_tokens=args.max_output_tokens,
         temperature=args.temperature,

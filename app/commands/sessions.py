@@ -1,14 +1,16 @@
 """The commands `sessions`, which lists and searches sessions, and `show`, which prints one."""
 
-from datetime import datetime
+from datetime import date, datetime
 
 from app.commands.failures import show_runs as show_runs
 from app.commands.invocation import Invocation
 from app.commands.run_follower import find_session_id, step_line
 from app.process.exit_codes import DONE
-from app.process.output import event_json, iso_time, plural
+from app.process.output import event_json, iso_time, plural, token_count
 from core.domain.clock import SECOND
+from core.domain.search_query import SessionQuery, matches_filters, parse_query
 from core.domain.sessions import SessionRow
+from core.store.backup import local_date
 
 EMPTY_TEXTS = {
     "": "No sessions.", "all": "No sessions.", "archived": "No archived sessions.", "trash": "The trash is empty.",
@@ -54,7 +56,8 @@ async def show(context: Invocation) -> int:
         return DONE
     row = engine.session(session)
     out.write(
-        f"{row.title}\n{row.folder} · {row.model} · {row.status} · {plural(row.turns, 'turn')} · {row.tokens:,} tokens"
+        f"{row.title}\n{row.folder} · {row.model} · {row.status} · {plural(row.turns, 'turn')}"
+        f" · {token_count(row.tokens, row.turns)}"
     )
     for step in engine.timeline_steps(row):
         if step.number:
@@ -73,9 +76,12 @@ def session_json(row: SessionRow) -> dict[str, object]:
 
 
 async def _search(context: Invocation, text: str) -> int:
-    """Print the sessions whose title or folder contains the text, and every event that contains its words."""
-    folded = text.casefold()
-    title_matches = [row for row in context.engine.sessions() if folded in f"{row.title}\n{row.folder}".casefold()]
+    """Print the sessions whose title or folder contains the words, and every event that contains them.
+
+    Only sessions that fit the filters in the text are searched.
+    """
+    query, today = parse_query(text), local_date()
+    title_matches = [row for row in context.engine.sessions() if _has_words(query, row, today)]
     hits = await context.engine.search(text)
     if context.args.json:
         rows = {row.id: row for row in title_matches}
@@ -91,5 +97,14 @@ async def _search(context: Invocation, text: str) -> int:
     for hit in hits:
         context.out.write(f"{hit.session}  {hit.title}  · event {hit.seq}, {hit.kind.replace('_', ' ')}")
     if not title_matches and not hits:
-        context.out.write("No session contains these words.")
+        context.out.write("No session matches." if query.filters else "No session contains these words.")
     return DONE
+
+
+def _has_words(query: SessionQuery, row: SessionRow, today: date) -> bool:
+    """Return whether a session fits the filters and has the words in its title or folder.
+
+    A filter for a kind of step asks for steps, so no session is listed for its title then.
+    """
+    text = f"{row.title}\n{row.folder}".casefold()
+    return not query.step_kinds and query.words.casefold() in text and matches_filters(query, row, today)

@@ -27,14 +27,17 @@ async def usage(context: Invocation) -> int:
         return DONE
     width = max(len(total.name) for total in sums)
     for total in (*sums, sum_usage(rows, "all")):
-        usage_text = f"{total.replies:6} replies  {total.tokens:>12,} tokens  {_cost(total):>22}  {_time(total)}"
+        tokens = f"{total.tokens:>12,} tokens" if total.counted else f"{'tokens unknown':>19}"
+        usage_text = f"{total.replies:6} replies  {tokens}  {_cost(total):>22}  {_time(total)}"
         out.write(f"{total.name:{width}}  {usage_text}")
     return DONE
 
 
 def _plain(total: UsageTotals) -> dict[str, object]:
-    """Return the sums as JSON. An unknown cost is null, so that it is not mistaken for 0."""
+    """Return the sums as JSON. Unknown tokens and an unknown cost are null, so that they are not mistaken for 0."""
     plain = {name: value for name, value in total._asdict().items() if name not in {"name", "time"}}
+    if not total.counted:
+        plain |= dict.fromkeys(("input", "output", "cached"))
     return plain | {"cost": total.cost if total.priced else None, "seconds": total.time / SECOND}
 
 

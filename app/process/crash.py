@@ -83,7 +83,7 @@ class CrashHandler:
     def report(self, error: BaseException) -> None:
         """Log the stack trace with secrets redacted, and report it; the same error at most MAX_REPEATS times.
 
-        An error that says that the data file is damaged is no bug: it goes to `on_damage`.
+        An error about damage of the data file goes to `on_damage` instead.
         """
         damage = damage_in(error, database_path(self._folder))
         if self._on_damage and isinstance(damage, Problem):

@@ -193,6 +193,11 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def token_count(tokens: int, turns: int) -> str:
+    """Return the number of tokens of so many turns; without any token, it was not reported."""
+    return f"{tokens:,} tokens" if tokens or not turns else "tokens unknown"
+
+
 def event_json(entry: "EventRecord", read_blob: Callable[[str], bytes]) -> dict[str, Any]:
     """Return an event as a JSON object with long texts in full, which `read_blob` reads by their hash."""
     from core.domain.events import (

@@ -1,20 +1,41 @@
 """The external agents known to support ACP, and which of them are installed."""
 
 import shutil
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
 from typing import Final
 
 from core.settings.schema import ExternalAgentSettings
 
-KNOWN_AGENTS: Final = (
-    ExternalAgentSettings(name="claude", command="claude-agent-acp"),
-    ExternalAgentSettings(name="codex", command="codex-acp"),
-    ExternalAgentSettings(name="copilot", command="copilot", args=("--acp",)),
-    ExternalAgentSettings(name="gemini", command="gemini", args=("--acp",)),
-    ExternalAgentSettings(name="goose", command="goose", args=("acp",)),
-    ExternalAgentSettings(name="opencode", command="opencode", args=("acp",)),
-)
+# Agents that do not recognize the error for a missing file, so that they could not create any. They get an empty file.
+CANNOT_RECOGNIZE_NEW_FILES: Final = frozenset({"Gemini CLI"})
 
 
-def installed_agents() -> tuple[ExternalAgentSettings, ...]:
-    """Return the known agents whose program is on the PATH, without starting them."""
-    return tuple(agent for agent in KNOWN_AGENTS if shutil.which(agent.command))
+@dataclass(frozen=True, slots=True)
+class KnownAgent:
+    """An agent that supports ACP, and the shell command that installs it."""
+
+    title: str
+    install: str
+    settings: ExternalAgentSettings
+
+
+@cache
+def known_agents() -> tuple[KnownAgent, ...]:
+    """Return the known agents, sorted by name."""
+    document = tomllib.loads(resources.files("resources").joinpath("external_agents.toml").read_text("utf-8"))
+    return tuple(
+        KnownAgent(
+            agent["title"],
+            agent["install"],
+            ExternalAgentSettings(name=agent["name"], command=agent["command"][0], args=tuple(agent["command"][1:])),
+        )
+        for agent in document["agent"]
+    )
+
+
+def is_installed(agent: KnownAgent) -> bool:
+    """Return whether the program of an agent is on the PATH, without starting it."""
+    return shutil.which(agent.settings.command) is not None

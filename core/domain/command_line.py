@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from core.domain.command_tables import program_sets
-from core.domain.shell_words import GlobPattern, Rejected, ShellWords
+from core.domain.shell_words import ANY_NAMES, GlobPattern, Rejected, ShellWords
 
 MAX_COMMANDS = 20
 MAX_DEPTH = 3
@@ -148,6 +148,8 @@ class _Unwrapper:
             raise Rejected(f"{name!r} is not a plain command name")
         if program in SHELL_WORDS:
             raise Rejected(f"{program} is part of the shell")
+        if program == "xargs":
+            return self.unwrap(self._command_of_xargs(words), depth + 1, wrapped=True)
         if program in program_sets().wrappers:
             raise Rejected(f"{program} runs another command in a way of its own")
         if program in program_sets().shells:
@@ -157,12 +159,24 @@ class _Unwrapper:
             parts = [part for inner_words in inner.commands() for part in self.unwrap(inner_words, depth + 1)]
             self.reader.include(inner)
             return parts
-        if program not in UNWRAPPED:
+        if program not in UNWRAPPED or words == ("env",):
             return [words]
         command = _wrapped_command(program, words)
         if not command:
             raise Rejected(f"{program} is used in a way that is not understood")
         return self.unwrap(command, depth + 1, wrapped=True)
+
+    def _command_of_xargs(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the command that xargs runs, with a pattern for the names that it is given."""
+        self.reader.note("xargs passes on names that cannot be known in advance")
+        rest = list(words[1:])
+        while rest and rest[0].startswith("-"):
+            option = rest.pop(0)
+            if option in XARGS_COUNTS and rest and rest[0].isdigit():
+                rest.pop(0)
+            elif option not in XARGS_FLAGS:
+                raise Rejected("xargs is used in a way that is not understood")
+        return (*(rest or ["echo"]), ANY_NAMES)
 
     def _assign(self, word: str) -> None:
         match = PLAIN_ASSIGNMENT.fullmatch(word)
@@ -204,6 +218,8 @@ class _Unwrapper:
                 return False
 
 
+XARGS_FLAGS = frozenset({"-0", "--null", "-r", "--no-run-if-empty", "-x"})
+XARGS_COUNTS = frozenset({"-n", "-P", "-L"})
 ASSIGNS = "it sets an environment variable for the command"
 UNWRAPPED = frozenset({"timeout", "nice", "nohup", "env", "time"})
 

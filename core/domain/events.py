@@ -93,6 +93,7 @@ class RunStarted:
         effort, max_output_tokens, temperature: sent to the provider only if set.
         skills: the skills listed in the session context.
         reviewed_session: the session that this run reviews, if it is a review.
+        acceptance: commands of the user that must succeed before the run counts as done.
         excluded: ids of memories and names of skills withheld from this run, to compare it with a run that had them.
     """
 
@@ -125,6 +126,7 @@ class RunStarted:
     excluded: tuple[str, ...] = ()
     session_context: Text = Text()
     prompt_size: Literal["", "full", "compact"] = ""
+    acceptance: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

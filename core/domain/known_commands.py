@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from core.domain.awk_programs import only_prints
 from core.domain.command_line import program_name
 from core.domain.command_tables import KnownCommand, folder_reads, known_programs, words_of
 from core.domain.shell_words import GlobPattern
@@ -23,6 +24,7 @@ SQLITE_CODE = re.compile(
     r"readfile|writefile|edit|load_extension|fsdir|zipfile|tokenizer|attach|insert|update|delete|eval", re.IGNORECASE
 )
 JQ_PATHS = re.compile(r"[A-Za-z0-9_.|\[\] ,()?-]+")  # without quotes, a filter of jq can name no file
+PROGRAM_FIRST = frozenset({"awk", "sed"})  # their first operand is a program
 SQLITE_FLAGS = words_of("-readonly -safe -batch -header -noheader -column -csv -json -line -list -markdown -box -table")
 
 
@@ -109,6 +111,8 @@ def only_reads_folder(argv: Sequence[str], *, enforced: bool = False) -> bool:
     """
     words = without_harmless_globals(argv)
     reads = folder_reads()
+    if words[0] == "[":
+        words = ("test", *words[1:-1])
     if "/" in words[0]:
         return False
     if (words[0],) in reads.text:
@@ -130,15 +134,40 @@ def only_reads_folder(argv: Sequence[str], *, enforced: bool = False) -> bool:
     if command.words in reads.no_operands:
         return not _further_operands(command, operands) or bool(command.operands_need)
     if command.words in reads.pattern_only:
-        return enforced and len(operands) == 1 and not isinstance(operands[0], GlobPattern)
+        return enforced and _searches_work_tree(words, operands)
     if command.words in reads.pattern_first:
-        if not any(is_option(option, word) for word in recognized.options for option in ("-e", "--regexp")):
+        if not _has_pattern(recognized):
             pattern = operands.pop(0) if operands else GlobPattern()
             if isinstance(pattern, GlobPattern) or (words[0] in ("jq", "yq") and not JQ_PATHS.fullmatch(pattern)):
                 return False
     elif command.words not in reads.paths and not (enforced and command.words in reads.enforced):
         return False
     return _are_plain(command, operands)
+
+
+def words_without_pattern(argv: Sequence[str]) -> list[str]:
+    """Return the words of a command without the pattern or the program that is its first operand."""
+    words = list(argv)
+    recognized = recognize(argv)
+    if recognized is None or not recognized.operands or not recognized.complete:
+        return words
+    command = recognized.command
+    if command.words[0] in PROGRAM_FIRST or (
+        command.words in folder_reads().pattern_first and not _has_pattern(recognized)
+    ):
+        words.remove(recognized.operands[0])
+    return words
+
+
+def _has_pattern(recognized: Recognized) -> bool:
+    """Return whether an option has given the pattern to search for."""
+    return any(is_option(option, word) for word in recognized.options for option in ("-e", "--regexp"))
+
+
+def _searches_work_tree(words: Sequence[str], operands: Sequence[str]) -> bool:
+    """Return whether a search by git has a pattern and paths after `--`, but no revision."""
+    paths = words[words.index("--") + 1 :] if "--" in words else ()
+    return len(operands) == len(paths) + 1 and not isinstance(operands[0], GlobPattern) and all(map(is_plain, paths))
 
 
 def _reads_version(words: Sequence[str]) -> bool:
@@ -168,6 +197,8 @@ def _further_operands(command: KnownCommand, words: Sequence[str]) -> list[str] 
     operands = list(words)
     if command.first_operand:
         if not operands or isinstance(operands[0], GlobPattern) or not command.first_operand.fullmatch(operands[0]):
+            return None
+        if command.words[0] == "awk" and not only_prints(operands[0]):
             return None
         operands.pop(0)
     further = [word for word in operands if not (command.operands and command.operands.fullmatch(word))]
@@ -296,7 +327,9 @@ def is_option(option: str, word: str, single_dash: bool = False) -> bool:
 
 
 def _names_one(word: str, secret_words: frozenset[str]) -> bool:
-    return not secret_words.isdisjoint((word, word.split("=")[0], *re.split(r"[,/.\s()|]", word.casefold())))
+    names = re.findall(r"[\w-]+", word.casefold())
+    functions = re.findall(r"\w+(?=\s*\()", word.casefold())
+    return not secret_words.isdisjoint((word, word.split("=")[0], *names, *functions))
 
 
 def _reads_loopback(argv: Sequence[str]) -> bool:

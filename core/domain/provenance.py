@@ -58,7 +58,7 @@ def mark_as_data(text: str, source: ContentSource, boundary: str) -> str:
 
 
 def without_data_tags(text: str, boundary: str) -> str:
-    """Return text without the tags that enclose data: small models copy them from a file into their edits of it.
+    """Return text without the tags that enclose data: small models copy them from a file into its edits.
 
     The newlines inside the tags are removed with them, also as JSON writes them.
     """

@@ -38,6 +38,9 @@ class GlobPattern(str):
     __slots__ = ()
 
 
+ANY_NAMES = GlobPattern("**")  # stands for names that a command is given while it runs, of any files in the folder
+
+
 class Rejected(Exception):
     """Raised with the reason why a command line cannot be parsed."""
 

@@ -10,7 +10,7 @@ from core.domain.clock import SECOND
 from core.memory.approval import sensitive_topic
 from core.memory.content_checks import redact, refusal_reason
 from core.memory.tokenizer import content_words
-from core.store.run_reader import Message
+from core.store.run_reader import SessionMessage
 
 NEIGHBORS = 2  # number of messages before and after the source that are kept
 MESSAGE_CHARS = 600  # characters kept of each message
@@ -22,7 +22,7 @@ def describe_day(at: int) -> str:
     return f"{day.day} {day:%B %Y}"
 
 
-def surroundings(messages: Sequence[Message], sentence: str) -> str:
+def surroundings(messages: Sequence[SessionMessage], sentence: str) -> str:
     """Return what surrounds a sentence that was learned from these messages, one line for each message, then the date.
 
     Secrets are removed, and messages about a sensitive topic are left out, because the sentence does not need them.
@@ -42,7 +42,7 @@ def surroundings(messages: Sequence[Message], sentence: str) -> str:
     return day if _is_withheld(f"{sentence} {context}") else context
 
 
-def _source(messages: Sequence[Message], sentence: str) -> int:
+def _source(messages: Sequence[SessionMessage], sentence: str) -> int:
     """Return the index of the message that shares the most words with the sentence, the shortest and newest such one.
 
     Without common words, it is the newest.
@@ -61,6 +61,6 @@ def _is_withheld(text: str) -> bool:
     return bool(sensitive_topic(text) or refusal_reason(text))
 
 
-def _line(message: Message) -> str:
+def _line(message: SessionMessage) -> str:
     text = " ".join(redact(message.text).split())
     return f"{message.speaker}: {text if len(text) <= MESSAGE_CHARS else text[: MESSAGE_CHARS - 1] + '…'}"

@@ -1,6 +1,6 @@
 """Corrects the names in a call: models use the tool and parameter names of the agents that they were trained with.
 
-A name is replaced only if exactly one offered tool, or one missing parameter of it, is meant.
+A name is replaced only if it can mean exactly one offered tool, or one missing parameter of the tool.
 """
 
 import json

@@ -36,6 +36,12 @@ _PROMISE = re.compile(
     rf"(?:{_WORK}|{_MAYBE}|{_LOOKING})(?:ning|ting|ing)?\b",
     re.IGNORECASE,
 )
+_NEW_FILE = re.compile(
+    r"\b(?:into|create|write|make|save|called|named|to)\s+(?:(?:an?|the|new|file|module|script)\s+)*"
+    r"`?(?P<file>[\w-]+(?:[./][\w-]+)*\.[a-z]{1,5})\b(?!/)",
+    re.IGNORECASE,
+)
+_REMOVAL = re.compile(r"\b(?:delete|remove|rename|move|drop|not|never)\b", re.IGNORECASE)
 _CONDITION = re.compile(r"\b(?:if you|once you|when you|after you|unless|would you like|let me know)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -46,6 +52,11 @@ def asks_for_work(task: str) -> bool:
         re.fullmatch(_WORK, match["verb"], re.IGNORECASE) or _OBJECT.search(sentence)
         for sentence, match in _requests(task)
     )
+
+
+def requested_files(task: str) -> list[str]:
+    """Return the names of the files that a task asks to write or create; none if it also moves or deletes files."""
+    return [] if _REMOVAL.search(task) else list(dict.fromkeys(match["file"] for match in _NEW_FILE.finditer(task)))
 
 
 def _requests(task: str) -> Iterator[tuple[str, re.Match[str]]]:

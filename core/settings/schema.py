@@ -8,6 +8,7 @@ from core.domain.tiers import Tiers as Tiers
 
 FORMAT_VERSION = 2
 MODELS = "Models and API keys"
+LOCAL_MODELS = "Local models"
 MEMORY = "Memory and learning"
 WEB = "Web search"
 MCP_SERVERS = "MCP servers"
@@ -15,6 +16,7 @@ ApiFormat = Literal["chat", "responses", "anthropic", "ollama"]
 SearchEngine = Literal["none", "searxng", "brave", "tavily"]
 LearningPolicy = Literal["ask", "add", "off"]
 PromptSize = Literal["auto", "full", "compact"]
+CloseAction = Literal["ask", "background", "stop"]
 EditorChoice = Literal["auto", "vscode", "cursor", "zed", "jetbrains", "sublime", "kate", "environment"]
 Theme = Literal["system", "light", "dark", "contrast"]
 
@@ -157,6 +159,15 @@ class Settings:
         100, SettingInfo("Appearance", "Text size", "In percent of the default size.", 80, 200, "%")
     )
     reduced_motion: bool = setting_field(False, SettingInfo("Appearance", "Reduce motion", "Turns off animations."))
+    on_close: CloseAction = setting_field(
+        "ask",
+        SettingInfo(
+            "Appearance",
+            "Closing the window",
+            "What happens to running sessions: ask each time, keep them running in the background, or pause them after "
+            "their current step and quit.",
+        ),
+    )
     editor: EditorChoice = setting_field(
         "auto",
         SettingInfo(
@@ -221,8 +232,8 @@ class Settings:
     local_idle_minutes: int = setting_field(
         10,
         SettingInfo(
-            MODELS,
-            "Unload local models",
+            LOCAL_MODELS,
+            "Unload",
             "Minutes without a request after which a model that Journeyman runs itself is unloaded from memory.",
             1,
             1440,
@@ -232,8 +243,8 @@ class Settings:
     local_window: int = setting_field(
         0,
         SettingInfo(
-            MODELS,
-            "Context window of local models",
+            LOCAL_MODELS,
+            "Context window",
             "Tokens. More need more memory. 0: as the memory of this computer allows.",
             0,
             1_000_000,
@@ -241,15 +252,13 @@ class Settings:
     )
     local_threads: int = setting_field(
         0,
-        SettingInfo(
-            MODELS, "Threads of local models", "0: one for each processor core. Fewer keep other programs fast.", 0, 512
-        ),
+        SettingInfo(LOCAL_MODELS, "Threads", "0: one for each processor core. Fewer keep other programs fast.", 0, 512),
     )
     local_gpu_layers: int = setting_field(
         -1,
         SettingInfo(
-            MODELS,
-            "GPU layers of local models",
+            LOCAL_MODELS,
+            "GPU layers",
             "How many layers run on the graphics card. -1: as many as fit in its memory. 0: none.",
             -1,
             1000,
@@ -348,8 +357,8 @@ class Settings:
         SettingInfo(
             "External agents",
             "Watch sessions",
-            "Shows sessions of Claude Code, Codex, OpenCode and Qwen Code on this computer "
-            "while they run. Their files are only read.",
+            "Shows sessions of Claude Code, Codex, pi, Gemini CLI and other agents on this "
+            "computer while they run. Their files are only read.",
         ),
     )
     otlp_receive_port: int = setting_field(

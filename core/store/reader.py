@@ -5,7 +5,7 @@ This module imports little, because the window needs it at startup.
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -233,9 +233,11 @@ class Reader:
         ).fetchone()
         return (row[0], json.loads(row[1])["call_id"]) if row else None
 
-    def search(self, text: str, limit: int = 100) -> list[SearchHit]:
-        """Return the newest events of all sessions that contain every word of `text`, newest first."""
-        return search_events(self._db, text, limit)
+    def search(
+        self, text: str, limit: int = 100, sessions: Collection[str] | None = None, kinds: Collection[str] = ()
+    ) -> list[SearchHit]:
+        """Return the newest events that contain every word of `text`, newest first; see `search_events`."""
+        return search_events(self._db, text, limit, sessions, kinds)
 
     def memory_ratings(self, session: str, run: int) -> dict[str, tuple[bool, str]]:
         """Return, for each memory that a run received, whether the agent used it and how the run was rated."""

@@ -41,7 +41,7 @@ class FinishedRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class SessionMessage:
     """A message of the user or the agent. `at` is in microseconds."""
 
     speaker: str
@@ -82,7 +82,7 @@ class RunReader:
         )
         return "\n".join(word for (payload,) in rows for word in _texts(json.loads(payload)))
 
-    def messages(self, session: str) -> list[Message]:
+    def messages(self, session: str) -> list[SessionMessage]:
         """Return the last messages of the user and the agent that have text, in order."""
         rows = self._db.execute(
             "SELECT kind, payload, at FROM event WHERE id BETWEEN ? AND ? AND kind IN ('user_message', 'replied')"
@@ -90,7 +90,7 @@ class RunReader:
             (*self._span(session), MESSAGES),
         ).fetchall()
         found = [
-            Message(
+            SessionMessage(
                 "User" if kind == "user_message" else "Agent", json.loads(payload).get("text", {}).get("head", ""), at
             )
             for kind, payload, at in reversed(rows)

@@ -3,7 +3,7 @@
 import json
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -30,7 +30,8 @@ from core.domain.rewind_events import FilesRewound
 from core.domain.session_metadata import SessionRenamed
 from core.store.blobs import read_blob
 from core.store.codec import decode_event, load_texts
-from core.store.row_keys import key_range, offset_of, session_of
+from core.store.row_keys import key_range, offset_of, row_key, session_of
+from core.store.row_sampling import find_row
 
 MAX_INDEXED = 262_144  # characters of each text that are indexed
 CONTEXT_BEFORE = 12  # characters of context shown before a match; the sidebar shows about 35 characters in all
@@ -112,16 +113,29 @@ def fts_query(text: str) -> str:
     return " ".join(f'"{word}"' for word in words) + "*" if words else ""
 
 
-def search_events(db: sqlite3.Connection, text: str, limit: int = 100) -> list[SearchHit]:
-    """Return the newest events that contain every word of `text`, newest first."""
+def search_events(
+    db: sqlite3.Connection,
+    text: str,
+    limit: int = 100,
+    sessions: Collection[str] | None = None,
+    kinds: Collection[str] = (),
+) -> list[SearchHit]:
+    """Return the newest events that contain every word of `text`, newest first.
+
+    `sessions` limits the search to these sessions, and `kinds` to events that belong to steps of these kinds. Without
+    words, the last step of these kinds in each session is returned.
+    """
+    numbers = None if sessions is None else _session_numbers(db, sessions)
     query = fts_query(text)
     if not query:
-        return []
-    keys = db.execute(
-        "SELECT rowid FROM event_search WHERE event_search MATCH ? ORDER BY rowid DESC LIMIT ?", (query, limit)
-    )
+        return _last_steps(db, numbers, kinds, limit) if kinds else []
+    keys = db.execute("SELECT rowid FROM event_search WHERE event_search MATCH ? ORDER BY rowid DESC", (query,))
     hits: list[SearchHit] = []
-    for (key,) in keys.fetchall():
+    for (key,) in keys:
+        if len(hits) >= limit:
+            break
+        if numbers is not None and session_of(key) not in numbers:
+            continue
         row = db.execute(
             "SELECT s.id, s.title, e.kind, e.at, e.payload FROM event e JOIN session s ON s.number = ? WHERE e.id = ?",
             (session_of(key), key),
@@ -129,7 +143,47 @@ def search_events(db: sqlite3.Connection, text: str, limit: int = 100) -> list[S
         if row:
             excerpt, call = _locate_match(db, row[2], row[4], text)
             key = _call_start(db, key, call) if call else key
+            if kinds and _step_kind(db, key) not in kinds:
+                continue
             hits.append(SearchHit(row[0], row[1], offset_of(key), row[2], row[3], excerpt))
+    return hits
+
+
+def _session_numbers(db: sqlite3.Connection, sessions: Collection[str]) -> frozenset[int]:
+    rows = db.execute(
+        "SELECT number FROM session WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(sessions)),)
+    )
+    return frozenset(number for (number,) in rows)
+
+
+def _step_kind(db: sqlite3.Connection, key: int) -> str:
+    """Return the kind of the step that an event opened or closed; "" if there is none."""
+    session = session_of(key)
+    row = find_row(db, session, offset_of(key))
+    step = (
+        None if row is None else db.execute("SELECT kind FROM step WHERE id = ?", (row_key(session, row),)).fetchone()
+    )
+    return str(step[0]) if step else ""
+
+
+def _last_steps(
+    db: sqlite3.Connection, numbers: frozenset[int] | None, kinds: Collection[str], limit: int
+) -> list[SearchHit]:
+    """Return the last step of these kinds in each session, those of the newest sessions first."""
+    hits: list[SearchHit] = []
+    sessions = db.execute("SELECT number, id, title FROM session ORDER BY updated_at DESC").fetchall()
+    for number, name, title in sessions:
+        if len(hits) >= limit:
+            break
+        if numbers is not None and number not in numbers:
+            continue
+        row = db.execute(
+            "SELECT first_seq, kind, started_at, object FROM step WHERE id BETWEEN ? AND ?"
+            " AND kind IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT 1",
+            (*key_range(number), json.dumps(list(kinds))),
+        ).fetchone()
+        if row:
+            hits.append(SearchHit(name, title, row[0], row[1], row[2], row[3][:MAX_EXCERPT]))
     return hits
 
 

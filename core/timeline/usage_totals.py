@@ -31,6 +31,11 @@ class UsageTotals(NamedTuple):
         return self.input + self.output
 
     @property
+    def counted(self) -> bool:
+        """Whether the tokens are known. Some external agents and transcripts report none."""
+        return bool(self.tokens) or not self.replies
+
+    @property
     def priced(self) -> bool:
         """Whether the price of at least one reply is known."""
         return self.unpriced < self.replies

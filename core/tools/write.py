@@ -43,7 +43,7 @@ def _write(parameters: WriteArguments, context: ToolContext) -> ToolResult:
 
 
 def _ends_with_newline(path: str, context: ToolContext) -> bool:
-    """Return whether the file to replace ends with a newline, which models forget when they write the file anew."""
+    """Return whether the file to replace ends with a newline, which models forget when they rewrite the file."""
     try:
         return (context.broker.read_small(path) or b"").endswith(b"\n")
     except Problem:  # there is no such file, or writing it reports what is wrong

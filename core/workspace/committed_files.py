@@ -28,7 +28,7 @@ SECONDS = 5.0  # for one search, and for listing references
 _ENVIRONMENT = {
     "PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull, "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1",
-    "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
 }  # fmt: skip
 _OPTIONS = ("-c", "protocol.allow=never", "-c", "core.fsmonitor=false")
 _MAX_ENTRY = 4096 + 8  # bytes of a name and a mode in a tree

@@ -102,7 +102,7 @@ def has_unsafe_settings(programs: Sequence[str]) -> bool:
 
 
 def git_problem(action: str, said: str) -> Problem:
-    """Return what git said as a Problem in words."""
+    """Return git's error message as a Problem."""
     lowered = said.casefold()
     for part, error, fix in KNOWN_ERRORS:
         if part in lowered:

@@ -1,11 +1,18 @@
-"""Creates, lists and removes git worktrees. Only the git program changes the repository, with hooks disabled."""
+"""Creates, lists and removes git worktrees. Only the git program changes the repository, with hooks disabled.
+
+Git runs outside the sandbox here, so it must not run programs that the settings of an untrusted repository name.
+"""
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
+from core.domain.git_config import is_harmless
 from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.worktree import BRANCH_PREFIX, Worktree, WorktreeCreated
@@ -17,11 +24,20 @@ OPERATIONS_IN_PROGRESS = {
     "CHERRY_PICK_HEAD": "A cherry-pick", "REVERT_HEAD": "A revert",
 }  # fmt: skip
 NAMED = 3  # files
+# The files within submodules are left out, because their settings could make git run programs as well.
+STATUS = ("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty")
+NO_FETCH = MappingProxyType({"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"})  # of missing objects
 
 
-def create_worktree(folder: Path, title: str) -> tuple[WorktreeCreated, Path]:
-    """Create a worktree of the repository of a folder; return it and the corresponding folder in it."""
+def create_worktree(folder: Path, title: str, *, follow_settings: bool = False) -> tuple[WorktreeCreated, Path]:
+    """Create a worktree of the repository of a folder; return it and the corresponding folder in it.
+
+    Unless git may `follow_settings` of the repository, raise a Problem if they could make it run a program.
+    """
     top = repository_root(folder)
+    if not (follow_settings or _has_plain_settings(top)):
+        cause = "Git would run commands from the repository's settings."
+        raise Problem("You have not trusted this folder.", cause, "Trust the folder, or work without a worktree.")
     base = _start_commit(top)
     slug = re.sub(r"[^a-z0-9]+", "-", title.casefold())[:32].strip("-") or "session"
     name = f"{slug}-{session_id()[:4]}"
@@ -60,8 +76,8 @@ def list_worktrees(top: Path) -> list[Worktree]:
         if not branch.startswith(BRANCH_PREFIX) or not Path(fields["worktree"]).is_dir():
             continue
         folder = Path(fields["worktree"])
-        changed = len(_git(folder, "status", "--porcelain", "--untracked-files=all").splitlines())
-        ahead = int(_git(top, "rev-list", "--count", f"HEAD..{branch}"))
+        changed = len(_git(folder, *STATUS, environment=_closed_environment(folder)).splitlines())
+        ahead = int(_git(top, "rev-list", "--count", f"HEAD..{branch}", environment=NO_FETCH))
         worktrees.append(Worktree(str(top), str(folder), branch, changed, ahead))
     return worktrees
 
@@ -74,10 +90,30 @@ def remove_worktree(tree: Worktree, *, discard: bool = False) -> None:
     if tree.commits_ahead:
         losses.append(f"{tree.commits_ahead} commit{'' if tree.commits_ahead == 1 else 's'} not in {top.name}")
     if losses and not discard:
-        fix = f"Merge it with `git -C {top} merge {tree.branch}`, or discard it with --discard."
+        merge = shlex.join(["git", "-C", str(top), "merge", tree.branch])
+        fix = f"Merge it with `{merge}`, or discard it with --discard."
         raise Problem(f"{tree.folder} contains work that would be lost.", f"{' and '.join(losses)}.", fix)
-    _git(top, "worktree", "remove", *(["--force"] if discard else []), tree.folder)
-    _git(top, "branch", "-q", "-D", tree.branch)
+    environment = _closed_environment(top)
+    _git(top, "worktree", "remove", *(["--force"] if discard else []), tree.folder, environment=environment)
+    _git(top, "branch", "-q", "-D", tree.branch, environment=environment)
+
+
+def _has_plain_settings(top: Path) -> bool:
+    """Return whether no setting of the repository can make git run a program."""
+    common = top / _git(top, "rev-parse", "--git-common-dir")
+    files = [common / "config", common / "config.worktree", *common.glob("worktrees/*/config.worktree")]
+    return all(is_harmless(file.read_text("utf-8", "replace")) for file in files if file.exists())
+
+
+def _closed_environment(folder: Path) -> Mapping[str, str]:
+    """Return the environment in which git ignores filters, which are programs, and fetches no missing objects."""
+    names = _run_git(folder, "config", "--list", "--name-only", "-z").stdout.split("\0")
+    filters = dict.fromkeys(name.rpartition(".")[0] for name in names if name.startswith("filter."))
+    settings = [(f"{each}.{key}", "") for each in filters for key in ("clean", "smudge", "process")]
+    settings += [(f"{each}.required", "false") for each in filters]
+    pairs = {f"GIT_CONFIG_KEY_{number}": key for number, (key, _) in enumerate(settings)}
+    pairs |= {f"GIT_CONFIG_VALUE_{number}": value for number, (_, value) in enumerate(settings)}
+    return NO_FETCH | pairs | {"GIT_CONFIG_COUNT": str(len(settings))}
 
 
 def _start_commit(top: Path) -> str:
@@ -99,20 +135,22 @@ def _start_commit(top: Path) -> str:
     return head.stdout.strip()
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    completed = _run_git(folder, *arguments)
+def _git(folder: Path, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})) -> str:
+    completed = _run_git(folder, *arguments, environment=environment)
     if completed.returncode:
         lines = completed.stderr.strip().removeprefix("fatal: ").splitlines()
         raise Problem(f"Git failed: {' '.join(arguments[:2])}.", f"{lines[0] if lines else completed.returncode}.", "")
     return completed.stdout.rstrip("\n")
 
 
-def _run_git(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+def _run_git(
+    folder: Path, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})
+) -> "subprocess.CompletedProcess[str]":
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         return subprocess.run(
             ["git", *GIT_OPTIONS, "-C", str(folder), *arguments],
-            env=environment | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"},
+            env=inherited | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"} | dict(environment),
             stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="surrogateescape",
             timeout=SECONDS, check=False,
         )  # fmt: skip

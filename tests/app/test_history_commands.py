@@ -97,6 +97,24 @@ def test_a_search_without_matches_says_so(typed: Typed, session: str) -> None:
     assert typed("sessions", "--search", "crocodile", "--json") == 0 and typed.out == ""
 
 
+def test_a_search_has_filters(typed: Typed, session: str) -> None:
+    (typed.folder / "elsewhere").mkdir()
+    assert typed("run", "Another task", "--script", "script.json", "--mode", "auto", "-C", "elsewhere") == 0
+    other = typed.session()
+
+    def found(text: str) -> dict[str, list[str]]:
+        assert typed("sessions", "--json", "--search", text) == 0
+        return {line["id"]: [hit["kind"] for hit in line["hits"]] for line in typed.lines}
+
+    assert set(found("missing")) == {session, other}
+    assert set(found("missing folder:elsewhere")) == {other}
+    assert set(found("status:done date:today model:scripted")) == {session, other}
+    assert found("status:failed") == {} == found("date:2020-01") == found("missing before:2020-01-01")
+    assert found("kind:read folder:elsewhere") == {other: ["read"]}  # without words, the last such step
+    assert found("missing kind:write") == {} and set(found("missing kind:read")) == {session, other}
+    assert typed("sessions", "--search", "status:failed") == 0 and typed.out == "No session matches.\n"
+
+
 def test_standard_input_is_read_only_from_a_pipe_of_the_shell(typed: Typed) -> None:
     """A named pipe or a device could block forever."""
     if not hasattr(os, "mkfifo"):

@@ -10,7 +10,7 @@ import pytest
 
 from app.main import main
 from app.process.crash import CRASH_LOG
-from app.process.output import terminal
+from app.process.output import terminal, token_count
 from tests.e2e.killed_run import program_command, program_environment
 
 SAID = "a\x1b]0;pwned\x07 \x1b[31mred \u202egpj.exe"
@@ -70,3 +70,8 @@ def test_an_empty_data_folder_name_is_not_the_default_folder(
     said = capsys.readouterr().err.splitlines()
     assert [line[:6] for line in said] == ["error:", "hint: "] and "--data-dir" in said[0]
     assert not home.exists() or not any(home.iterdir())
+
+
+def test_tokens_that_were_not_reported_are_unknown() -> None:
+    assert token_count(1_200, 3) == "1,200 tokens" and token_count(0, 0) == "0 tokens"
+    assert token_count(0, 3) == "tokens unknown"

@@ -13,6 +13,7 @@ from tests.bench.benchmark import Benchmark, Measurement
 from tests.bench.changes import measure_changes
 from tests.bench.full_context import measure_full_context
 from tests.bench.kill import measure_kills
+from tests.bench.local_model import measure_local_model
 from tests.bench.memory import measure_memory
 from tests.bench.memory_growth import measure_growth
 from tests.bench.permissions import count_permission_requests
@@ -50,6 +51,11 @@ BENCHES = (
         "permissions",
         "permission requests in forty everyday tasks, by mode, with and without saved rules",
         count_permission_requests,
+    ),
+    Benchmark(
+        "model",
+        "a real model run by Journeyman, compared with xllamacpp used directly (downloads 1.1 GB once)",
+        measure_local_model,
     ),
     Benchmark("scan", "scanning a folder of 100,000 files, before and after a command", measure_scans),
     Benchmark(

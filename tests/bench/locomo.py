@@ -30,7 +30,7 @@ from core.memory.surroundings import surroundings
 from core.store.database import Database
 from core.store.memory_records import MemoryRecords
 from core.store.memory_store import MemoryStore
-from core.store.run_reader import Message
+from core.store.run_reader import SessionMessage
 from tests.bench.benchmark import Measurement, percentile, scratch_folder
 
 CUTS = (1, 5, 10, 20)
@@ -186,7 +186,7 @@ def _as_a_review_stores_it(turns: Sequence[ConversationTurn], at: int) -> str:
 
 
 def _surroundings(sitting: Sequence[ConversationTurn], turn: ConversationTurn) -> str:
-    return surroundings([Message(one.speaker, one.text, one.at) for one in sitting], turn.text)
+    return surroundings([SessionMessage(one.speaker, one.text, one.at) for one in sitting], turn.text)
 
 
 def _with_neighbors(turns: Sequence[ConversationTurn], at: int) -> str:

@@ -9,6 +9,14 @@ from tests.e2e.terminal import Terminal, read_until, wait_for_exit
 AGENT = Path(__file__).parents[1] / "servers" / "acp_agent.py"
 
 
+def test_known_agents_are_listed_with_the_command_that_installs_them(terminal: Terminal) -> None:
+    listed = terminal("agents", "list")
+    assert listed.code == 0
+    text = listed.out
+    assert "No external agents." in text and "Qwen Code" in text
+    assert "npm install -g @qwen-code/qwen-code" in text or "journeyman agents add qwen qwen --acp" in text
+
+
 def test_a_request_is_approved_from_another_terminal(terminal: Terminal) -> None:
     assert terminal("agents", "add", "box", sys.executable, str(AGENT)).code == 0
     process = terminal.start("run", "ask", "--agent", "box", "--mode", "ask", "--json")

@@ -37,7 +37,12 @@ def test_a_reply_matches_the_schema_or_the_run_fails(terminal: Terminal) -> None
     terminal.script({"text": "Three."}, {"text": '{"count": "three"}'}, name="wrong.json")
     ended = terminal.run("--schema", "schema.json", script="wrong.json")
     assert ended.code == 1 and "The run ended:" in ended.err and "count" in ended.err
-    for text, why in (("{", "not valid JSON"), ('{"type": "integr"}', "unknown type"), ('{"$ref": "#"}', "$ref")):
+    refused_schemas = (
+        ("{", "not valid JSON"),
+        ('{"type": "integr"}', "'integr' is not valid"),
+        ('{"$ref": "a"}', "is not a part of the schema"),
+    )
+    for text, why in refused_schemas:
         (terminal.folder / "schema.json").write_text(text)
         refused = terminal.run("--schema", "schema.json")
         assert refused.code == 1 and "The JSON Schema cannot be used." in refused.err and why in refused.err
@@ -57,3 +62,38 @@ def test_a_repetition_without_questions_is_ended_by_the_option(terminal: Termina
     ended = terminal.run("--no-questions", "--json")
     assert ended.lines[-1]["reason"] == "ended by the option --no-questions: the agent was repeating itself"
     assert "by you" not in json.dumps(ended.lines)
+
+
+WRITE = {"calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "right\n"}}]}
+
+
+def test_a_failing_check_sends_the_agent_back_and_a_passing_one_rates_the_run(terminal: Terminal) -> None:
+    terminal.script({"text": "It is done."}, WRITE, {"text": "Now it is."})
+    ended = terminal.run("--check", "grep -q right a.txt && echo checked", "--json")
+    assert ended.code == 0, ended.err
+    checks = [line for line in ended.lines if line["kind"] == "background_command_ended"]
+    assert [check["exit_code"] for check in checks] == [2, 0] and "checked" in checks[1]["output"]
+    (message,) = [line for line in ended.lines if line["kind"] == "harness_message"]
+    assert "An acceptance check of the user failed: grep -q right a.txt" in message["text"]
+    (rated,) = [line for line in ended.lines if line["kind"] == "run_rated"]
+    assert (rated["rating"], rated["by"]) == ("up", "check")
+    assert terminal("sessions", "--json").lines[0]["check_rating"] == "up"
+    shown = terminal("show", terminal.session())
+    assert shown.out.count("grep -q right a.txt") == 2
+
+
+def test_a_check_that_keeps_failing_ends_the_run_as_failed(terminal: Terminal) -> None:
+    terminal.script({"text": "It is done."}, then="repeat_last")
+    ended = terminal.run("--check", "false", "--check", "touch never", "--json")
+    assert ended.code == 1 and ended.lines[-1]["reason"] == "the check failed: false"
+    assert sum(line["kind"] == "background_command_ended" for line in ended.lines) == 3
+    assert [line["rating"] for line in ended.lines if line["kind"] == "run_rated"] == ["down"]
+    assert not (terminal.folder / "never").exists()
+    assert "false" in terminal("failures").out
+
+
+def test_a_checked_session_replays_as_recorded(terminal: Terminal) -> None:
+    terminal.script({"text": "It is done."}, WRITE, {"text": "Now it is."})
+    assert terminal.run("--check", "grep -q right a.txt").code == 0
+    replayed = terminal("replay", terminal.session())
+    assert replayed.code == 0 and "differ" not in (replayed.out + replayed.err).replace("no difference", "")

@@ -28,6 +28,7 @@ from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.usage import read_usage
 from tests.screens.memory_screens import memory_pages
+from tests.screens.sample_local_models import DOWNLOADING, NOT_DOWNLOADED, ON_THIS_COMPUTER
 from tests.screens.sample_mcp_servers import SERVERS
 from tests.screens.sample_providers import PROVIDERS
 from tests.screens.skill_screens import skill_pages
@@ -191,8 +192,15 @@ def screens(home: Path, theme: str, size: tuple[int, int]) -> Screens:
 
 def _start(stage: _Stage) -> Screens:
     stage.window.show_first()
+    start, status = stage.window.start, stage.window.status
+    start.show_local_models(NOT_DOWNLOADED)
     yield "start", stage.shell
-    stage.window.start.show_providers(OFFERS, "")
+    start.show_local_models(DOWNLOADING)
+    status.show_local_models(DOWNLOADING)
+    yield "start-download", stage.shell
+    start.show_local_models(NOT_DOWNLOADED)
+    status.show_local_models(NOT_DOWNLOADED)
+    start.show_providers(OFFERS, "")
     yield "start-models", stage.shell
     stage.fill()
 
@@ -351,6 +359,7 @@ def _dialogs(stage: _Stage) -> Screens:
     settings.show_data(DataState(str(ROOM), 48_300_000, 35_120, 42, 1, ("2026-11-20 09.12",)))
     settings.mcp_servers.show_servers(SERVERS)
     settings.providers.show_providers(PROVIDERS)
+    settings.show_local_models(ON_THIS_COMPUTER, "ollama/qwen3:32b")
     settings.open()
     pages = settings.findChild(QListWidget, "settings.pages")
     assert isinstance(pages, QListWidget)

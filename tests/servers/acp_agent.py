@@ -50,7 +50,9 @@ class Scripted:
         return schema.InitializeResponse(
             protocol_version=PROTOCOL_VERSION,
             agent_capabilities=schema.AgentCapabilities(load_session=REMEMBERS),
-            agent_info=schema.Implementation(name="scripted", title="Scripted Agent", version="1.2"),
+            agent_info=schema.Implementation(
+                name="scripted", title=os.environ.get("AGENT_TITLE", "Scripted Agent"), version="1.2"
+            ),
         )
 
     async def new_session(self, cwd: str, **_: Any) -> schema.NewSessionResponse:
@@ -148,6 +150,10 @@ class Scripted:
             session_id=session, path=str(self.cwd / "by_client.txt"), content="one\ntwo\n"
         )
         back = await self.client.read_text_file(session_id=session, path=str(self.cwd / "by_client.txt"), line=2)
+        try:
+            await self.client.read_text_file(session_id=session, path=str(self.cwd / "missing.txt"))
+        except acp.RequestError as error:
+            await self.say(session, update_agent_message_text(f"missing: {error.code} {error} "))
         try:
             await self.client.read_text_file(session_id=session, path="/etc/passwd")
         except acp.RequestError as error:

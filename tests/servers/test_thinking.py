@@ -6,25 +6,32 @@ import io
 import json
 import urllib.request
 import zipfile
-from functools import partial
 from pathlib import Path
 
 import pytest
 
+from core.domain.event_values import Usage
 from core.domain.events import CallStarted, Replied, RunStarted
 from core.domain.messages import Message
 from core.domain.text import Text
 from core.models.catalog import ModelCatalog
 from core.models.local.local_models import LocalModelOptions, LocalModels
-from core.models.model import ReplyDelta, ReplyOptions
+from core.models.model import ReplyOptions
 from core.models.model import Request as LocalRequest
 from core.settings.api_keys import ApiKeys
 from core.settings.schema import Provider, Settings
 from tests.core.engine.harness import open_engine
 from tests.servers import thinking
-from tests.servers.real import environment
-from tests.servers.thinking import NEEDS_MODEL, PackagedModel, model_file, serve_thinking
+from tests.servers.thinking import (
+    NEEDS_MODEL,
+    PackagedModel,
+    model_file,
+    packaged_model,
+    serve_thinking,
+)
 
+FIRST = "The river rises in the mountains and meets the sea in the north. " * 12
+SECOND = "A baker wakes before the town does and lights the oven. " * 12
 PIECES = (b"first " * 100, b"second", b" third")
 MODEL_BOUND_S = 1_800.0  # on two busy cores, a reply takes minutes
 WHOLE = b"".join(PIECES)
@@ -90,23 +97,22 @@ class TestWithTheModel:
             with urllib.request.urlopen(request, timeout=300) as response:
                 assert json.load(response)["usage"]["completion_tokens"] > 0
 
-    def test_local_models_serve_it(self, tmp_path: Path) -> None:
-        async def ask(models: LocalModels) -> list[ReplyDelta]:
-            catalog = ModelCatalog(Settings, ApiKeys({}), {}, local_models=models)
-            request = LocalRequest([Message("user", Text("Say yes."))], options=ReplyOptions(max_output_tokens=8))
-            try:
-                return [delta async for delta in catalog.model("local/qwen2.5-coder-1.5b").stream(request)]
-            finally:
-                await models.close()
+    def test_local_models_serve_it_and_keep_the_prompts_of_other_sessions(self, tmp_path: Path) -> None:
+        """The prompt of a session is not read again after another session has used the model."""
 
-        programs = environment(thinking.SERVER.replace("==", "-"), thinking.SERVER)
-        file = model_file(
-            thinking.MODELS["qwen"], thinking.cache_folder(), partial(thinking.pip_download, programs / "python")
-        )
-        (tmp_path / "qwen2.5-coder-1.5b.gguf").symlink_to(file)
-        models = LocalModels(tmp_path, LocalModelOptions, {}, python=str(programs / "python"))
-        usage = [delta.usage for delta in asyncio.run(ask(models)) if delta.usage]
-        assert usage and usage[-1].output > 0
+        async def ask(models: LocalModels) -> list[Usage]:
+            catalog = ModelCatalog(Settings, ApiKeys({}), {}, local_models=models)
+            usages = []
+            for prompt in (f"{FIRST} Say yes.", f"{SECOND} Say no.", f"{FIRST} Say maybe."):
+                request = LocalRequest([Message("user", Text(prompt))], options=ReplyOptions(max_output_tokens=8))
+                deltas = [delta async for delta in catalog.model("local/qwen").stream(request)]
+                usages += [delta.usage for delta in deltas if delta.usage][-1:]
+            await models.close()
+            return usages
+
+        (tmp_path / "qwen.path").write_text(str(packaged_model("qwen")))
+        first, _, again = asyncio.run(ask(LocalModels(tmp_path, LocalModelOptions, {})))
+        assert first.output > 0 and first.cache_read < first.input // 2 < again.cache_read
 
     def test_a_call_that_it_writes_is_carried_out(self, tmp_path: Path) -> None:
         """The model answers with a fence of JSON, which was taken for its final answer before."""

@@ -1,4 +1,4 @@
-"""Committing in the real window: stage, commit, branch, push and pull request, by mouse and by keys."""
+"""Committing in the real window: stage, commit, branch, push and pull request, by mouse and keyboard."""
 
 import os
 import subprocess

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, QObject
 
 from core.models.local.model_state import LocalModelStates
-from core.settings.schema import MODELS
+from core.settings.schema import LOCAL_MODELS
 from core.workspace.sample_folder import sample_folder
 from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
@@ -41,14 +41,14 @@ class LocalModelsController(QObject):
         window.local_models_changed.connect(self._on_changed)
         window.start.local_model_action_requested.connect(self.run_action)
         window.start.shown.connect(lambda: self.run_action("look", ""))
-        window.status.models_requested.connect(lambda: settings.open(MODELS))
+        window.status.models_requested.connect(lambda: settings.open(LOCAL_MODELS))
         settings.local_model_action_requested.connect(self._run_settings_action)
         new_session.drop.models_dropped.connect(self.add_files)
 
     def run_action(self, action: str, name: str) -> None:
         """Carry out an action of the start screen."""
         if action == "more":
-            self._settings.open(MODELS)
+            self._settings.open(LOCAL_MODELS)
         elif action == "use":
             self._tasks.start(self._use(name), "use a local model")
         else:
@@ -113,7 +113,7 @@ class LocalModelsController(QObject):
         start.form.choose_model(f"local/{name}")
         if not start.form.text():
             start.form.set_folder(str(await self._bridge.ask(partial(_sample_folder, self._folder))))
-            start.form.fill(_tr("Read notes.md and write a summary in three sentences to summary.md."))
+            start.form.fill(_tr("Read photos.csv. Which photo shows the whole wall?"))
             start.form.focus_task()
 
 
@@ -146,7 +146,10 @@ async def _add(path: str, engine: "Engine") -> str:
 
 
 async def _sample_folder(home: str, engine: "Engine") -> Path:
-    return sample_folder(Path(home))
+    """Make a sample folder, which is trusted without asking, because its files are Journeyman's own."""
+    folder = sample_folder(Path(home))
+    await engine.trust(folder, by="Journeyman")
+    return folder
 
 
 ACTIONS: Mapping[str, Callable[[str, "Engine"], Awaitable[object]]] = MappingProxyType(

@@ -1,6 +1,6 @@
 """The sidebar: start and search sessions, and see which ones wait for the user."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from core.domain.clock import now as wall_clock
 from core.domain.sessions import SessionRow
+from ui.sessions.search_filters import SearchFilters
 from ui.sessions.session_menu import heading_menu, session_menu
 from ui.sessions.session_rows import TRASH, SessionHeading, SessionHit, SessionLine
 from ui.sessions.sessions_delegate import SessionsDelegate
@@ -98,6 +99,12 @@ class SessionsPanel(QFrame):
         with self._keeping_selection():
             self._model.remove_sessions(names)
         self._update_empty()
+
+    def show_unseen(self, session_ids: Collection[str]) -> None:
+        """Mark the sessions that ended while the user was not looking."""
+        self._delegate.unseen = frozenset(session_ids)
+        self._model.unseen = self._delegate.unseen
+        self._view.viewport().update()
 
     def nth_session(self, number: int) -> str:
         """Return the id of the n-th visible session, counting from 1, or an empty string."""
@@ -191,6 +198,7 @@ class SessionsPanel(QFrame):
         self._new.restyle(look)
         self.footer.restyle(look)
         self._search.setFont(look.fonts.text)
+        self._filters.restyle(look)
         self._empty.setFont(look.fonts.second)
         self._update_icon()
         self._view.fit_rows()
@@ -215,6 +223,8 @@ class SessionsPanel(QFrame):
         self._search.setClearButtonEnabled(False)
         self._search.installEventFilter(self)
         self._search.hide()
+        self._filters = SearchFilters(look)
+        self._filters.hide()
         self._empty = label("", look.fonts.second, "second", name="sessions.empty", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._empty.setContentsMargins(14, 12, 14, 0)
@@ -235,13 +245,17 @@ class SessionsPanel(QFrame):
         top.addWidget(self._search_button)
         field = QHBoxLayout()
         field.setContentsMargins(12, 0, 12, 0)
-        field.addWidget(self._search)
+        field.setSpacing(6)
+        field.addWidget(self._search, 1)
+        field.addWidget(self._filters.button)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(top)
         column.addLayout(field)
+        column.addWidget(self._filters)
         column.addWidget(self._empty)
+        self._view.setMinimumHeight(1)  # a low window keeps its height; the list scrolls
         column.addWidget(self._view, 1)
         column.addStretch(0)
         column.addWidget(self.footer)
@@ -249,6 +263,8 @@ class SessionsPanel(QFrame):
     def _connect(self) -> None:
         self._new.clicked.connect(lambda: self.new_session_requested.emit())
         self._search_button.toggled.connect(self._toggle_search)
+        self._filters.text_changed.connect(self._search.setText)
+        self._filters.menu_requested.connect(lambda: self._filters.show_menu(self._model.rows()))
         self._view.clicked.connect(self._click)
         self._view.row_activated.connect(self._open_index)
         self._view.trash_requested.connect(self._trash_selected)
@@ -321,6 +337,7 @@ class SessionsPanel(QFrame):
                 self.chosen.emit(session_id)
 
     def _filter(self, query: str) -> None:
+        self._filters.show_query(query)
         self._model.search(query)
         self._view.scrollToTop()
         self._update_empty()
@@ -328,6 +345,7 @@ class SessionsPanel(QFrame):
 
     def _toggle_search(self, on: bool) -> None:
         self._search.setVisible(on)
+        self._filters.set_active(on)
         if on:
             self.open_search()
         else:
@@ -340,7 +358,9 @@ class SessionsPanel(QFrame):
         query = self._search.text().strip()
         if empty and query:
             self._empty.setText(
-                self.tr("No session contains “{}”. Try fewer words, or press Esc to show all sessions.").format(query)
+                self.tr(
+                    "No session matches “{}”. Try fewer words or filters, or press Esc to show all sessions."
+                ).format(query)
             )
         elif empty:
             self._empty.setText(self.tr("No sessions yet. Select New session to start one."))

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from PySide6.QtCore import QCoreApplication
 
 from core.domain.import_events import source_program
+from core.domain.search_query import matches_filters, parse_query
 from core.domain.sessions import FAILED_REQUEST, SessionRow
 from core.domain.steps import verb
 from core.store.search import match_pattern
@@ -99,18 +100,23 @@ def changes_position(before: SessionRow, after: SessionRow) -> bool:
 def group_hits(
     rows: Sequence[SessionRow], hits: Sequence[SessionHit], query: str, now: int
 ) -> list[SessionHeading | SessionLine]:
-    """List the sessions whose title or folder matches, then the full-text matches."""
-    matching = [row for row in rows if matches(row, query) and not row.parent]
+    """List the sessions that fit the filters and whose title or folder matches, then the full-text matches."""
+    parsed, today = parse_query(query), to_local_time(now).date()
+    fitting = [row for row in rows if matches_filters(parsed, row, today)]
+    # A filter for a kind of step asks for steps, so no session is listed for its title then.
+    matching = [row for row in fitting if matches(row, parsed.words) and not row.parent and not parsed.step_kinds]
     items = group_sessions(matching, now)
     matching_ids = {row.id for row in matching}
-    rows_by_id = {row.id: row for row in rows}
+    rows_by_id = {row.id: row for row in fitting}
     found_lines = [
-        SessionLine(rows_by_id[hit.session_id], hit.text, hit.seq, query)
+        SessionLine(rows_by_id[hit.session_id], hit.text, hit.seq, parsed.words)
         for hit in _first_per_session(hits, matching_ids)
         if hit.session_id in rows_by_id
     ]
     if found_lines:
-        items.append(SessionHeading(FOUND, _tr("Found in the text"), len(found_lines)))
+        items.append(
+            SessionHeading(FOUND, _tr("Found in the text") if parsed.words else _tr("Found steps"), len(found_lines))
+        )
         items.extend(found_lines)
     return items
 
@@ -127,13 +133,14 @@ def split_by_query(text: str, query: str) -> list[tuple[str, bool]]:
 
 
 def matches(row: SessionRow, query: str) -> bool:
-    """Return whether every word appears in the title or folder.
+    """Return whether every word appears in the title or folder, or in the error that ended or paused the session.
 
     A number of one or two digits must begin a word of the title or be a whole word of the folder: paths contain many
     digits.
     """
     title, folder = row.title.casefold(), row.folder.casefold()
-    text = f"{title} {folder}"
+    error = row.activity.casefold() if row.status in {"failed", "paused", "interrupted"} else ""
+    text = f"{title} {folder} {error}"
     return all(
         any(title_word.startswith(word) for title_word in _words(title)) or word in _words(folder)
         if word.isdigit() and len(word) <= SHORT_NUMBER_DIGITS

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from ui.style.theme import Look, set_style_properties
@@ -13,6 +14,7 @@ from ui.widgets.button import Button
 from ui.widgets.labels import allow_breaks, label, styled_frame
 
 if TYPE_CHECKING:
+    from core.agents.known_agents import KnownAgent
     from core.settings.schema import ExternalAgentSettings
 
 
@@ -52,12 +54,15 @@ class ExternalAgentsPage(QWidget):
             field.textChanged.connect(self._follow)
             field.returnPressed.connect(self._emit_added)
         self._add.clicked.connect(self._emit_added)
-        self.show_agents((), ())
+        self.show_agents((), (), ())
 
     def show_agents(
-        self, agents: Sequence["ExternalAgentSettings"], detected: Sequence["ExternalAgentSettings"]
+        self,
+        agents: Sequence["ExternalAgentSettings"],
+        detected: Sequence["KnownAgent"],
+        missing: Sequence["KnownAgent"],
     ) -> None:
-        """Show the added agents, and others that were found on this computer."""
+        """Show the added agents, known ones that were found on this computer, and those that can be installed."""
         self._results.clear()
         while (item := self._list.takeAt(0)) is not None:
             if widget := item.widget():
@@ -70,8 +75,13 @@ class ExternalAgentsPage(QWidget):
             )
         for agent in agents:
             self._list.addWidget(self._row(agent, added=True))
-        for agent in detected:
-            self._list.addWidget(self._row(agent, added=False))
+        for known in detected:
+            self._list.addWidget(self._row(known.settings, added=False))
+        if missing:
+            text = _tr("Other agents. Run the command in a terminal to install one, then reopen the settings.")
+            self._list.addWidget(label(text, self._look.fonts.second, "second", wrap=True))
+        for known in missing:
+            self._list.addWidget(self._missing_row(known))
 
     def show_result(self, name: str, text: str, tone: str) -> None:
         """Show the progress or result of a test."""
@@ -87,29 +97,51 @@ class ExternalAgentsPage(QWidget):
         self._command.clear()
 
     def _row(self, agent: "ExternalAgentSettings", *, added: bool) -> QWidget:
-        look, frame = self._look, styled_frame("well")
-        frame.setObjectName(f"settings.agent.{agent.name}")
         command = shlex.join(agent.argv())
+        frame, row, texts = self._frame(agent.name, agent.name, command)
+        outcome, tone = self._outcomes.get(agent.name, ("", "second"))
+        result = label(outcome, self._look.fonts.second, tone, name=f"settings.agent.{agent.name}.result", wrap=True)
+        result.setVisible(bool(outcome))
+        self._results[agent.name] = result
+        texts.addWidget(result)
+        actions = (("test", _tr("Test")), ("remove", _tr("Remove"))) if added else (("add", _tr("Add")),)
+        for word, text in actions:
+            button = self._button(row, agent.name, word, text)
+            button.clicked.connect(lambda _=False, word=word: self.action_requested.emit(word, agent.name, command))
+        return frame
+
+    def _missing_row(self, known: "KnownAgent") -> QWidget:
+        """Return the row of an agent that is not installed, with a button that copies the command to install it."""
+        name = known.settings.name
+        frame, row, _ = self._frame(name, known.title, known.install)
+        button = self._button(row, name, "copy", _tr("Copy command"))
+
+        def copy() -> None:
+            QGuiApplication.clipboard().setText(known.install)
+            button.setText(_tr("Copied"))
+
+        button.clicked.connect(copy)
+        return frame
+
+    def _frame(self, name: str, title: str, command: str) -> tuple[QWidget, QHBoxLayout, QVBoxLayout]:
+        """Return the frame of an agent, its layout, and the layout of its texts."""
+        frame = styled_frame("well")
+        frame.setObjectName(f"settings.agent.{name}")
         row = QHBoxLayout(frame)
         row.setContentsMargins(12, 8, 8, 8)
         row.setSpacing(8)
         texts = QVBoxLayout()
         texts.setSpacing(2)
-        texts.addWidget(label(agent.name, look.fonts.strong, wrap=True))
-        texts.addWidget(label(visible(command), look.fonts.mono, "second", wrap=True))
-        outcome, tone = self._outcomes.get(agent.name, ("", "second"))
-        result = label(outcome, look.fonts.second, tone, name=f"settings.agent.{agent.name}.result", wrap=True)
-        result.setVisible(bool(outcome))
-        self._results[agent.name] = result
-        texts.addWidget(result)
+        texts.addWidget(label(title, self._look.fonts.strong, wrap=True))
+        texts.addWidget(label(visible(command), self._look.fonts.mono, "second", wrap=True))
         row.addLayout(texts, 1)
-        actions = (("test", _tr("Test")), ("remove", _tr("Remove"))) if added else (("add", _tr("Add")),)
-        for word, text in actions:
-            button = Button(look, text, name=f"settings.agent.{agent.name}.{word}")
-            button.setAccessibleName(f"{text} {agent.name}")
-            button.clicked.connect(lambda _=False, word=word: self.action_requested.emit(word, agent.name, command))
-            row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        return frame
+        return frame, row, texts
+
+    def _button(self, row: QHBoxLayout, name: str, word: str, text: str) -> Button:
+        button = Button(self._look, text, name=f"settings.agent.{name}.{word}")
+        button.setAccessibleName(f"{text} {name}")
+        row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return button
 
     def _text_field(self, name: str, accessible_name: str, hint: str) -> QLineEdit:
         field = QLineEdit()

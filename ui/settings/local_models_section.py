@@ -1,4 +1,4 @@
-"""The local models on the models page: those that can be downloaded, and the files on this computer."""
+"""The page of the local models: those that can be downloaded, and the files on this computer."""
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -24,19 +24,18 @@ class LocalModelsSection(QWidget):
         self.setObjectName("settings.local")
         self.setAcceptDrops(True)
         column = QVBoxLayout(self)
-        column.setContentsMargins(0, 8, 0, 0)
+        column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         head = QHBoxLayout()
-        head.addWidget(label(_tr("Models on this computer"), look.fonts.bold), 1)
-        add = Button(look, _tr("Add model file…"), name="settings.local.add")
-        add.clicked.connect(self._choose_file)
-        head.addWidget(add)
-        column.addLayout(head)
         about = _tr(
             "Journeyman runs these models itself, without another program. Nothing leaves this computer. "
             "You can also drop a GGUF file here."
         )
-        column.addWidget(label(about, look.fonts.second, "second", wrap=True))
+        head.addWidget(label(about, look.fonts.second, "second", wrap=True), 1)
+        add = Button(look, _tr("Add model file…"), name="settings.local.add")
+        add.clicked.connect(self._choose_file)
+        head.addWidget(add, 0, Qt.AlignmentFlag.AlignTop)
+        column.addLayout(head)
         self._list = QVBoxLayout()
         self._list.setSpacing(8)
         column.addLayout(self._list)

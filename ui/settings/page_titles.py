@@ -5,6 +5,7 @@ from typing import Final
 SETTINGS_PAGES: Final = (
     "Appearance",
     "Models and API keys",
+    "Local models",
     "Limits",
     "Memory and learning",
     "Web search",

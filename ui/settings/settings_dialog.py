@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from core.domain.problems import ErrorDetails
 from core.domain.rules import PermissionRule
 from core.models.local.model_state import LocalModelStates
-from core.settings.schema import MCP_SERVERS, MODELS, WEB, SettingInfo, Settings
+from core.settings.schema import LOCAL_MODELS, MCP_SERVERS, MODELS, WEB, SettingInfo, Settings
 from core.settings.schema import setting_info as about_setting
 from ui.base.tasks import ErrorSource
 from ui.settings.external_agents_page import ExternalAgentsPage
@@ -80,6 +80,8 @@ class SettingsDialog(QDialog):
         self._contents = self._all_contents()
         self._built: dict[str, SettingsPage] = {}
         self._data: DataState | None = None
+        self._local_models = LocalModelStates()
+        self._default_model = ""
         self.setObjectName("settings")
         self.setWindowTitle(self.tr("Settings"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -136,9 +138,11 @@ class SettingsDialog(QDialog):
         return self._section(SCHEDULES, SchedulesPage)
 
     def show_local_models(self, states: LocalModelStates, default_model: str) -> None:
-        """Show the local models, if their page has been opened."""
-        if MODELS in self._built:
-            self._section(MODELS, LocalModelsSection).show_models(states, default_model)
+        """Show the local models, now or when their page is opened."""
+        self._local_models = states
+        self._default_model = default_model
+        if LOCAL_MODELS in self._built:
+            self._section(LOCAL_MODELS, LocalModelsSection).show_models(states, default_model)
 
     def show_page(self, title: str) -> None:
         items = self._pages.findItems(title, Qt.MatchFlag.MatchExactly)
@@ -261,9 +265,8 @@ class SettingsDialog(QDialog):
 
     def _parts(self) -> dict[str, CustomSection]:
         tr = self.tr
-        providers = tr(
-            "providers servers api key keys keyring test price cost context window add local download gguf offline"
-        )
+        providers = tr("providers servers api key keys keyring test price cost context window add")
+        local = tr("local model models download gguf offline this computer ollama lm studio hugging face add delete")
         tools = tr("mcp model context protocol servers tools api key environment header")
         agents = tr("external agents acp agent client protocol opencode codex claude gemini goose add test")
         rules = tr("permission permissions approval approvals rule allow deny ask sandbox revoke add edit test")
@@ -272,6 +275,12 @@ class SettingsDialog(QDialog):
         data = tr("backup restore database size storage disk trash compact")
         return {
             MODELS: CustomSection(providers, self._build_models, self._load_providers),
+            LOCAL_MODELS: CustomSection(
+                local,
+                self._build_local_models,
+                lambda: self.local_model_action_requested.emit("look", ""),
+                is_first=True,
+            ),
             WEB: CustomSection(tr("web search engine api key searxng brave tavily"), self._build_web),
             MCP_SERVERS: CustomSection(tools, self._build_tools, self._load_tools),
             AGENTS: CustomSection(agents, self._build_agents, lambda: self.agent_action_requested.emit("look", "", "")),
@@ -282,17 +291,15 @@ class SettingsDialog(QDialog):
         }
 
     def _build_models(self) -> QWidget:
-        """Build the local models above the providers."""
-        local, providers = LocalModelsSection(self._look), ProvidersSection(self._look)
-        local.action_requested.connect(self.local_model_action_requested)
-        providers.action_requested.connect(self.provider_action_requested)
-        both = QWidget()
-        column = QVBoxLayout(both)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(12)
-        column.addWidget(local)
-        column.addWidget(providers)
-        return both
+        section = ProvidersSection(self._look)
+        section.action_requested.connect(self.provider_action_requested)
+        return section
+
+    def _build_local_models(self) -> QWidget:
+        section = LocalModelsSection(self._look)
+        section.action_requested.connect(self.local_model_action_requested)
+        section.show_models(self._local_models, self._default_model)
+        return section
 
     def _build_web(self) -> QWidget:
         section = SearchKeySection(self._look, self._shown.settings.search_engine)
@@ -341,7 +348,6 @@ class SettingsDialog(QDialog):
         return page
 
     def _load_providers(self) -> None:
-        self.local_model_action_requested.emit("look", "")
         if self.providers.overview is None:  # read only when this page is opened, because it accesses the keyring
             self.provider_action_requested.emit("first", "")
 

@@ -53,11 +53,13 @@ class CustomSection(NamedTuple):
         keywords: The words by which the search finds the section.
         build: A function that creates its widget.
         on_open: Called when the page is opened, to load the data of the section.
+        is_first: Whether it is above the fields.
     """
 
     keywords: str
     build: Callable[[], QWidget]
     on_open: Callable[[], None] = lambda: None
+    is_first: bool = False
 
 
 class PageContents(NamedTuple):
@@ -92,8 +94,9 @@ class SettingsPage(QWidget):
         column.setContentsMargins(20, 4, 20, 16)
         column.setSpacing(12)
         column.addWidget(label(self.tr(contents.title), look.fonts.title))
-        column.addWidget(self._fields)
-        column.addWidget(self._part)
+        parts = [self._fields, self._part]
+        for part in reversed(parts) if contents.section and contents.section.is_first else parts:
+            column.addWidget(part)
         column.addStretch(1)
         self.show_fields(settings)
         self.rebuild_section()

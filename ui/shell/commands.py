@@ -35,6 +35,7 @@ COMMANDS: Final = (
     Command("run.stop", "Stop the run", "Ctrl+.", "square", "going", RUN),
     Command("run.edit", "Edit and resend a message", "Ctrl+E", "pencil", "repeat", RUN),
     Command("run.model", "Try with another model", "Ctrl+Shift+R", "cpu", "repeat", RUN),
+    Command("session.model", "Choose the model", "Ctrl+Shift+K", "cpu", "session", RUN),
     Command("run.find", "Find in this run", "Ctrl+F", "search", "session", RUN),
     Command("palette.commands", "Command palette", "Ctrl+K", "search", "", GO),
     Command("palette.sessions", "Go to a session", "Ctrl+P", "footprints", "", GO),
@@ -94,6 +95,7 @@ SLASH: Final = {
     "pin": "session.pin",
     "archive": "session.archive",
     "attach": "composer.attach",
+    "model": "session.model",
     "settings": "window.settings",
     "keys": "window.keys",
 }

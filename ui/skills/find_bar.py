@@ -8,7 +8,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QLineEdit, QTextEdit, QToolButton, QWidget
 
 from ui.skills.source_editor import SourceEditor
-from ui.skills.text_search import MAX_MATCHES, SearchQuery, TextMatch, TextSearch, select_match
+from ui.skills.text_search import MAX_MATCHES, TextMatch, TextQuery, TextSearch, select_match
 from ui.style.icons import icon
 from ui.style.theme import Look, blend, set_style_properties
 from ui.widgets.button import Button
@@ -106,10 +106,8 @@ class FindBar(QWidget):
         self._count_label.setFont(look.fonts.second)
         self._update_count()
 
-    def _query(self) -> SearchQuery:
-        return SearchQuery(
-            self._words.text(), self._pattern.isChecked(), self._case.isChecked(), self._whole.isChecked()
-        )
+    def _query(self) -> TextQuery:
+        return TextQuery(self._words.text(), self._pattern.isChecked(), self._case.isChecked(), self._whole.isChecked())
 
     def _find(self) -> None:
         self._search.start(self._query())

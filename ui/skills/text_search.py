@@ -18,7 +18,7 @@ LINE_LIMIT: Final = 20_000
 GROUP_REFERENCE: Final = re.compile(r"\\(\\|n|t|\d)|\$(\d)")
 
 
-class SearchQuery(NamedTuple):
+class TextQuery(NamedTuple):
     """What to search for. `text` is a regular expression if `is_regex` is set."""
 
     text: str = ""
@@ -53,7 +53,7 @@ class TextSearch(QObject):
     def __init__(self, field: QPlainTextEdit) -> None:
         super().__init__(field)
         self._field = field
-        self._query, self._regex = SearchQuery(), QRegularExpression()
+        self._query, self._regex = TextQuery(), QRegularExpression()
         self.matches: list[TextMatch] = []
         self.error = ""
         self._line, self._active = 0, False
@@ -65,7 +65,7 @@ class TextSearch(QObject):
     def done(self) -> bool:
         return not self._next.isActive()
 
-    def start(self, query: SearchQuery) -> None:
+    def start(self, query: TextQuery) -> None:
         self._query, self._regex = query, query.compiled()
         self._active = bool(query.text)
         self._restart()

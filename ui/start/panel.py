@@ -156,7 +156,7 @@ class StartPanel(QFrame):
             title = self.tr("{} is running on this computer but has no models").format(idle.title or idle.name)
             text = self.tr("Download a model there, then search again.")
         elif not self._offers:
-            title = self.tr("A model on this computer")
+            title = self.tr("A provider on this computer")
             text = self.tr("Ollama, LM Studio, llama.cpp, vLLM and Jan are detected automatically.")
         else:
             title = self.tr("No local model provider is running")

@@ -39,16 +39,14 @@ def amount(number: int) -> str:
 
 
 def size(octets: int) -> str:
-    """Format a number of bytes as `212 bytes`, `3.4 KB`, `22 KB`, `12.4 MB` or `1.1 GB`."""
+    """Format a number of bytes as `212 bytes`, `3.4 KB`, `22 KB` or `12.4 MB`."""
     if octets < KIB:
         return f"{octets} byte{'' if octets == 1 else 's'}"
     if octets < 10 * KIB:
         return f"{octets / KIB:.1f} KB"
     if octets < 1_000 * KIB:
         return f"{octets / KIB:.0f} KB"
-    if octets < 1_000 * KIB**2:
-        return f"{octets / KIB**2:.1f} MB"
-    return f"{octets / KIB**3:.1f} GB"
+    return f"{octets / KIB**2:.1f} MB"
 
 
 def money(amount_usd: float) -> str:

@@ -14,7 +14,7 @@ MAX_LENGTH: Final = 400
 def file_link(address: str) -> str:
     """Return the link for the address of a Markdown link, or an empty string if it does not name a file.
 
-    Web addresses, anchors and paths with other schemes do not. The path is checked when the link is opened.
+    Web addresses, anchors and paths with other schemes do not name files. The path is checked when the link is opened.
     """
     if not address or len(address) > MAX_LENGTH or address.startswith(("#", "//", "?", "\\")):
         return ""

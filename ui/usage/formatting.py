@@ -21,10 +21,14 @@ def cost_text(totals: UsageTotals) -> str:
     return tr("{} + unknown").format(money(totals.cost)) if totals.unpriced else money(totals.cost)
 
 
+def tokens_text(totals: UsageTotals) -> str:
+    return tr("{} tokens").format(amount(totals.tokens)) if totals.counted else tr("tokens unknown")
+
+
 def measure_text(totals: UsageTotals, measure: Measure) -> str:
     """Format the usage in this measure, such as tokens or cost."""
     if measure == "tokens":
-        return tr("{} tokens").format(amount(totals.tokens))
+        return tokens_text(totals)
     return cost_text(totals) if measure == "cost" else duration(totals.time) or "0s"
 
 

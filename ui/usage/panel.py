@@ -15,10 +15,10 @@ from core.store.usage import UsageRow
 from core.timeline.usage_totals import UsageGrouping, group_usage, sum_usage, usage_csv
 from ui.base.bridge import Bridge
 from ui.base.panel_page import PanelPage, ShowToast, StartTask
-from ui.style.number_formats import amount, duration
+from ui.style.number_formats import duration
 from ui.style.theme import Look
 from ui.usage.bars import make_bars, ranked_models
-from ui.usage.formatting import Measure, cost_text
+from ui.usage.formatting import Measure, cost_text, tokens_text
 from ui.usage.legend import UsageLegend
 from ui.usage.plot import UsagePlot
 from ui.usage.table import UsageModel, UsageTable
@@ -97,7 +97,7 @@ class UsagePanel(PanelPage):
         self._rows = rows
         totals = sum_usage(rows)
         parts = [
-            self.tr("{} tokens").format(amount(totals.tokens)),
+            tokens_text(totals),
             self.tr("cost {}").format(cost_text(totals)),
             self.tr("{} of model time").format(duration(totals.time) or "0s"),
             self.tr("1 reply") if totals.replies == 1 else self.tr("{} replies").format(f"{totals.replies:,}"),

@@ -60,12 +60,11 @@ class UsageModel(QAbstractTableModel):
         return self._cell_texts(totals)[column] if role == Qt.ItemDataRole.DisplayRole else None
 
     def _cell_texts(self, totals: UsageTotals) -> tuple[str, ...]:
+        tokens = (totals.input, totals.cached, totals.output)
         return (
             self._row_label(totals),
             f"{totals.replies:,}",
-            amount(totals.input),
-            amount(totals.cached),
-            amount(totals.output),
+            *(amount(count) if totals.counted else tr("unknown") for count in tokens),
             cost_text(totals),
             duration(totals.time),
         )
@@ -76,6 +75,8 @@ class UsageModel(QAbstractTableModel):
         return model_label(totals.name)
 
     def _tooltip(self, totals: UsageTotals, column: int) -> str:
+        if 2 <= column <= 4 and not totals.counted:
+            return tr("The agent does not report its tokens.")
         exact = {0: self._row_label(totals), 2: f"{totals.input:,}", 3: f"{totals.cached:,}", 4: f"{totals.output:,}"}
         if column == 5 and totals.unpriced:
             return tr("The price is not known for {} of these replies.").format(totals.unpriced)

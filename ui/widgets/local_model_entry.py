@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QVBoxLa
 
 from core.models.local.model_state import DownloadProgress, LocalModelRow
 from ui.style.icons import pixmap
-from ui.style.number_formats import duration, size
+from ui.style.number_formats import duration
 from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
 from ui.widgets.button import Button
@@ -161,16 +161,21 @@ class LocalModelEntry(QFrame):
 
 def model_text(row: LocalModelRow, *, with_title: bool) -> str:
     """Return what a model is and what it needs."""
-    figures = [size(row.size), _tr("needs {} of memory").format(size(row.memory)), row.license]
+    figures = [gigabytes(row.size), _tr("needs {} of memory").format(gigabytes(row.memory)), row.license]
     parts = [visible(row.title) if with_title else "", row.purpose, *figures]
     return " · ".join(part for part in parts if part)
 
 
+def gigabytes(octets: int) -> str:
+    """Format a size as hubs and shops do, in steps of a thousand."""
+    return f"{octets / 1e9:.1f} GB"
+
+
 def progress_text(progress: DownloadProgress) -> str:
     """Return the progress of a download with its speed and the time left."""
-    parts = [_tr("{percent}% of {size}").format(percent=_percent(progress), size=size(progress.size))]
+    parts = [_tr("{percent}% of {size}").format(percent=_percent(progress), size=gigabytes(progress.size))]
     if progress.speed:
-        parts.append(_tr("{}/s").format(size(round(progress.speed))))
+        parts.append(_tr("{} MB/s").format(f"{progress.speed / 1e6:.1f}"))
     if (left := progress.seconds_left) is not None:
         parts.append(_tr("{} left").format(duration(max(1, round(left)) * 1_000_000)))
     return " · ".join(parts)

@@ -8,12 +8,14 @@ from core.domain.events import EventRecord
 from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Problem
 from core.domain.question import Question
+from core.domain.search_query import matches_filters, parse_query
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.domain.text import Text
 from core.engine.policy.trust import FollowedFiles, followed_files
 from core.engine.prompting.profiles import AgentProfile, load_profiles
 from core.engine.services.slash_commands import SlashCommand, load_commands
+from core.store.backup import local_date
 from core.store.data_folder import DataFolder
 from core.store.journal import Journal
 from core.store.reader import Reader
@@ -46,12 +48,18 @@ class Queries:
         return rows[0]
 
     async def search(self, text: str, limit: int = 100) -> list[SearchHit]:
-        """Search the text of all sessions, in a thread with its own connection so that runs are not blocked."""
+        """Search all sessions for words, and for filters such as `folder:work` (see `core.domain.search_query`).
+
+        The search runs in a thread with its own connection, so that runs are not blocked.
+        """
+        query = parse_query(text)
 
         def search() -> list[SearchHit]:
             reader = Reader(self._opened.path, immutable=self._opened.immutable)
             try:
-                return reader.search(text, limit)
+                today = local_date()
+                fitting = [row.id for row in reader.sessions() if matches_filters(query, row, today)]
+                return reader.search(query.words, limit, fitting if query.filters else None, query.step_kinds)
             finally:
                 reader.close()
 

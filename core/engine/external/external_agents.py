@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass
 
 from core.agents.agent_pool import AgentPool, agent_from_command
-from core.agents.known_agents import installed_agents
+from core.agents.known_agents import KnownAgent, is_installed, known_agents
 from core.domain.external_agents import (
     AGENT_PREFIX,
     ExternalAgentSetting,
@@ -29,6 +29,14 @@ class ExternalAgentTestResult:
     error: ErrorDetails | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class KnownAgents:
+    """Known agents by whether their program is on this computer."""
+
+    installed: tuple[KnownAgent, ...] = ()
+    missing: tuple[KnownAgent, ...] = ()
+
+
 class ExternalAgents:
     """Manages the external agents in the settings."""
 
@@ -44,10 +52,16 @@ class ExternalAgents:
         """Return the model names that select an external agent instead of a model: `agent/` and the agent's name."""
         return tuple(f"{AGENT_PREFIX}{agent.name}" for agent in self.list())
 
-    async def find_installed(self) -> tuple[ExternalAgentSettings, ...]:
-        """Return known agents that are installed on this computer and not added yet."""
+    async def find_known(self) -> KnownAgents:
+        """Return the known agents that are not added yet, divided by whether they are installed on this computer."""
         added = {agent.argv() for agent in self.list()}
-        return tuple(agent for agent in await asyncio.to_thread(installed_agents) if agent.argv() not in added)
+        others = [agent for agent in known_agents() if agent.settings.argv() not in added]
+        found = await asyncio.to_thread(lambda: [is_installed(agent) for agent in others])
+        pairs = list(zip(others, found, strict=True))
+        return KnownAgents(
+            tuple(agent for agent, installed in pairs if installed),
+            tuple(agent for agent, installed in pairs if not installed),
+        )
 
     def add(self, name: str, command: str) -> ExternalAgentSettings:
         """Add an agent, or replace the command of the agent with this name."""

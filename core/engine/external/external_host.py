@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from core.agents.json_rpc import METHOD_NOT_FOUND, Params, RpcError
+from core.agents.json_rpc import METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, Params, RpcError
+from core.agents.known_agents import CANNOT_RECOGNIZE_NEW_FILES
 from core.agents.session_updates import parse_call
 from core.domain.events import CallRefused
 from core.domain.ids import permission_id
@@ -59,7 +60,7 @@ class ExternalAgentHost:
     """Handles the requests and notifications of one turn; `on_update` receives each `session/update`.
 
     `approved_before_restart` holds the fingerprints of requests that the user allowed but that a restart left without
-    effect. Each of them allows one request and is then removed.
+    effect. Each of them allows one request and is then removed. `agent` is the name that the agent reported.
     """
 
     def __init__(
@@ -68,8 +69,10 @@ class ExternalAgentHost:
         calls: ExternalCalls,
         on_update: Callable[[Params], Awaitable[None]] | None,
         approved_before_restart: set[str],
+        agent: str = "",
     ) -> None:
         self._run = run
+        self._agent = agent
         self._approved_before_restart = approved_before_restart
         self._calls = calls
         self._on_update = on_update
@@ -124,9 +127,8 @@ class ExternalAgentHost:
     async def _decide(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PermissionDecided:
         """Decide a request by the user's hooks, the rules and the mode. Ask the user if none of them decides."""
         run = self._run
-        if why := await run.run_hooks(
-            "before_call", call.kind, call={"id": name, "tool": call.kind, "title": call.title}
-        ):
+        details = {"id": name, "tool": call.kind, "title": call.title}
+        if why := (await run.run_hooks("before_call", call.kind, call=details)).refusal:
             verdict: PolicyDecision = Denied(f"A hook of the user refused this call: {why}")
         else:
             verdict = await self._check_call(call, name, options)
@@ -214,9 +216,16 @@ class ExternalAgentHost:
             raise Problem(verdict.reason)
         if isinstance(verdict, NeedsApproval):  # Record the read as a call of its own, which asks the user.
             await self._perform("read", {"path": name})
-        body = (await run_to_completion(run.tool_context.broker.read, name, allow_secrets=False)).decode(
-            "utf-8", "replace"
-        )
+        try:
+            contents = await run_to_completion(run.tool_context.broker.read, name, allow_secrets=False)
+        except Problem as problem:
+            if isinstance(problem.__cause__, FileNotFoundError):  # Agents recognize a new file by this code and text.
+                if self._agent in CANNOT_RECOGNIZE_NEW_FILES:
+                    return {"content": ""}
+                path = str(params["path"])
+                raise RpcError(RESOURCE_NOT_FOUND, f"Resource not found: {path}", {"uri": path}) from problem
+            raise
+        body = contents.decode("utf-8", "replace")
         first, limit = params.get("line"), params.get("limit")
         if isinstance(first, int) or isinstance(limit, int):
             start = max(0, first - 1) if isinstance(first, int) else 0

@@ -129,7 +129,9 @@ class ExternalRun:
         )
         self._calls.awaiting_reply = True
         messages = [message for message in run.conversation.messages[before:] if message.role == "user"]
-        connection.host = host = ExternalAgentHost(run, self._calls, self._handle_update, self._approved_before_restart)
+        connection.host = host = ExternalAgentHost(
+            run, self._calls, self._handle_update, self._approved_before_restart, connection.name
+        )
         try:
             answer = await self._send_prompt(
                 connection, [block for message in messages for block in self._blocks(message, connection)]

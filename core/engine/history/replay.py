@@ -17,6 +17,8 @@ from core.domain.events import (
     CallRefused,
     CallStarted,
     EventRecord,
+    HarnessMessage,
+    HookRan,
     Replied,
     ReplyInterrupted,
     RequestRetried,
@@ -46,8 +48,10 @@ from core.domain.problems import Problem
 from core.domain.question import QuestionAsked
 from core.domain.text import Text
 from core.engine.history.fork import CUT_RESULT
+from core.engine.run.acceptance import CHECK_REASON
 from core.engine.run.loop import run_turns
 from core.engine.run.run_context import RunContext
+from core.engine.services.hooks import HOOK_REASON, NO_OUTCOME, HookMoment, HookOutcome, hook_outcome
 from core.engine.state.conversation import Conversation
 from core.engine.state.live_updates import LiveUpdates
 from core.engine.state.unresolved_calls import SKIPPED_RESULT
@@ -255,6 +259,7 @@ class _Replayer:
             delegate=self._delegate,
             execute=self._recorded_outcome,
             sleep=_no_sleep,
+            recorded_hooks=self._recorded_hooks,
             compaction_enabled=False,
         )
         self._task = self._tasks.create_task(self._run_engine(run))
@@ -298,6 +303,16 @@ class _Replayer:
                 case CallStarted(call_id=name) if name == call:
                     return None
         return None
+
+    def _recorded_hooks(self, moment: HookMoment, details: Mapping[str, object]) -> HookOutcome:
+        """Return what the hooks for a call decided in the recording: other moments only add events."""
+        call = details.get("call")
+        if moment != "before_call" or not isinstance(call, dict):
+            return NO_OUTCOME
+        entries = [entry.event for entry in self._entries]
+        ran = [each for each in entries if isinstance(each, HookRan)]
+        own = [each for each in ran if each.trigger == moment and each.call_id == call["id"] and not each.blocked]
+        return hook_outcome([(each, self._full_text(each.output)) for each in own])
 
     async def _recorded_outcome(
         self, tool: Tool, call: str, parameters: Any, _context: ToolContext, _digests: dict[str, str]
@@ -364,6 +379,8 @@ def is_external_input(event: SessionEvent) -> bool:
             return details is None
         case RequestSent(purpose=use):
             return bool(use)
+        case HarnessMessage(reason=reason):
+            return reason.startswith((HOOK_REASON, CHECK_REASON))
         case ToolReturned(output=output):
             return output in (SKIPPED_RESULT, CUT_RESULT)
         case QuestionAsked(question=question):

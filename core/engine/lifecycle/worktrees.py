@@ -38,10 +38,13 @@ class Worktrees:
 
     async def start(self, task: str, folder: Path, begin: StartInWorktree) -> str:
         """Start a session in a new worktree with the folder's trust. If that fails, the worktree is removed."""
-        if trust_decision(self._book.current(), str(folder)) is False:
+        trust = trust_decision(self._book.current(), str(folder))
+        if trust is False:
             do = "Trust the folder, or work without a worktree."
             raise Problem("You do not trust this folder.", "Git would run commands from the repository's settings.", do)
-        event, session_folder = await run_to_completion(create_worktree, folder, initial_title(task))
+        event, session_folder = await run_to_completion(
+            create_worktree, folder, initial_title(task), follow_settings=trust is True
+        )
         try:
             await copy_trust(self._book, str(folder), str(session_folder))
             return await begin(session_folder, (event,))

@@ -1,16 +1,24 @@
 """What a command line can reach: the folders it works in, and the secrets whose contents it may show."""
 
 import posixpath
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch, fnmatchcase
 from itertools import pairwise
 
 from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
-from core.domain.known_commands import Recognized, changes_nothing, is_plain, only_reads, only_reads_folder, recognize
+from core.domain.known_commands import (
+    Recognized,
+    changes_nothing,
+    is_plain,
+    only_reads,
+    only_reads_folder,
+    recognize,
+    words_without_pattern,
+)
 from core.domain.programs import FIND_ACTIONS, irreversible_reason, possibly_irreversible_reason
 from core.domain.sensitive_paths import is_git, is_hidden_from_commands, is_secret, shows_secrets
-from core.domain.shell_words import GlobPattern
+from core.domain.shell_words import ANY_NAMES, GlobPattern
 from core.engine.policy.secret_files import MAX_MATCHES
 
 DATA_BUILTINS = frozenset({"cd", "[", "export", ":", "exit", "set", "command", "type", "wait"})
@@ -43,12 +51,16 @@ class CommandReach:
             return True
         if self.folders is None or not all(map(_finds_by_reading, line.parts)):
             return False
+        if any(ANY_NAMES in part and not only_reads(part) for part in line.parts):
+            return False
         hides_code = line.embeds_text or (bool(line.outputs) and len(line.parts) > 1)
         return not hides_code or only_handles_text(line)
 
     def paths(self) -> Iterator[str]:
         """Yield every path that the line may name: its words in each folder, and the files its patterns match."""
-        words = [word for part in self.line.parts for word in part]
+        yield from self._paths(word for part in self.line.parts for word in part)
+
+    def _paths(self, words: Iterable[str]) -> Iterator[str]:
         for word in (*words, *self.line.inputs, *self.line.outputs):
             for folder in self.folders or ("",):
                 path = posixpath.join(folder, word)
@@ -81,6 +93,8 @@ class CommandReach:
                     words[0] in READING_BUILTINS or only_reads_folder(words, enforced=enforced)
                 ):
                     return False
+            if ANY_NAMES in part and not (enforced and self._hides_all(secret_files, masked=masked)):
+                return False
             if inner and not (
                 _shows_named(inner)
                 and self._hides_all(secret_files, masked=masked)
@@ -91,7 +105,8 @@ class CommandReach:
                 return False
         if not self._matches_are_plain():
             return False
-        paths = [locate(path) for path in self.paths()]
+        named = (word for part in line.parts for word in words_without_pattern(part))
+        paths = [locate(path) for path in self._paths(named)]
         if any(path.startswith(("../", "/")) or path == ".." or is_secret(path) for path in paths):
             return False
         return not self.shown_secrets(secret_files, masked=masked, shows=is_secret)
@@ -102,7 +117,7 @@ class CommandReach:
     def _matches_are_plain(self) -> bool:
         """Return whether every pattern stands for names of files that no program takes for options."""
         for word in (word for part in self.line.parts for word in part if isinstance(word, GlobPattern)):
-            for folder in self.folders or ("",):
+            for folder in self.folders or ("",) if word is not ANY_NAMES else ():
                 matching = self.expand(posixpath.join(folder, word))
                 if "**" in word or len(matching) >= MAX_MATCHES:
                     return False
@@ -146,6 +161,8 @@ class CommandReach:
             paths = self.expand(path) if isinstance(word, GlobPattern) else (path,)
             roots += paths
             yield from (real for candidate in paths if is_secret(real := self.resolve(candidate)))
+            if word is ANY_NAMES:
+                yield from secret_files()
         for path in secret_files() if recursive else ():
             above = [root for root in roots if _contains(root, path)]
             if shows(path) and not all(_is_left_out(recognized, root, path) for root in above):

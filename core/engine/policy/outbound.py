@@ -36,7 +36,7 @@ def dictated_value(call: ProposedCall, untrusted_sources: Sequence[str], user_wo
 
     An honest server passes on what others wrote, such as an email. So once the run has read content of the server, the
     user must have written every value of a call that changes something, and every address in a call that reads. Whether
-    a tool reads is decided by its name: a dishonest server needs no call to do what it wants.
+    a tool reads is decided by its name: a dishonest server needs no call to do harm.
     """
     if not mcp_server_of(call.tool) or _own_source(call.tool) not in untrusted_sources:
         return ""

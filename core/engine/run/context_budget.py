@@ -178,13 +178,16 @@ async def compact(run: RunContext, choice: ModelChoice, why: str, threshold: flo
         and _tokens_after(event, messages, weights, fixed, budget) > WORTHWHILE_SHARE * before / ratio
     ):
         return False
+    await run.run_hooks("before_compaction", reason=why, tokens=before)
     if plan.summarized:
         summary = await summarize(run, [messages[index] for index in plan.summarized], budget)
         event = replace(
             event, summary=Text(summary.text), model=summary.model, usage=summary.usage, error=summary.error,
             cost=summary.cost,
         )  # fmt: skip
-    await run.record(replace(event, tokens_after=round(_tokens_after(event, messages, weights, fixed) * ratio)))
+    after = round(_tokens_after(event, messages, weights, fixed) * ratio)
+    await run.record(replace(event, tokens_after=after))
+    await run.run_hooks("after_compaction", reason=why, tokens_before=before, tokens_after=after)
     run.futile_at = 0
     return True
 

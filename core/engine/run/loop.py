@@ -7,6 +7,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
+from typing import Any
 
 from core.domain.events import (
     CallRefused,
@@ -25,6 +26,7 @@ from core.domain.events import (
 from core.domain.problems import Problem, StorageProblem
 from core.domain.text import Text
 from core.engine.policy.untrusted import with_untrusted_event
+from core.engine.run.call_hooks import hooks_after_call, parse_call, run_call_hooks
 from core.engine.run.completion import check_completion
 from core.engine.run.context_budget import (
     choose_request_model,
@@ -50,10 +52,12 @@ from core.engine.run.read_ahead import read_ahead
 from core.engine.run.recall_dropped import read_dropped
 from core.engine.run.reply_calls import calls_to_record
 from core.engine.run.run_context import RunContext
+from core.engine.run.search_sessions import search_sessions
 from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_text_calls, remember_written_calls
 from core.engine.run.untrusted_files import paths_label, with_untrusted_files
 from core.engine.run.use_skill import use_skill
 from core.engine.run.user_questions import CallQuestions, ask_user
+from core.engine.state.compaction import USER
 from core.engine.state.live_updates import LiveUpdate
 from core.models.catalog import SCRIPTED
 from core.models.model import Model, ModelError, ReplyDelta, RequestedCall
@@ -62,11 +66,10 @@ from core.models.retry import retry_delay_s
 from core.models.stop_reasons import REPEATED
 from core.models.token_estimate import TEXT_BYTES_PER_TOKEN
 from core.models.written_call_reader import CallScreen
-from core.tools.argument_check import check_mcp_call
-from core.tools.catalogue import ASK, read_arguments, tool_named
+from core.tools.catalogue import ASK, tool_named
 from core.tools.delegate import NAME as DELEGATE
-from core.tools.mcp_tools import McpCall
 from core.tools.recall_dropped import RECALL_DROPPED, RecallDroppedArguments, timeline_text
+from core.tools.search_sessions import SEARCH_SESSIONS
 from core.tools.skill_tools import MANAGE_SKILL, USE_SKILL
 from core.tools.tool import READ_ONLY_ACCESS
 
@@ -87,8 +90,17 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
         ):
             await run.record(UntrustedContentRead("", source))
         await run.run_hooks("run_start")
+    run.ended_turns = conversation.turns - bool(conversation.pending)
     while True:
-        await execute_pending_calls(run)
+        if conversation.pending:
+            await run.run_hooks("before_calls", calls=_described(run))
+            await execute_pending_calls(run)
+            await run.run_hooks("after_calls", turn=conversation.turns)
+        if conversation.turns > run.ended_turns:
+            run.ended_turns = conversation.turns
+            await run.run_hooks("turn_end", turn=conversation.turns)
+        if run.hook_stop:
+            return RunEnded("stopped", f"ended by your hook: {run.hook_stop}", summary=Text(run.last_reply_text()))
         if conversation.done and not conversation.has_new_input:
             ended = await check_completion(run)
             if ended or not conversation.has_new_input:
@@ -126,8 +138,8 @@ async def request_reply(run: RunContext) -> None:
     the tier, depending on the error. Raise the ModelError when no retry is left.
     """
     run.apply_changed_model()
-    if run.conversation.queued and run.tool_context.memory:
-        await recall_memories(run)
+    await add_to_messages(run)
+    await run.run_hooks("turn_start", turn=run.conversation.turns + 1)
     choice, attempt, has_answered = choose_request_model(run), 1, run.conversation.turns > 0
     await compact_if_needed(run, choice)
     if run.conversation.done and not run.conversation.has_new_input:
@@ -136,6 +148,7 @@ async def request_reply(run: RunContext) -> None:
         return None
     while True:
         await enable_known_text_calls(run, choice.model)
+        await run.run_hooks("before_request", model=choice.model, attempt=attempt)
         await run.record(request_event(run, choice))
         try:
             return await read_reply(run, run.model_of(choice.model))
@@ -153,6 +166,17 @@ async def request_reply(run: RunContext) -> None:
             await run.record(RequestRetried(fault.details, max(attempt, 1), wait))
         await run.sleep(within_time_limit(run, wait))
         attempt += 1
+
+
+async def add_to_messages(run: RunContext) -> None:
+    """Run the user's hooks for new messages of the user, and add the memories that fit them."""
+    conversation = run.conversation
+    new = [message for message in conversation.queued if message.category == USER and message.seq > run.hooked_until]
+    if new:
+        run.hooked_until = new[-1].seq
+        await run.run_hooks("user_message", message="\n".join(run.full_text(message.text) for message in new))
+    if conversation.queued and run.tool_context.memory and (recalled := await recall_memories(run)):
+        await run.run_hooks("memories_recalled", memories=recalled)
 
 
 async def read_reply(run: RunContext, model: Model) -> None:
@@ -219,6 +243,7 @@ async def stream_reply(run: RunContext, model: Model) -> None:
             )
         )
         remember_written_calls(run)
+        await run.run_hooks("after_reply", text=reply_text.head, calls=[call.tool for call in tool_calls])
     finally:
         run.live_updates.publish(LiveUpdate(run.session, ended=True))
 
@@ -239,29 +264,17 @@ def _owes_words(run: RunContext) -> bool:
 async def handle_call(run: RunContext, call: ToolCall) -> None:
     """Handle one call and record its result: from the engine, from the tool, or a refusal."""
     try:
-        parameters = read_arguments(call.tool, run.full_text(call.arguments), run.tools)
-        if isinstance(parameters, McpCall):
-            check_mcp_call(run.request_prefix().tools, call.tool, parameters)
+        parameters = parse_call(run, call)
     except Problem as problem:
         why = f"{problem} {TRUNCATED_REPLY_HINT}" if run.conversation.stop_reason == "length" else str(problem)
         await run.record(CallRefused(call.id, call.tool, Text(why)))
+        await run.run_hooks("call_failed", call.tool, call={"id": call.id, "tool": call.tool, "reason": why})
         return
-    if await refused_by_hook(run, call):
+    checked = await run_call_hooks(run, call, parameters)
+    if checked is None:
         return
-    if call.tool == ASK:
-        await ask_user(run, parameters, call.id, call.tool)
-        return
-    if call.tool == DELEGATE and run.delegate:
-        await run.delegate(run, call, parameters)
-        return
-    if call.tool == RECALL_DROPPED:
-        await recall_dropped(run, call.id, parameters)
-        return
-    if call.tool == USE_SKILL:
-        await use_skill(run, call, parameters)
-        return
-    if call.tool == MANAGE_SKILL:
-        await manage_skill(run, call, parameters)
+    call, parameters = checked
+    if await _handled_by_engine(run, call, parameters):
         return
     tool = tool_named(call.tool)
     assert tool is not None
@@ -295,17 +308,30 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     )
     with_untrusted_files(run, tool, call.id, parameters, all_events)
     await run.record_after(start_recorded, *all_events, blobs=blobs)
-    await run.run_hooks(
-        "after_call", call.tool, call={"id": call.id, "tool": call.tool, "result": _outcome(all_events)}
-    )
+    await hooks_after_call(run, call, _outcome(all_events))
 
 
-async def refused_by_hook(run: RunContext, call: ToolCall) -> bool:
-    """Run the user's hooks for a call, before any permission request. If a hook denies the call, record the refusal."""
-    details = {"id": call.id, "tool": call.tool, "arguments": run.full_text(call.arguments)}
-    if why := await run.run_hooks("before_call", call.tool, call=details):
-        await run.record(CallRefused(call.id, call.tool, Text(f"[A user hook denied this call: {why}]")))
-    return bool(why)
+async def _handled_by_engine(run: RunContext, call: ToolCall, parameters: Any) -> bool:
+    """Handle a call of a tool that the engine itself implements. Return whether it is one."""
+    if call.tool == ASK:
+        await ask_user(run, parameters, call.id, call.tool)
+    elif call.tool == DELEGATE and run.delegate:
+        await run.delegate(run, call, parameters)
+    elif call.tool == RECALL_DROPPED:
+        await recall_dropped(run, call.id, parameters)
+    elif call.tool == SEARCH_SESSIONS:
+        await search_sessions(run, call.id, parameters)
+    elif call.tool == USE_SKILL:
+        await use_skill(run, call, parameters)
+    elif call.tool == MANAGE_SKILL:
+        await manage_skill(run, call, parameters)
+    else:
+        return False
+    return True
+
+
+def _described(run: RunContext) -> list[dict[str, str]]:
+    return [{"id": call.id, "tool": call.tool} for call in run.conversation.pending.values()]
 
 
 def _outcome(events: Sequence[SessionEvent]) -> dict[str, object]:

@@ -15,8 +15,8 @@ MEMORY_HEADER = (
 )
 
 
-async def recall_memories(run: RunContext) -> None:
-    """Add relevant memories to the context, once for each user message.
+async def recall_memories(run: RunContext) -> list[str]:
+    """Add relevant memories to the context, once for each user message, and return their texts.
 
     If memory fails, a MemoryOperationFailed event is recorded and the run continues without it.
     """
@@ -27,7 +27,7 @@ async def recall_memories(run: RunContext) -> None:
         if message.category == USER and message.seq > conversation.recalled_until
     ]
     if memory is None or not messages or not memory.is_enabled():
-        return
+        return []
     event: MemoriesRecalled | MemoryOperationFailed | None
     try:
         event = await _recalled(run, "\n".join(run.full_text(message.text) for message in messages), messages[-1].seq)
@@ -35,6 +35,7 @@ async def recall_memories(run: RunContext) -> None:
         event = MemoryOperationFailed("recalling", ErrorDetails(f"{type(error).__name__}: {error}"))
     if event:
         await run.record(event)
+    return [memory.text for memory in event.memories] if isinstance(event, MemoriesRecalled) else []
 
 
 async def _recalled(run: RunContext, question: str, message_seq: int) -> MemoriesRecalled | None:

@@ -24,7 +24,7 @@ from core.tools.read_before_edit import normalized_path
 from core.workspace.broker import FileBroker
 
 MAX_FILES, MAX_BYTES = 4, 4_000
-MAX_DATA_BYTES = 1_000  # of a file with data, which commands can search and count
+MAX_DATA_BYTES = 500  # of a file with data, which commands can search and count
 DATA_SUFFIXES = (".csv", ".jsonl", ".log", ".tsv", ".txt")
 MAX_MESSAGE_CHARS = 4_000  # of a longer message only the beginning is searched for names
 NOTE = "Journeyman read the files that your message names before it asked the model."
@@ -34,7 +34,7 @@ _NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 async def read_ahead(run: RunContext, choice: ModelChoice) -> bool:
     """Record calls that read the files named by new messages of the user; return whether there are any."""
     start, conversation = run.conversation.start, run.conversation
-    if start is None or start.prompt_size != "compact" or start.reviewed_session or run.is_replay:
+    if start is None or not run.has_compact_prompt or start.reviewed_session or run.is_replay:
         return False
     if choice.model == SCRIPTED or (run.tools and READ.name not in run.tools):
         return False

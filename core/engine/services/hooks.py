@@ -7,25 +7,43 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from core.domain.events import HookRan
+from core.domain.events import HarnessMessage, HookRan
 from core.domain.problems import Problem
 from core.domain.text import Text
 from core.store import former_names
 from core.workspace.launcher import CommandLimits, CommandRequest, ProcessLaunch, clean_environment, with_limits
 from core.workspace.running_command import start_command
 
-HookMoment = Literal["run_start", "run_end", "before_call", "after_call", "question", "before_end"]
+HookMoment = Literal[
+    "run_start", "user_message", "memories_recalled", "before_compaction", "after_compaction", "turn_start",
+    "before_request", "after_reply", "before_calls", "before_call", "question", "after_call", "call_failed",
+    "after_calls", "turn_end", "before_end", "run_end",
+]  # fmt: skip
 HOOK_MOMENTS: tuple[HookMoment, ...] = get_args(HookMoment)
 HOOKS_FILE = "hooks.toml"
+HOOK_REASON = "your hook"  # begins the reason of each message that a hook added
 MAX_FILE_BYTES = 64 << 10
 MAX_TIMEOUT_S, DEFAULT_TIMEOUT_S = 600.0, 10.0
 REFUSAL_EXIT_CODE = 2  # The exit code with which a hook refuses.
 MAX_OUTPUT_CHARS = 20_000
+CONTEXT_MOMENTS: frozenset[HookMoment] = frozenset(
+    (
+        "run_start", "user_message", "memories_recalled", "before_compaction", "after_compaction", "turn_start",
+        "before_calls", "before_call", "after_call", "call_failed", "after_calls",
+    )
+)  # fmt: skip
+DIRECTIVES: Mapping[str, frozenset[HookMoment]] = {  # what a hook may decide, and at which moments
+    "context": CONTEXT_MOMENTS,
+    "arguments": frozenset({"before_call"}),
+    "result": frozenset({"before_call"}),
+    "failed": frozenset({"before_call"}),
+    "stop": frozenset(HOOK_MOMENTS) - {"question", "before_end", "run_end"},
+}
 DESKTOP_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
 
 
@@ -43,6 +61,30 @@ class Hook:
 
     def matches(self, moment: HookMoment, tool: str) -> bool:
         return self.on == moment and (not self.tools or any(fnmatchcase(tool, pattern) for pattern in self.tools))
+
+
+@dataclass(frozen=True, slots=True)
+class HookOutcome:
+    """What the hooks of one moment decided.
+
+    Attributes:
+        refusal: why a hook refuses; empty if none does.
+        context: texts to add to the conversation.
+        arguments: the arguments that replace those of the call, as JSON; empty if they stay.
+        result: the result of the call, which is then not executed; None if there is none.
+        failed: whether that result is an error.
+        stop: why the run has to stop; empty if it goes on.
+    """
+
+    refusal: str = ""
+    context: tuple[str, ...] = ()
+    arguments: str = ""
+    result: str | None = None
+    failed: bool = False
+    stop: str = ""
+
+
+NO_OUTCOME = HookOutcome()
 
 
 def load_hooks(data: Path) -> tuple[Hook, ...]:
@@ -91,14 +133,76 @@ def _parse(entry: Any) -> Hook:
 async def run_hooks(
     hooks: Sequence[Hook], moment: HookMoment, tool: str, folder: Path, payload: Mapping[str, Any]
 ) -> list[HookRan]:
-    """Run the hooks of this moment in order until one refuses. Each reads `payload` as JSON from standard input."""
+    """Run the hooks of this moment in order until one refuses or supplies the result of the call.
+
+    Each reads `payload` as JSON from standard input, with the arguments as changed by those before it.
+    """
     ran: list[HookRan] = []
     for hook in hooks:
         if hook.matches(moment, tool):
-            ran.append(await _run(hook, folder, {"moment": moment, "folder": str(folder), **payload}))
-            if ran[-1].blocked:
+            done = await _run(hook, folder, {"moment": moment, "folder": str(folder), **payload})
+            ran.append(replace(done, reason=done.reason or directive_error(done, done.output.head)))
+            outcome = hook_outcome([(ran[-1], ran[-1].output.head)])
+            if ran[-1].blocked or outcome.result is not None:
                 break
+            if outcome.arguments and isinstance(call := payload.get("call"), dict):
+                payload = {**payload, "call": {**call, "arguments": outcome.arguments}}
     return ran
+
+
+def hook_outcome(ran: Sequence[tuple[HookRan, str]]) -> HookOutcome:
+    """Return what hooks that ran decided, given each with its full output."""
+    outcome = NO_OUTCOME
+    for done, output in ran:
+        if done.blocked:
+            return replace(outcome, refusal=output.strip() or done.reason or "no reason was given")
+        words = _directives(done, output)
+        outcome = HookOutcome(
+            context=(*outcome.context, *([str(words["context"])] if words.get("context") else [])),
+            arguments=json.dumps(words["arguments"], ensure_ascii=False) if "arguments" in words else outcome.arguments,
+            result=str(words["result"]) if "result" in words else outcome.result,
+            failed=bool(words.get("failed", outcome.failed)),
+            stop=outcome.stop or str(words.get("stop", "")),
+        )
+    return outcome
+
+
+def decided(ran: Sequence[HookRan]) -> tuple[HookOutcome, list[HarnessMessage]]:
+    """Return what hooks that just ran decided, and the messages with which they add context to the conversation."""
+    outcome, why = hook_outcome([(done, done.output.head) for done in ran]), f"{HOOK_REASON} adds context"
+    return outcome, [HarnessMessage(Text(f"[A user hook adds: {text}]"), why) for text in outcome.context]
+
+
+def directive_error(done: HookRan, output: str) -> str:
+    """Return what is wrong with the JSON object that a hook printed; "" if there is none or it is fine."""
+    words = _printed_object(done, output)
+    for name, value in words.items():
+        if name not in DIRECTIVES:
+            return f"{name!r} is not one of {', '.join(DIRECTIVES)}"
+        if done.trigger not in DIRECTIVES[name]:
+            return f"{name!r} has no effect at {done.trigger}"
+        if not isinstance(value, _TYPES[name]):
+            return f"{name!r} has the wrong type"
+    return ""
+
+
+_TYPES: Mapping[str, type] = {"context": str, "arguments": dict, "result": str, "failed": bool, "stop": str}
+
+
+def _directives(done: HookRan, output: str) -> dict[str, Any]:
+    """Return what a hook decided; nothing if what it printed has an error."""
+    return {} if directive_error(done, output) else _printed_object(done, output)
+
+
+def _printed_object(done: HookRan, output: str) -> dict[str, Any]:
+    """Return the JSON object that is the whole output of a successful hook; {} for any other output."""
+    if done.exit_code != 0 or not output.lstrip().startswith("{"):
+        return {}
+    try:
+        printed = json.loads(output)
+    except (ValueError, RecursionError):
+        return {}
+    return printed if isinstance(printed, dict) else {}
 
 
 async def _run(hook: Hook, folder: Path, payload: Mapping[str, Any]) -> HookRan:
@@ -129,11 +233,3 @@ async def _run(hook: Hook, folder: Path, payload: Mapping[str, Any]) -> HookRan:
 def _can_refuse(hook: Hook) -> bool:
     """Return whether a hook can refuse at this moment."""
     return hook.on in {"before_call", "before_end"}
-
-
-def refusal_reason(ran: Sequence[HookRan]) -> str:
-    """Return the reason to give to the model, or an empty string if no hook refused."""
-    last = ran[-1] if ran else None
-    if last is None or not last.blocked:
-        return ""
-    return last.output.head.strip() or last.reason or "no reason was given"

@@ -79,12 +79,13 @@ def main(words: Sequence[str]) -> None:
     tuned = [command for command in commands if not command.held_back]
     kept = [command for command in commands if command.held_back]
     shown = tuned if "--tuned" in words else kept if "--held-back" in words else commands
-    offered = offered_rules(tuned)
+    offered, every = offered_rules(tuned), offered_rules(commands)
     rows: list[tuple[str, Mode, Sequence[PermissionRule]]] = [
         ("auto", "auto", ()),
         ("ask", "ask", ()),
         (f"ask, {len(saved_rules())} saved rules", "ask", saved_rules()),
         (f"ask, the {len(offered)} rules offered for one half", "ask", offered),
+        (f"ask, the {len(every)} rules offered for all", "ask", every),
     ]
     say(f"{len(commands)} commands, {len(kept)} of them held back: {dict(Counter(c.expected for c in commands))}")
     for name, mode, rules in rows:

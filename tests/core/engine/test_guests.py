@@ -12,6 +12,7 @@ from core.domain.events import (
     CallRefused,
     CallStarted,
     FileChanged,
+    HarnessMessage,
     Replied,
     ReplyInterrupted,
     RunEnded,
@@ -175,6 +176,31 @@ def test_files_go_through_our_broker_and_nothing_outside_is_read(tmp_path: Path)
             assert [event.path for event in events if isinstance(event, FileChanged)] == ["by_client.txt"]
             said = next(event for event in reversed(events) if isinstance(event, Replied))
             assert "read 'two\\n'" in said.text.head and "outside the folder" in said.text.head
+            assert "missing: -32002 Resource not found" in said.text.head  # agents create a file after this error
+
+    run_bounded(test())
+
+
+def test_gemini_reads_a_missing_file_as_empty_so_that_it_can_create_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_TITLE", "Gemini CLI")
+
+    async def test() -> None:
+        async with open_with_agent(tmp_path) as scene:
+            events, last = await ended(scene, "files", "accept-edits")
+            assert last.status == "completed"
+            said = next(event for event in reversed(events) if isinstance(event, Replied))
+            assert "missing:" not in said.text.head and "outside the folder" in said.text.head
+
+    run_bounded(test())
+
+
+def test_an_agent_that_changed_nothing_is_not_told_about_our_tools(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_with_agent(tmp_path) as scene:
+            events, last = await ended(scene, "write the file, please")
+            assert last.status == "completed" and not any(isinstance(event, HarnessMessage) for event in events)
 
     run_bounded(test())
 

@@ -225,7 +225,6 @@ TRAPS = [
     "sudo git status",
     "doas ls",
     "su -c ls",
-    "xargs git status",
     "ls | xargs rm",
     "ls | xargs -I@ sh -c @",
     "nohup sudo ls",
@@ -399,7 +398,6 @@ TRAPS = [
     "history -c",
     "coproc ls",
     "time -f x ls",
-    "[ -f x ] && ls",
     "[[ -f x ]] && ls",
     "ls" + " x" * 3000,
     "; ".join(["ls"] * 30),
@@ -407,7 +405,15 @@ TRAPS = [
 ]
 
 # No rule covers these either, but they only read files of the folder.
-READING_TRAPS = ["cat x*", "cat ?env", "echo x", "cat < secret.txt", "cat << EOF\nx\nEOF"]
+READING_TRAPS = [
+    "cat x*",
+    "cat ?env",
+    "echo x",
+    "cat < secret.txt",
+    "cat << EOF\nx\nEOF",
+    "xargs git status",
+    "[ -f x ] && ls",
+]
 
 # The parts of the generated command lines.
 EVIL = [
@@ -445,7 +451,7 @@ JOINED = [
 TWISTED = [
     "{good} > pwned", "{good} >> pwned", "{good} $X", "{good} ${{X}}", "{good} ~/x",
     "{good} ../x", "{good} /etc/passwd", "{good} .env", "{good} id_rsa", "{good} &", "sudo {good}",
-    "xargs {good}", "X=1 {good}", "env X=1 {good}", "GIT_DIR=x {good}", "eval {good}", "exec {good}", "! {good}",
+    "X=1 {good}", "env X=1 {good}", "GIT_DIR=x {good}", "eval {good}", "exec {good}", "! {good}",
     "{good} \\", "{good} '", "{good} \x07", "{good}\u2028ls", "{good} \u202e", "{{ {good}; }}",
     "if {good}; then ls; fi",
     "cd / && {good}", "{good} --exec=./evil", "{good} --config=/tmp/x", "{good} --output=../x",
@@ -454,4 +460,4 @@ TWISTED = [
     "{good};;",
 ]  # fmt: skip
 # What follows leaves a command that only reads one that only reads.
-READING_TWISTS = ["{good} < x", "{good} *"]
+READING_TWISTS = ["{good} < x", "{good} *", "xargs {good}"]

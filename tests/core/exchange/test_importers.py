@@ -34,6 +34,10 @@ from tests.core.exchange.home import Home, home
 FOREIGN = Path(__file__).parents[2] / "golden" / "foreign"
 CLAUDE = FOREIGN / "claude-code" / "7f3a1c52-0000-4000-8000-000000000001.jsonl"
 OLDER = FOREIGN / "claude-code" / "7f3a1c52-0000-4000-8000-000000000002.jsonl"
+PI = FOREIGN / "pi" / "2026-11-02T10-00-00-000Z_aaaaaaaa-1111-4222-8333-444444444444.jsonl"
+GEMINI = FOREIGN / "gemini-cli" / "session-2026-11-02T10-00-bbbbbbbb.jsonl"
+COPILOT = FOREIGN / "copilot-cli" / "events.jsonl"
+CLINE = FOREIGN / "cline" / "1793613600000_aaaaa.messages.json"
 CODEX = next((FOREIGN / "codex").glob("rollout-*.jsonl"))
 
 
@@ -60,6 +64,12 @@ SAMPLES = (
     Holds(
         "Qwen Code", FOREIGN / "qwen-code" / "11111111-2222-4333-8444-555555555555.jsonl", 1, 1, 3, 2, 2, 1, 450, 34, 2
     ),
+    Holds("pi", PI, 1, 4, 5, 3, 3, 1, 485, 32, 1),
+    Holds("Gemini CLI", GEMINI, 1, 1, 2, 2, 2, 1, 260, 33, 1),
+    Holds("Gemini CLI", GEMINI.with_name("session-2026-11-02T10-00-cccccccc.json"), 1, 1, 2, 1, 1, 0, 260, 28, 0),
+    Holds("Copilot CLI", COPILOT, 1, 1, 2, 2, 2, 1, 260, 28, 1),
+    Holds("Copilot CLI", COPILOT.with_name("eeeeeeee-1111-4222-8333-444444444444.jsonl"), 1, 1, 2, 2, 2, 1, 260, 28, 1),
+    Holds("Cline", CLINE, 1, 1, 2, 2, 2, 1, 260, 28, 0),
     Holds("Claude Code", CLAUDE, 2, 3, 7, 5, 5, 1, 351, 88, 3),
     Holds("Claude Code", OLDER, 2, 2, 3, 1, 1, 0, 71, 6, 0),
     Holds("ATIF", FOREIGN / "atif" / "trajectory.json", 2, 2, 3, 2, 2, 0, 235, 28, 1),
@@ -157,7 +167,11 @@ def test_an_edit_without_its_result_is_a_change_of_the_replaced_text(tmp_path: P
     asyncio.run(main())
 
 
-@pytest.mark.parametrize("path", [CLAUDE, CODEX, OLDER], ids=["Claude Code", "Codex", "between the lines"])
+@pytest.mark.parametrize(
+    "path",
+    [CLAUDE, CODEX, OLDER, PI, GEMINI, COPILOT],
+    ids=["Claude Code", "Codex", "between the lines", "pi", "Gemini CLI", "Copilot CLI"],
+)
 def test_a_file_that_grew_adds_only_what_is_new(path: Path, tmp_path: Path) -> None:
     """Import a file truncated after or within each line, then completely: the result equals a single import."""
 

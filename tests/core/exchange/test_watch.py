@@ -17,13 +17,16 @@ from core.domain.sessions import SessionRow
 from core.exchange import session_follower
 from core.exchange.transcript_poller import FULL_SCAN_INTERVAL, RECENT_S, TranscriptPoller
 from tests.core.exchange.home import Home, home
-from tests.core.exchange.test_importers import CLAUDE, CODEX, OLDER, held
+from tests.core.exchange.test_importers import CLAUDE, CODEX, COPILOT, GEMINI, OLDER, PI, held
 
 BOUND_S = 30
 PLACES = {
     CLAUDE: ".claude/projects/-home-ada",
     OLDER: ".claude/projects/-home-ada",
     CODEX: ".codex/sessions/2026/11/22",
+    PI: ".pi/agent/sessions/--home-me-garden--",
+    GEMINI: ".gemini/tmp/garden/chats",
+    COPILOT: ".copilot/session-state/dddddddd-1111-4222-8333-444444444444",
 }
 
 
@@ -85,7 +88,11 @@ async def imported(tmp_path: Path, path: Path) -> tuple[int, ...]:
         return await held(made, (await made.exchange.import_file(path)).sessions)
 
 
-@pytest.mark.parametrize("sample", [CLAUDE, CODEX, OLDER], ids=["Claude Code", "Codex", "between the lines"])
+@pytest.mark.parametrize(
+    "sample",
+    [CLAUDE, CODEX, OLDER, PI, GEMINI, COPILOT],
+    ids=["Claude Code", "Codex", "between the lines", "pi", "Gemini CLI", "Copilot CLI"],
+)
 def test_a_session_grows_line_by_line_and_equals_an_import(sample: Path, tmp_path: Path) -> None:
     lines = sample.read_bytes().splitlines(keepends=True)
 

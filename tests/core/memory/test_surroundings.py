@@ -10,7 +10,7 @@ from core.memory.lessons import derive_lessons
 from core.memory.memories import EVERYWHERE
 from core.memory.saving import MemorySource
 from core.memory.surroundings import describe_day, surroundings
-from core.store.run_reader import Message
+from core.store.run_reader import SessionMessage
 from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.memory.made import START, memories_at, run_now
 
@@ -27,8 +27,8 @@ TALK = (
 )
 
 
-def _messages(*talk: tuple[str, str]) -> list[Message]:
-    return [Message(speaker, text, START) for speaker, text in talk]
+def _messages(*talk: tuple[str, str]) -> list[SessionMessage]:
+    return [SessionMessage(speaker, text, START) for speaker, text in talk]
 
 
 def test_two_messages_before_and_after_the_source_are_kept_with_the_date() -> None:

@@ -12,7 +12,7 @@ from core.domain.messages import Message
 from core.domain.text import Text
 from core.models.lenient_json import read_json
 from core.models.model import ReplyDelta, Request, RequestedCall, ToolSpec
-from core.models.work_phrases import asks_for_work, promises_work
+from core.models.work_phrases import asks_for_work, promises_work, requested_files
 from core.models.written_call_reader import CallScreen, WrittenCallReader
 from core.models.written_calls import WrittenCalls, read_written_calls
 from core.tools.argument_check import argument_fault
@@ -248,3 +248,19 @@ def test_tasks_that_ask_for_work(task: str, asks: bool) -> None:
 )
 def test_replies_that_promise_work(reply: str, promises: bool) -> None:
     assert promises_work(reply) is promises
+
+
+@pytest.mark.parametrize(
+    ("task", "files"),
+    [
+        ("Write the number into count.txt.", ["count.txt"]),
+        ("Create a new file src/a.py that prints 1, and write notes.md.", ["src/a.py", "notes.md"]),
+        ("Convert people.csv to people.json.", ["people.json"]),
+        ("Rename draft.md to final.md.", []),
+        ("Remove the last line and write the rest into b.txt.", []),
+        ("What does plan.md say about the costs?", []),
+        ("Fix the bug in mean.py. See https://example.org/into/page.html.", []),
+    ],
+)
+def test_files_that_a_task_asks_for(task: str, files: list[str]) -> None:
+    assert requested_files(task) == files

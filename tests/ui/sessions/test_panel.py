@@ -1,9 +1,9 @@
 """The sidebar by keyboard and mouse, with real widgets."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QTableView, QToolButton
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPushButton, QTableView, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.ui.hands import click, find, press, write
@@ -264,3 +264,55 @@ def test_three_thousand_sessions_are_listed_at_once(panel: SessionsPanel) -> Non
     panel.show_sessions([row(f"s{number}", age=number * 20 * MINUTE) for number in range(3000)])
     assert not panel.grab().isNull()
     assert view(panel).model().rowCount() > 3000
+
+
+def test_filters_are_typed_shown_as_chips_and_removed(panel: SessionsPanel) -> None:
+    panel.show_sessions([row("a", "failed", folder="/w/one"), row("b", folder="/w/two"), row("c", folder="/w/one")])
+    panel.open_search()
+    field = find(panel, QLineEdit, "sessions.search")
+    write(field, "folder:one status:failed")
+    assert listed(panel) == ["a"]
+    chips = [find(panel, QPushButton, f"sessions.filter.{key}") for key in ("folder", "status")]
+    assert [chip.text() for chip in chips] == ["folder: one", "status: failed"]
+    assert chips[0].accessibleName() == "Remove the filter folder: one"
+    click(chips[1])
+    assert field.text() == "folder:one" and listed(panel) == ["a", "c"]
+    press(field, Qt.Key.Key_Escape)
+    assert listed(panel) == ["a", "b", "c"] and not find(panel, QWidget, "sessions.filters").isVisible()
+
+
+def test_the_menu_adds_and_removes_a_filter(panel: SessionsPanel) -> None:
+    panel.show_sessions([row("a", "failed", folder="/w/one & more"), row("b", folder="/w/two")])
+    panel.open_search()
+    add, field = find(panel, QToolButton, "sessions.add_filter"), find(panel, QLineEdit, "sessions.search")
+
+    def choose(part: str, text: str) -> None:
+        click(add)
+        menu = find(panel, QMenu, "sessions.filter_menu")
+        submenu = next(action.menu() for action in menu.actions() if action.text() == part)
+        assert isinstance(submenu, QMenu)
+        next(action for action in submenu.actions() if action.text() == text).trigger()
+        menu.close()
+        QApplication.sendPostedEvents(menu, QEvent.Type.DeferredDelete)
+
+    choose("Folder", "one && more")
+    assert field.text() == 'folder:"/w/one & more"' and listed(panel) == ["a"]
+    choose("Status", "Done")
+    assert listed(panel) == [] and "matches" in find(panel, QLabel, "sessions.empty").text()
+    choose("Folder", "one && more")
+    assert field.text() == "status:done" and listed(panel) == ["b"]
+
+
+def test_a_filter_for_a_kind_of_step_lists_steps_and_no_titles(panel: SessionsPanel) -> None:
+    panel.show_sessions([row("a"), row("b")])
+    panel.open_search()
+    write(find(panel, QLineEdit, "sessions.search"), "title kind:command")
+    assert listed(panel) == []
+    panel.show_hits([SessionHit("b", "make all", 7)])
+    assert listed(panel) == ["b"] and panel.hit_positions() == [("b", 7)]
+
+
+def listed(panel: SessionsPanel) -> list[str]:
+    model = view(panel).model()
+    names = [model.index(number, 0).data(Role.SESSION) for number in range(model.rowCount())]
+    return sorted(name for name in names if name)

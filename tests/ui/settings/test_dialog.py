@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from core.agents.known_agents import known_agents
 from core.domain.rules import PermissionRule
 from core.domain.tiers import Tiers
 from core.settings.schema import MCP_SERVERS, MEMORY, MODELS, WEB, Settings
@@ -84,6 +86,21 @@ def test_changes_are_emitted_when_editing_ends(dialog: SettingsDialog) -> None:
         ("theme", "contrast"), ("max_turns", 30), ("model", "ollama/qwen3"), ("tiers", Tiers(small=("a/b", "c/d"))),
     ]  # fmt: skip
     assert not dialog.findChildren(QCheckBox, "settings.reduced_motion")
+
+
+def test_the_command_that_installs_an_agent_is_copied(dialog: SettingsDialog) -> None:
+    dialog.show_page(AGENTS)
+    page = dialog.findChildren(ExternalAgentsPage)[0]
+    known = {agent.settings.name: agent for agent in known_agents()}
+    page.show_agents((), (known["opencode"],), (known["qwen"],))
+    told: list[tuple[str, str, str]] = []
+    page.action_requested.connect(lambda *action: told.append(action))
+    click(find(page, QPushButton, "settings.agent.opencode.add"))
+    assert told == [("add", "opencode", "opencode acp")]
+    button = find(page, QPushButton, "settings.agent.qwen.copy")
+    click(button)
+    assert button.text() == "Copied"
+    assert QGuiApplication.clipboard().text() == "npm install -g @qwen-code/qwen-code"
 
 
 def test_a_folder_is_typed_or_chosen(dialog: SettingsDialog, tmp_path: Path) -> None:

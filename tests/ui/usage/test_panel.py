@@ -90,6 +90,15 @@ def test_an_unknown_price_is_said_to_be_unknown(panel: UsagePanel) -> None:
     assert find(panel, QLabel, "usage.unknown").isVisible() and not find(panel, UsagePlot, "usage.plot").isVisible()
 
 
+def test_tokens_that_an_agent_does_not_report_are_unknown_and_not_0(panel: UsagePanel) -> None:
+    panel.show_used([UsageRow("2025-11-22", "agent/codex", "/x", 2, 0, 0, 0, 0.0, 2, 1_000_000)])
+    model = find(panel, UsageTable, "usage.table").model()
+    texts = [model.index(0, column).data() for column in range(1, 5)]
+    assert texts == ["2", "unknown", "unknown", "unknown"]
+    assert "tokens unknown" in words(panel, "usage.figures")
+    assert "does not report" in model.index(0, 2).data(Qt.ItemDataRole.ToolTipRole)
+
+
 def test_the_value_under_the_pointer_or_cursor_is_exact(panel: UsagePanel) -> None:
     plot = find(panel, UsagePlot, "usage.plot")
     press(plot, Qt.Key.Key_Left)

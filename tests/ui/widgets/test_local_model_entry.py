@@ -12,7 +12,7 @@ from tests.ui.hands import click, find
 from ui.style.theme import Look
 from ui.widgets.local_model_entry import LocalModelEntry
 
-GB = 1 << 30
+GB = 10**9
 HALF = DownloadProgress(GB // 2, GB, GB / 100)
 FAULT = ErrorDetails("No network.", "Refused.", "Wait.")
 
@@ -45,7 +45,7 @@ def state(entry: LocalModelEntry) -> str:
     ("model", "hint", "offered", "said"),
     [
         (row(), "", {"Download", "Other models…"}, ""),
-        (row(download=HALF), "", {"Pause", "Cancel"}, "50% of 1.0 GB · 10.2 MB/s · 50s left"),
+        (row(download=HALF), "", {"Pause", "Cancel"}, "50% of 1.0 GB · 10.0 MB/s · 50s left"),
         (row(download=DownloadProgress(0, GB)), "", {"Pause", "Cancel"}, "0% of 1.0 GB"),
         (row(partial=GB // 4), "", {"Resume", "Cancel"}, "Paused at 25%"),
         (row(error=FAULT), "", {"Try again", "Other models…"}, "No network. Refused. Wait."),

@@ -2,16 +2,22 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 
 class FileServer:
-    """Delivers `content`. `cut_after` closes the connection of the first request after so many bytes."""
+    """Delivers `content`. `cut_after` closes the connection of the first request after so many bytes.
 
-    def __init__(self, content: bytes, *, cut_after: int = 0, ranges: bool = True, redirect: str = "") -> None:
+    With `hold_at`, each response stops there until `release` is set.
+    """
+
+    def __init__(
+        self, content: bytes, *, cut_after: int = 0, ranges: bool = True, redirect: str = "", hold_at: int = 0
+    ) -> None:
         self.content, self.cut_after, self.ranges, self.redirect = content, cut_after, ranges, redirect
+        self.hold_at, self.release = hold_at, threading.Event()
         self.requested: list[str] = []  # the Range header of each request
         self.url = ""
 
@@ -31,7 +37,12 @@ class FileServer:
             handler.send_header("content-range", f"bytes {start}-{len(self.content) - 1}/{len(self.content)}")
         handler.end_headers()
         cut, self.cut_after = self.cut_after, 0
-        handler.wfile.write(body[:cut] if cut else body)
+        held = max(0, self.hold_at - start)
+        with suppress(OSError):  # the client has closed the connection
+            handler.wfile.write(body[: cut or held])
+            if held:
+                self.release.wait()
+            handler.wfile.write(b"" if cut else body[held:])
 
 
 @contextmanager
@@ -52,5 +63,6 @@ def serving_file(server: FileServer) -> Iterator[FileServer]:
         try:
             yield server
         finally:
+            server.release.set()
             http_server.shutdown()
             thread.join()

@@ -1,7 +1,8 @@
 """Stands in for `server_process.py` without xllamacpp: the same protocol, and replies made of fixed text.
 
 The model file is JSON: `text` to reply with, `error` instead of serving, or `die` to end in the middle of a reply while
-the file of that name does not exist, which it then creates.
+the file of that name does not exist, which it then creates. `hang` stops in the middle of a reply in the same way, and
+writes the number of the process into the file.
 """
 
 import json
@@ -29,6 +30,11 @@ class Handler(BaseHTTPRequestHandler):
         if (mark := MODEL.get("die")) and not Path(mark).exists():
             Path(mark).touch()
             os._exit(1)
+        if (mark := MODEL.get("hang")) and not Path(mark).exists():
+            draft = Path(f"{mark}.draft")
+            draft.write_text(str(os.getpid()))
+            draft.replace(mark)
+            threading.Event().wait()
         self._send({"delta": {}, "finish_reason": "stop"})
         self.wfile.write(b"data: [DONE]\n\n")
 

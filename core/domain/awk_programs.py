@@ -1,0 +1,30 @@
+"""Recognizes awk programs that only read their input and print."""
+
+import re
+
+STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+# What runs programs, opens other files or names functions, and what would hide text from this reader.
+UNSAFE = re.compile(r"\b(?:system|getline|ARGV|ARGC|SYMTAB|FUNCTAB|PROCINFO|extension)\b|[@#\\`'\"]|(?<!\|)\|(?!\|)")
+REDIRECTION = re.compile(r">(?!=)")
+TOKEN = re.compile(r"[{}]|>(?!=)")
+
+
+def only_prints(program: str) -> bool:
+    """Return whether an awk program neither writes files nor runs programs nor opens other files.
+
+    A `/` can begin a regular expression, in which quotes and braces have no meaning, so that such a program may contain
+    neither strings nor redirections.
+    """
+    if "/" in program:
+        return not ('"' in program or REDIRECTION.search(program) or UNSAFE.search(program))
+    code = STRING.sub(" 0 ", program)
+    if UNSAFE.search(code):
+        return False
+    depth = 0
+    for token in TOKEN.findall(code):
+        if token == ">" and depth:  # outside of braces it compares
+            return False
+        depth += {"{": 1, "}": -1}.get(token, 0)
+        if depth < 0:
+            return False
+    return depth == 0

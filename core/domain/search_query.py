@@ -1,0 +1,133 @@
+"""The search text for sessions: words, and filters written as `key:value`, such as `folder:work` or `date:week`."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timedelta
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from core.domain.clock import SECOND
+from core.domain.sessions import SessionRow
+from core.domain.steps import VERBS
+
+FILTER_KEYS: Final = ("folder", "model", "status", "date", "after", "before", "kind")
+STATUSES: Final = ("waiting", "running", "paused", "interrupted", "done", "failed", "stopped", "limit")
+STATUS_NAMES: Final = MappingProxyType({**{name: name for name in STATUSES}, "completed": "done"})
+PERIODS: Final = MappingProxyType({"today": 1, "week": 7, "month": 30, "year": 365})  # days back, including today
+KIND_GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {"message": ("user",), "change": ("write", "edit"), "web": ("fetch", "search_web"), "agent": ("delegate",)}
+)
+_TOKEN = re.compile(r'(?<!\S)([a-z]+):("[^"]*"|\S+)')
+
+
+class SearchFilter(NamedTuple):
+    """One filter. `text` is how it is written in the search text."""
+
+    key: str
+    value: str
+    text: str
+
+
+class SessionQuery(NamedTuple):
+    """A parsed search text. Filters with the same key are alternatives; filters with different keys must all match."""
+
+    words: str = ""
+    filters: tuple[SearchFilter, ...] = ()
+
+    def values(self, key: str) -> list[str]:
+        return [item.value for item in self.filters if item.key == key]
+
+    @property
+    def step_kinds(self) -> frozenset[str]:
+        """The kinds of steps to search; empty for all."""
+        return frozenset(kind for name in self.values("kind") for kind in KIND_GROUPS.get(name, (name,)))
+
+
+def parse_query(text: str) -> SessionQuery:
+    """Split a search text into words and filters. A filter with an unknown key or value counts as words."""
+    filters: list[SearchFilter] = []
+
+    def take(match: re.Match[str]) -> str:
+        key, value = match[1], match[2].strip('"').strip()
+        if not value or not _is_valid(key, value):
+            return match[0]
+        filters.append(SearchFilter(key, value, match[0]))
+        return " "
+
+    words = _TOKEN.sub(take, text)
+    return SessionQuery(" ".join(words.split()), tuple(filters))
+
+
+def add_filter(text: str, key: str, value: str) -> str:
+    """Return the search text with one more filter; a filter that is there already is not repeated."""
+    written = f'{key}:"{value}"' if re.search(r"\s", value) else f"{key}:{value}"
+    if any((item.key, item.value) == (key, value) for item in parse_query(text).filters):
+        return text
+    return f"{text.rstrip()} {written}".lstrip()
+
+
+def remove_filter(text: str, removed: SearchFilter) -> str:
+    """Return the search text without a filter."""
+    pattern = re.compile(rf"(?<!\S){re.escape(removed.text)}(?!\S)\s*")
+    return pattern.sub("", text).rstrip()
+
+
+def matches_filters(query: SessionQuery, row: SessionRow, today: date) -> bool:
+    """Return whether a session fits the filters, apart from the kind of step, which its steps decide."""
+    return (
+        _any(query.values("folder"), lambda value: value.casefold() in row.folder.casefold())
+        and _any(query.values("model"), lambda value: value.casefold() in row.model.casefold())
+        and _any(query.values("status"), lambda value: STATUS_NAMES[value.casefold()] == row.status)
+        and _any(query.values("date"), lambda value: _was_active(row, *_range(value, today)))
+        and all(_day(row.updated_at) >= _range(value, today)[0] for value in query.values("after"))
+        and all(_day(row.created_at) < _range(value, today)[0] for value in query.values("before"))
+    )
+
+
+def _any(values: list[str], matches: Callable[[str], bool]) -> bool:
+    return not values or any(map(matches, values))
+
+
+def _is_valid(key: str, value: str) -> bool:
+    match key:
+        case "folder" | "model":
+            return True
+        case "status":
+            return value.casefold() in STATUS_NAMES
+        case "kind":
+            return value in VERBS or value in KIND_GROUPS
+        case "date" | "after" | "before":
+            return value in PERIODS or _parsed_range(value) is not None
+        case _:
+            return False
+
+
+def _range(value: str, today: date) -> tuple[date, date]:
+    """Return the first and last day of a date value, which is valid."""
+    if days := PERIODS.get(value):
+        return today - timedelta(days=days - 1), today
+    parsed = _parsed_range(value)
+    assert parsed is not None
+    return parsed
+
+
+def _parsed_range(value: str) -> tuple[date, date] | None:
+    """Return the first and last day of `2026-11-25` or `2026-11`; None for anything else."""
+    match = re.fullmatch(r"(\d{4})-(\d\d)(?:-(\d\d))?", value)
+    if match is None:
+        return None
+    try:
+        first = date(int(match[1]), int(match[2]), int(match[3] or 1))
+    except ValueError:
+        return None
+    if match[3]:
+        return first, first
+    return first, (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
+
+
+def _was_active(row: SessionRow, first: date, last: date) -> bool:
+    return _day(row.created_at) <= last and _day(row.updated_at) >= first
+
+
+def _day(at: int) -> date:
+    return datetime.fromtimestamp(at / SECOND).astimezone().date()

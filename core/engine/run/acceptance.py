@@ -1,0 +1,63 @@
+"""Acceptance checks: commands that must succeed before a run counts as done. Their result rates the run."""
+
+from core.domain.events import (
+    BackgroundCommandEnded,
+    FileChanged,
+    HarnessMessage,
+    RunEnded,
+    RunRated,
+    SessionEvent,
+    ToolReturned,
+)
+from core.domain.text import Text
+from core.engine.run.guards import within_time_limit
+from core.engine.run.run_context import RunContext
+from core.tools.catalogue import tool_named
+from core.tools.run import RunArguments
+
+MAX_FAILURES = 3  # after so many failures of the checks the run ends as failed
+TIMEOUT_S = 900.0
+SHOWN_CHARS = 4_000  # of the end of the output, which the agent reads
+CHECK_PREFIX = "[An acceptance check of the user failed: "
+CHECK_REASON = "your check failed"  # begins the reason of the message to the agent
+
+
+async def check_acceptance(run: RunContext) -> RunEnded | None:
+    """Run the acceptance checks of the task, which the user allowed by giving them.
+
+    If one fails, queue its output for the model, or return the failed end of the run after MAX_FAILURES attempts. In a
+    replay the recorded results are used.
+    """
+    start, conversation = run.conversation.start, run.conversation
+    if start is None or not start.acceptance or run.is_replay:
+        return None
+    for number, command in enumerate(start.acceptance, 1):
+        failure = await _failure(run, command, f"check{conversation.total_turns}-{number}")
+        if failure is None:
+            continue
+        since = max(conversation.task, default=0)
+        earlier = sum(
+            message.text.head.startswith(CHECK_PREFIX) for message in conversation.messages if message.seq > since
+        )
+        if earlier + 1 >= MAX_FAILURES:
+            await run.record(RunRated(conversation.run, "down", Text(f"{command}: {failure[-200:]}"), by="check"))
+            return RunEnded("failed", f"the check failed: {command}", summary=Text(run.last_reply_text()))
+        message = f"{CHECK_PREFIX}{command}]\n{failure}"
+        await run.record(HarnessMessage(Text(message), f"{CHECK_REASON}: {command}"))
+        return None
+    await run.record(RunRated(conversation.run, "up", Text("; ".join(start.acceptance)), by="check"))
+    return None
+
+
+async def _failure(run: RunContext, command: str, call: str) -> str | None:
+    """Run one check and record it with the files it changed. Return the end of its output, or None if it succeeded."""
+    tool = tool_named("run")
+    assert tool is not None
+    tested = await run.sandbox_events(tool)
+    parameters = RunArguments(command, max(1.0, within_time_limit(run, TIMEOUT_S)))
+    events, blobs = await run.execute(tool, call, parameters, run.tool_context.for_call(call), run.read_digests)
+    result = next(event for event in events if isinstance(event, ToolReturned))
+    changes: list[SessionEvent] = [event for event in events if isinstance(event, FileChanged)]
+    ended = BackgroundCommandEnded(call, command, result.output, result.exit_code)
+    await run.record(*tested, *changes, ended, blobs=blobs)
+    return result.output.head[-SHOWN_CHARS:] or "(no output)" if result.failed else None

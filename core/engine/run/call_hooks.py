@@ -1,0 +1,75 @@
+"""The user's hooks before and after a tool call: they may refuse it, change its arguments or supply its result."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from core.domain.events import CallRefused, CallStarted, HarnessMessage, ToolCall, ToolReturned
+from core.domain.problems import Problem
+from core.domain.text import Text
+from core.engine.run.context_budget import with_excerpts
+from core.engine.run.run_context import RunContext
+from core.engine.services.hooks import HOOK_REASON, HookOutcome
+from core.tools.argument_check import check_mcp_call
+from core.tools.catalogue import read_arguments, tool_named
+from core.tools.mcp_tools import McpCall
+
+
+def parse_call(run: RunContext, call: ToolCall) -> Any:
+    """Return the parameters of a call. Raise Problem if the run has no such tool or the arguments are invalid."""
+    parameters = read_arguments(call.tool, run.full_text(call.arguments), run.tools)
+    if isinstance(parameters, McpCall):
+        check_mcp_call(run.request_prefix().tools, call.tool, parameters)
+    return parameters
+
+
+async def run_call_hooks(run: RunContext, call: ToolCall, parameters: Any) -> tuple[ToolCall, Any] | None:
+    """Run the user's hooks for a call, before any permission request.
+
+    Return the call and its parameters as the hooks changed them, or None if a hook refused the call or supplied its
+    result, which is then recorded.
+    """
+    outcome = await _hooks_before_call(run, call)
+    if outcome.refusal:
+        return None
+    if outcome.arguments:
+        try:
+            call = replace(call, arguments=Text(outcome.arguments))
+            parameters = parse_call(run, call)
+        except Problem as problem:
+            await run.record(CallRefused(call.id, call.tool, Text(f"[A user hook changed the arguments. {problem}]")))
+            return None
+    if outcome.result is not None:
+        await _supply_result(run, call, parameters, outcome)
+        return None
+    return call, parameters
+
+
+async def _hooks_before_call(run: RunContext, call: ToolCall) -> HookOutcome:
+    """Run the hooks, and record a refusal or changed arguments."""
+    details = {"id": call.id, "tool": call.tool, "arguments": run.full_text(call.arguments)}
+    outcome = await run.run_hooks("before_call", call.tool, call=details)
+    if outcome.refusal:
+        await run.record(CallRefused(call.id, call.tool, Text(f"[A user hook denied this call: {outcome.refusal}]")))
+    elif outcome.arguments and outcome.result is None and not run.is_replay:
+        note = f"[A user hook changed the arguments of {call.tool} to {outcome.arguments}.]"
+        await run.record(HarnessMessage(Text(note), f"{HOOK_REASON} changed the arguments"))
+    return outcome
+
+
+async def _supply_result(run: RunContext, call: ToolCall, parameters: Any, outcome: HookOutcome) -> None:
+    """Record the result that a hook supplied instead of executing the call."""
+    tool = tool_named(call.tool)
+    assert tool is not None and outcome.result is not None
+    await run.record(
+        CallStarted(call.id, tool.name, tool.kind, tool.describe(parameters)),
+        *with_excerpts(run, [ToolReturned(call.id, Text(outcome.result), outcome.failed)]),
+    )
+    await hooks_after_call(run, call, {"failed": outcome.failed, "output": outcome.result})
+
+
+async def hooks_after_call(run: RunContext, call: ToolCall, result: Mapping[str, object]) -> None:
+    details = {"id": call.id, "tool": call.tool, "result": result}
+    await run.run_hooks("after_call", call.tool, call=details)
+    if result.get("failed"):
+        await run.run_hooks("call_failed", call.tool, call=details)

@@ -1,0 +1,124 @@
+"""Imports sessions of Cline's command line: one JSON document each, with the messages of the Messages API."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core.domain.events import Usage
+from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
+from core.exchange.importers.foreign_call import plain_text
+from core.exchange.importers.message_parts import arguments_json, images, reasoning_text, tool_use_calls
+from core.exchange.importers.record import (
+    OpenSession,
+    TranscriptRecord,
+    list_records,
+    parse_cost,
+    parse_count,
+    parse_time,
+    plain_path,
+    read_document,
+)
+from core.exchange.importers.session_builder import SessionBuilder
+
+MESSAGES_SUFFIX = ".messages"
+USER_INPUT = re.compile(r'<user_input mode="\w+">(.*?)</user_input>', re.DOTALL)  # Cline wraps what the user writes
+
+
+class ClineImporter:
+    """Imports each message as a record. Cline rewrites the document after each message."""
+
+    agent = "Cline"
+    default_locations: tuple[str, ...] = (".cline/data/sessions/*/*.messages.json",)
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        return head.lstrip().startswith(b"{") and all(
+            name in head for name in (b'"sessionId"', b'"origin"', b'"messages"', b'"agent"')
+        )
+
+    def follow(self, path: Path) -> ReadNewRecords:
+        return UnseenRecords(lambda: self.read_records(path))
+
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        document = read_document(path)
+        document = document if isinstance(document, dict) else {}
+        key = str(document.get("sessionId") or plain_path(path).stem.removesuffix(MESSAGES_SUFFIX))
+        messages = document.get("messages")
+        messages = messages if isinstance(messages, list) else []
+        marks = [message.get("id") if isinstance(message, dict) else "" for message in messages]
+        # The details are read from a file that changes, so they are identified by their name alone.
+        yield from list_records(key, [{"details": _details(path)}, *messages], path.stat().st_size, ["details", *marks])
+
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        message = record.value
+        if not isinstance(message, dict):
+            return False
+        if "details" in message:
+            details = message["details"]
+            builder.set_details(**details)
+            return True
+        at = parse_time(message.get("ts"))
+        match message.get("role"):
+            case "user":
+                return _add_user_message(message.get("content"), at, builder)
+            case "assistant":
+                _add_reply(message, at, builder)
+                return True
+            case _:
+                return False
+
+
+def _details(path: Path) -> dict[str, str]:
+    """Return the folder, model and title, which Cline stores in a file next to the messages."""
+    plain = plain_path(path)
+    file = plain.with_name(plain.stem.removesuffix(MESSAGES_SUFFIX) + ".json")
+    document = read_document(file) if file != plain and file.is_file() else {}
+    document = document if isinstance(document, dict) else {}
+    metadata = document.get("metadata")
+    title = metadata.get("title") if isinstance(metadata, dict) else ""
+    values = {"folder": document.get("cwd"), "model": document.get("model"), "title": title}
+    return {name: str(value or "") for name, value in values.items()}
+
+
+def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
+    """Add the results in a message of the user, then its text."""
+    parts = content if isinstance(content, list) else [content]
+    results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
+    for result in results:
+        _add_result(result, at, builder)
+    text = plain_text([part for part in parts if part not in results])
+    if text:
+        inputs = USER_INPUT.findall(text)
+        builder.add_user_message("\n".join(inputs) if inputs else text, at, images(parts))
+    return bool(text or results)
+
+
+def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
+    """Add a result. Cline's tools take several queries at once and return an item for each."""
+    content = part.get("content")
+    items = [item for item in content if isinstance(item, dict)] if isinstance(content, list) else []
+    if items and all("success" in item for item in items):
+        outputs = [item.get("result") or item.get("error") or "" for item in items]
+        output = "\n".join(text if isinstance(text, str) else arguments_json(text) for text in outputs)
+        failed = any(item.get("success") is False for item in items)
+    else:
+        output = plain_text(content) or (arguments_json(content) if content and not items else "")
+        failed = False
+    failed = failed or part.get("is_error") is True
+    builder.add_result(str(part.get("tool_use_id") or ""), output, at=at, failed=failed, files=images(items))
+
+
+def _add_reply(message: dict[str, Any], at: int, builder: SessionBuilder) -> None:
+    content, metrics, info = message.get("content"), message.get("metrics"), message.get("modelInfo")
+    metrics = metrics if isinstance(metrics, dict) else {}
+    builder.add_reply(
+        plain_text(content), at=at, id=str(message.get("id") or ""), reasoning=reasoning_text(content),
+        calls=tool_use_calls(content), usage=_parse_usage(metrics), cost=parse_cost(metrics.get("cost")),
+        model=str(info.get("id") or "") if isinstance(info, dict) else "",
+    )  # fmt: skip
+    builder.complete_reply()
+
+
+def _parse_usage(metrics: dict[str, Any]) -> Usage:
+    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+    return Usage(*(parse_count(metrics.get(name)) for name in names))

@@ -1,0 +1,149 @@
+"""Imports sessions of pi and of OpenClaw, which is built on it: a JSON Lines file each, whose entries form a tree."""
+
+import base64
+import binascii
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core.domain.events import Usage
+from core.exchange.importers.followable import AppendedLines, ReadNewRecords
+from core.exchange.importers.foreign_call import ForeignCall, plain_text
+from core.exchange.importers.message_parts import Images, arguments_json, reasoning_text
+from core.exchange.importers.record import (
+    OpenSession,
+    SessionFiles,
+    TranscriptRecord,
+    head_records,
+    parse_cost,
+    parse_count,
+    parse_time,
+    plain_path,
+    read_lines,
+)
+from core.exchange.importers.session_builder import SessionBuilder
+
+ERRORS = {"error": "the request failed", "aborted": "aborted by the user"}
+
+
+class PiImporter:
+    """Imports the entries of all branches in the order in which they were written."""
+
+    agent = "pi"
+    default_locations: tuple[str, ...] = (".pi/agent/sessions/*/*.jsonl", ".openclaw/agents/*/sessions/*.jsonl")
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        first = next(head_records(head), {})
+        return first.get("type") == "session" and "cwd" in first and "id" in first
+
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        for file, key in self._files(path):
+            yield from read_lines(file, key)
+
+    def follow(self, path: Path) -> ReadNewRecords:
+        return AppendedLines(lambda: self._files(path))
+
+    def _files(self, path: Path) -> SessionFiles:
+        return [(path, plain_path(path).stem.rpartition("_")[2])]  # the name ends in the session's id
+
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        entry = record.value
+        if not isinstance(entry, dict):
+            return False
+        at = parse_time(entry.get("timestamp"))
+        match entry.get("type"):
+            case "session":
+                builder.set_details(folder=str(entry.get("cwd") or ""))
+            case "session_info":
+                builder.set_details(title=str(entry.get("name") or ""))
+            case "model_change":
+                builder.set_details(model=str(entry.get("modelId") or ""))
+            case "message":
+                message = entry.get("message")
+                return isinstance(message, dict) and _add_message(message, at, str(entry.get("id") or ""), builder)
+            case "custom_message" if text := plain_text(entry.get("content")):
+                builder.add_user_message(text, at)
+            case "compaction":
+                before = parse_count(entry.get("tokensBefore"))
+                builder.add_compaction("compacted by pi", str(entry.get("summary") or ""), before, at=at)
+            case "branch_summary":
+                builder.add_compaction("another branch, summarized", str(entry.get("summary") or ""), at=at)
+            case _:
+                return False
+        return True
+
+
+def _add_message(message: dict[str, Any], at: int, id: str, builder: SessionBuilder) -> bool:
+    content = message.get("content")
+    match message.get("role"):
+        case "user":
+            builder.add_user_message(plain_text(content), at, _images(content))
+        case "assistant":
+            _add_reply(message, at, builder)
+        case "toolResult":
+            call, failed = str(message.get("toolCallId") or ""), message.get("isError") is True
+            builder.add_result(call, plain_text(content), at=at, failed=failed, files=_images(content))
+        case "bashExecution":
+            _add_command(message, at, id, builder)
+        case _:
+            return False
+    return True
+
+
+def _add_reply(message: dict[str, Any], at: int, builder: SessionBuilder) -> None:
+    content = message.get("content")
+    usage = message.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    cost = usage.get("cost")
+    stop = str(message.get("stopReason") or "")
+    builder.add_reply(
+        plain_text(content), at=at, reasoning=reasoning_text(content), calls=_calls(content), usage=_parse_usage(usage),
+        model=str(message.get("model") or ""), stop="" if stop in {"stop", "toolUse"} else stop,
+        cost=parse_cost(cost.get("total")) if isinstance(cost, dict) else None,
+        requested_at=parse_time(message.get("timestamp")),
+    )  # fmt: skip
+    builder.complete_reply()
+    if stop in ERRORS:
+        reason = str(message.get("errorMessage") or ERRORS[stop])
+        if stop == "error":
+            builder.fail_run(reason, at)
+        else:
+            builder.stop_run(reason, at)
+
+
+def _calls(content: Any) -> list[ForeignCall]:
+    return [
+        ForeignCall(str(part.get("id") or ""), str(part.get("name") or "tool"), arguments_json(part.get("arguments")))
+        for part in (content if isinstance(content, list) else [])
+        if isinstance(part, dict) and part.get("type") == "toolCall"
+    ]
+
+
+def _parse_usage(usage: dict[str, Any]) -> Usage:
+    """Parse the usage. Pi counts cached tokens apart from the other input."""
+    cache_read, cache_write = parse_count(usage.get("cacheRead")), parse_count(usage.get("cacheWrite"))
+    input = parse_count(usage.get("input")) + cache_read + cache_write
+    return Usage(input, parse_count(usage.get("output")), cache_read, cache_write)
+
+
+def _add_command(message: dict[str, Any], at: int, id: str, builder: SessionBuilder) -> None:
+    """Add a command that the user ran with `!`."""
+    command, code = str(message.get("command") or ""), message.get("exitCode")
+    builder.add_user_message(f"!{command}", at)
+    builder.add_reply(at=at, calls=[ForeignCall(id, "bash", arguments_json({"command": command}))])
+    builder.add_result(
+        id, str(message.get("output") or ""), at=at, failed=bool(code) or message.get("cancelled") is True,
+        exit_code=code if isinstance(code, int) else None,
+    )  # fmt: skip
+
+
+def _images(content: Any) -> Images:
+    images: Images = []
+    for part in content if isinstance(content, list) else []:
+        if isinstance(part, dict) and part.get("type") == "image" and isinstance(part.get("data"), str):
+            try:
+                body = base64.b64decode(part["data"], validate=True)
+            except (binascii.Error, ValueError):
+                continue
+            images.append((f"image {len(images) + 1}", str(part.get("mimeType") or "image/png"), body))
+    return images

@@ -1,0 +1,85 @@
+"""The settings of a repository make git run no program outside the sandbox, unless the user trusts its folder."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from core.domain.problems import Problem
+from core.workspace.worktrees import create_worktree, list_worktrees, remove_worktree, repository_root
+
+COMMIT = ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")
+MISSING = "1" * 40
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / ".gitattributes").write_text("* filter=x=y\n")
+    (folder / "a.txt").write_text("text\n")
+    git(folder, "add", "-A")
+    git(folder, *COMMIT)
+    return folder
+
+
+def plant(top: Path, marker: Path) -> None:
+    """Make git run a program when it reads or writes a file, and when it needs an object that is missing."""
+    for key in ("clean", "smudge"):
+        git(top, "config", f"filter.x=y.{key}", f"touch {marker}-{key}; cat")
+    git(top, "config", "core.fsmonitor", f"touch {marker}-monitor")
+    git(top, "config", "core.repositoryformatversion", "1")
+    git(top, "config", "extensions.partialClone", "origin")
+    git(top, "config", "remote.origin.promisor", "true")
+    git(top, "config", "remote.origin.url", f"ext::touch {marker}-fetched")
+    git(top, "config", "protocol.ext.allow", "always")
+
+
+def planted(top: Path) -> list[str]:
+    return sorted(path.name for path in top.parent.glob("marker*"))
+
+
+def test_no_worktree_is_created_if_settings_run_programs(top: Path) -> None:
+    plant(top, top.parent / "marker")
+    with pytest.raises(Problem, match="settings"):
+        create_worktree(top, "task")
+    assert planted(top) == [] and not top.with_name("repository.worktrees").exists()
+
+
+def test_a_trusted_repository_is_checked_out_as_it_is_configured(top: Path) -> None:
+    git(top, "config", "filter.x=y.smudge", f"touch {top.parent}/marker; cat")
+    create_worktree(top, "task", follow_settings=True)
+    assert planted(top) == ["marker"]
+
+
+def test_ordinary_settings_need_no_trust(top: Path) -> None:
+    git(top, "config", "remote.origin.url", "https://example.org/a.git")
+    git(top, "config", "lfs.https://example.org/a.git/info/lfs.access", "basic")
+    _, folder = create_worktree(top, "task")
+    assert (folder / "a.txt").read_text() == "text\n"
+
+
+def test_listing_and_removing_worktrees_runs_no_program(top: Path) -> None:
+    _, folder = create_worktree(top, "task")
+    sub = folder / "sub"
+    sub.mkdir()
+    git(sub, "init", "-q")
+    git(sub, *COMMIT, "--allow-empty")
+    git(folder, "add", "sub")
+    git(folder, *COMMIT)
+    plant(top, top.parent / "marker")
+    git(sub, "config", "core.fsmonitor", f"touch {top.parent}/marker-sub")
+    (folder / "a.txt").write_text("changed\n")
+    (folder / "new.txt").touch()
+    (top / ".git" / "refs" / "heads" / "gone").write_text(f"{MISSING}\n")
+    (tree,) = list_worktrees(repository_root(top))
+    assert (tree.changed_files, tree.commits_ahead) == (2, 1)
+    with pytest.raises(Problem, match="would be lost"):
+        remove_worktree(tree)
+    remove_worktree(tree, discard=True)
+    assert planted(top) == [] and not folder.exists()
