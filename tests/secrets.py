@@ -152,6 +152,9 @@ ENCODINGS: Mapping[str, Encode] = {
     "escaped quotes": lambda key: f"\\u0022{key}\\u0022".replace("\n", "\\n"),
     "source code": lambda key: repr(f"a\n{key}\n"),
     "CRLF": lambda key: f"a\r\n{key}\r\nb".replace("-\n", "-\r\n"),
+    "found by grep": lambda key: f"a: \x1b[01;31m\x1b[K{key[:4]}\x1b[m\x1b[K{key[4:]}\n",
+    "colored": lambda key: f"{key[: len(key) // 2]}⟦U+001B⟧[0m{key[len(key) // 2 :]}",
+    "soft hyphen": lambda key: f"{key[:9]}\u00ad{key[9:12]}⟦U+200B⟧{key[12:]}",
     "XML": lambda key: f"<v>{key}</v>",
 }
 

@@ -33,6 +33,9 @@ def add_servers(add: AddCommand) -> None:
     ):
         _named(action(name, text)).add_argument("tool", metavar="TOOL", nargs="?", default="", help="Only this tool")
     _named(action("remove", "Remove an MCP server."))
+    serve = action("serve", "Be an MCP server that shares your memories and skills with other agents.")
+    folder_help = "Share what a run in DIR could use (default: the current folder)"
+    serve.add_argument("-C", dest="folder", metavar="DIR", default=".", help=folder_help)
 
 
 def _new(action: AddCommand) -> None:

@@ -70,7 +70,8 @@ def check_sandbox(status: SandboxStatus) -> HealthCheck:
     if not status.gaps:
         return HealthCheck("Sandbox", True, f"{status.name}, {status.level}")
     result = f"{status.name}, {status.level}; a command can still {'; '.join(status.gaps)}"
-    do = "Allow bubblewrap to create user namespaces" if shutil.which("bwrap") else "Install bubblewrap"
+    how = f" (`{status.install_command}`)" if status.install_command else ""
+    do = "Allow bubblewrap to create user namespaces" if shutil.which("bwrap") else f"Install bubblewrap{how}"
     return HealthCheck("Sandbox", True, result, suggestion=f"{do}, so that the sandbox prevents this too.")
 
 

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from types import MappingProxyType
 
 from app.commands.invocation import Invocation
+from app.commands.mcp_serve import serve
 from app.commands.run_follower import read_text_argument
 from app.process.exit_codes import DONE, FAILED
 from app.process.output import plural
@@ -147,5 +148,6 @@ ACTIONS: Mapping[str, Callable[[Invocation], Awaitable[int]]] = MappingProxyType
         "enable": _switch,
         "disable": _switch,
         "remove": _remove,
+        "serve": serve,
     }
 )

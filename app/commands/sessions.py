@@ -8,7 +8,7 @@ from app.commands.run_follower import find_session_id, step_line
 from app.process.exit_codes import DONE
 from app.process.output import event_json, iso_time, plural, token_count
 from core.domain.clock import SECOND
-from core.domain.search_query import SearchQuery, matches_filters, parse_query
+from core.domain.search_query import SessionQuery, matches_filters, parse_query
 from core.domain.sessions import SessionRow
 from core.store.backup import local_date
 
@@ -101,7 +101,7 @@ async def _search(context: Invocation, text: str) -> int:
     return DONE
 
 
-def _has_words(query: SearchQuery, row: SessionRow, today: date) -> bool:
+def _has_words(query: SessionQuery, row: SessionRow, today: date) -> bool:
     """Return whether a session fits the filters and has the words in its title or folder.
 
     A filter for a kind of step asks for steps, so no session is listed for its title then.

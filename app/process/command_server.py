@@ -173,7 +173,7 @@ async def run_in_owner(path: Path, typed: list[str], folder: Path, out: Output) 
     reply = _Reply(out)
     try:
         writer.write(json.dumps({"typed": typed, "folder": str(folder)}).encode() + b"\n")
-        if out.read_input and "acp" in typed:  # the one command that reads input
+        if out.read_input and ("acp" in typed or {"mcp", "serve"} <= set(typed)):  # the commands that read input
             out.read_input(
                 lambda line: writer.write(json.dumps({"in": line.decode("utf-8", "replace")}).encode() + b"\n")
             )

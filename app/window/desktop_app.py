@@ -6,11 +6,14 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtWidgets import QApplication
+from PySide6.QtGui import QSessionManager
+from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 
 from app.process.crash import CrashHandler
 from app.process.termination import SAVE_S, TerminationWatch
@@ -20,12 +23,16 @@ from app.window.engine_thread import EngineThread
 from app.window.heartbeat import Heartbeat
 from app.window.qt_application import THEMES, set_window_icon, theme_name
 from core.domain.problems import ErrorDetails, Problem, StorageProblem
+from core.domain.sessions import SessionRow
 from core.store.reader import Reader
 from ui.base.feed import Feed
+from ui.base.panel_page import StartTask
 from ui.base.selection import Selection
 from ui.base.window_loop import WindowLoop
 from ui.base.window_state import WindowState
 from ui.controllers.window import WindowController
+from ui.dialogs.close_dialog import QuitDialog
+from ui.dialogs.sandbox_dialog import SandboxDialog
 from ui.shell.main_window import STORAGE, MainWindow
 from ui.shell.tray import Tray
 from ui.shell.window_frame import WindowFrame
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
     from ui.base.bridge import Bridge
 
 SCALES = (80, 90, 100, 110, 125, 150, 175, 200)  # percent of the text size
+QUIT_CHECK_S = 0.1
 SWITCH_INTERVAL_S = 0.0005  # for sys.setswitchinterval: how long a thread may hold the GIL while others wait
 SAFE_MODE_NOTICE = ErrorDetails(
     "Journeyman runs in safe mode.",
@@ -77,8 +85,16 @@ class DesktopApp(QObject):
         self.window.theme_toggle_requested.connect(self._toggle_theme)
         self.window.setting_changed.connect(self._use)
         self.window.restore_requested.connect(self._exit_to_restore)
+        self._start_task: StartTask = lambda work, _name: work.close()  # until the controllers can run tasks
         self.backup = ""  # the backup that the caller of `run` restores afterwards
         self.restart_mode: RestartMode | None = None
+        app.commitDataRequest.connect(self._save_window, Qt.ConnectionType.DirectConnection)
+        guard = self.window.close_guard
+        guard.has_tray = QSystemTrayIcon.isSystemTrayAvailable()
+        guard.background_requested.connect(self._continue_in_background)
+        guard.stop_requested.connect(lambda: self._start_task(self._pause_and_quit(), "quit"))
+        guard.remembered.connect(lambda action: self._set("on_close", action))
+        self.window.runs_ended.connect(self._on_runs_ended)
         app.styleHints().colorSchemeChanged.connect(lambda _: self._follow_system())
         self.window.scale_requested.connect(self._scale)
         set_window_icon(app)
@@ -103,6 +119,7 @@ class DesktopApp(QObject):
         controller = WindowController(self.window, engine, self._start_demo, str(self._folder))
         self._set = controller.settings.change
         self._open_files = controller.imports.import_files
+        self._start_task = controller.tasks.start
         controller.tasks.start(self._begin(engine), "meet the engine")
         try:
             await leaving.wait()
@@ -155,9 +172,11 @@ class DesktopApp(QObject):
             show()
         self._open_files(self._files)
         self._open_tray()
+        self._use("on_close", await engine.ask(_close_action))
         # Test the sandbox now, so that the first command does not wait for it.
         sandbox = await engine.ask(lambda engine: engine.sandbox_status())
         self.window.status.show_sandbox(sandbox.level, _sandbox_text(sandbox))
+        self.window.status.sandbox_requested.connect(lambda: self._show_sandbox(sandbox))
 
     def _open_tray(self) -> None:
         """Create the tray icon, which is invisible on desktops without a tray."""
@@ -166,8 +185,54 @@ class DesktopApp(QObject):
         self._tray.show_requested.connect(self._show_waiting)
         self._tray.new_session_requested.connect(window.show_start)
         self._tray.new_session_requested.connect(self._raise_window)
-        self._tray.quit_requested.connect(self._shell.close)
+        self._tray.quit_requested.connect(self._quit)
         window.waiting_changed.connect(self._tray.refresh)
+
+    def _quit(self) -> None:
+        self._raise_window()  # for a question about unsaved changes, or to show what is waited for
+        self.window.close_guard.quit()
+
+    def _continue_in_background(self) -> None:
+        """Hide the window while the sessions go on. The tray icon, or starting Journeyman again, shows it."""
+        self._save_window()
+        self._shell.hide()
+
+    def _save_window(self, _manager: QSessionManager | None = None) -> None:
+        """Store the window state and drafts now, also because the desktop session may be about to end."""
+        self.window.save_state()
+        self._state.flush()
+
+    async def _pause_and_quit(self) -> None:
+        """Pause the running sessions, wait until their current steps have ended, and quit."""
+        running, dialog = self.window.session_index.running, QuitDialog(self._look, self._shell)
+        going = True
+
+        def stop_waiting() -> None:
+            nonlocal going
+            going = False
+
+        dialog.rejected.connect(stop_waiting)
+        dialog.quit_requested.connect(self._shell.shut_down)
+        dialog.open()
+        try:
+            for row in running():
+                with suppress(Problem):  # the run has ended meanwhile
+                    await self.engine.ask(partial(_pause, row.id))
+            while going and (rows := running()):
+                dialog.show_running(rows)
+                await asyncio.sleep(QUIT_CHECK_S)
+        finally:
+            dialog.deleteLater()
+        if going:
+            self._shell.shut_down()
+
+    def _on_runs_ended(self, rows: Sequence[SessionRow]) -> None:
+        """Notify the user. Without a tray icon, a hidden window would stay open forever, so quit after the last run."""
+        if self._tray:
+            self._tray.notify_ended(rows)
+        tray = self.window.close_guard.has_tray
+        if not self._shell.isVisible() and not tray and not self.window.session_index.running():
+            self._shell.shut_down()
 
     def _show_waiting(self, session: str) -> None:
         self._raise_window()
@@ -189,6 +254,18 @@ class DesktopApp(QObject):
 
         return await bridge.ask(start)
 
+    def _show_sandbox(self, status: "SandboxStatus") -> None:
+        titles = {
+            "verified": self.tr("Commands are sandboxed"),
+            "reduced": self.tr("Commands are partly sandboxed"),
+            "none": self.tr("Commands are not sandboxed"),
+        }
+        result = self.tr("Tested on this computer: {}.").format(status.name)
+        if status.gaps and not status.install_command:
+            result += " " + self.tr("Allow bubblewrap to create user namespaces, so that it prevents this too.")
+        result = str(status.disabled) if status.disabled else result
+        SandboxDialog(self._look, titles[status.level], result, status.gaps, status.install_command, self._shell).open()
+
     def _toggle_theme(self) -> None:
         self._choose("theme", "light" if self._look.theme.dark else "dark")
 
@@ -206,6 +283,8 @@ class DesktopApp(QObject):
 
     def _use(self, name: str, value: object) -> None:
         """Apply the theme or text size, and store a copy in the window state for the first paint of the next start."""
+        if name == "on_close":
+            self.window.close_guard.action = str(value)
         if name == "theme":
             self._state.set_text("theme", str(value))
         elif name == "font_scale" and isinstance(value, int):
@@ -261,6 +340,14 @@ class DesktopApp(QObject):
             self.error_occurred.emit(error.details, STORAGE if isinstance(error, StorageProblem) else None)
         else:
             self._crash_handler.report(error)
+
+
+async def _pause(session: str, engine: "Engine") -> None:
+    await engine.pause(session)
+
+
+async def _close_action(engine: "Engine") -> str:
+    return engine.settings.current.on_close
 
 
 def _sandbox_text(status: "SandboxStatus") -> str:

@@ -1,6 +1,10 @@
 """Determines which files a command can print, so that only commands that may show an untrusted file count as such."""
 
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
 from core.domain.command_line import ParsedLine, parse_line, program_name
+from core.domain.known_commands import is_option, recognize
 
 PRINT_NO_CONTENTS = frozenset(
     [
@@ -8,7 +12,6 @@ PRINT_NO_CONTENTS = frozenset(
         "pwd",
         "echo",
         "printf",
-        "date",
         "true",
         "false",
         "test",
@@ -31,7 +34,14 @@ PRINT_NAMED_FILES = frozenset(
     ["cat", "head", "tail", "nl", "wc", "cmp", "diff", "sort", "uniq", "cut", "md5sum", "sha1sum", "sha256sum", "stat"]
 )
 SEARCH_PROGRAMS = frozenset({"grep", "egrep", "fgrep"})  # without a file after the pattern they may search everything
-GIT_PRINTS_NAMES = frozenset({"status", "branch", "add", "rev-parse", "ls-files", "remote", "tag"})
+# Programs and subcommands of Git that print names, each with the options with which they print more.
+PRINTS_MORE: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
+    {
+        ("date",): ("-f", "--file"), ("git", "status"): ("-v", "--verbose"), ("git", "rev-parse"): (),
+        ("git", "branch"): ("-v", "--verbose", "--format"), ("git", "tag"): ("-n", "--format"), ("git", "remote"): (),
+        ("git", "add"): ("-p", "-i", "-e", "--patch", "--interactive", "--edit"), ("git", "ls-files"): (),
+    }
+)  # fmt: skip
 SHELL_SYNTAX = frozenset("<>*?[]{}()$`\\~!#&\n")
 NAMES_FILES_ELSEWHERE = ("--files0-from", "--file", "--recursive", "--verbose", "--patch", "--output")
 
@@ -50,10 +60,10 @@ def printed_files(command: str) -> tuple[str, ...] | None:
         operands = [word for word in arguments if not word.startswith("-")]
         if any(word.startswith(NAMES_FILES_ELSEWHERE) for word in arguments):
             return None
-        if program in PRINT_NO_CONTENTS or (program == "git" and _prints_names(arguments)):
+        if _prints_no_contents(program, arguments):
             continue
-        if program in SEARCH_PROGRAMS and len(operands) >= 2:
-            paths += operands[1:]
+        if program in SEARCH_PROGRAMS and (searched := _searched_files(words)):
+            paths += searched
         elif program in PRINT_NAMED_FILES:
             paths += operands
         else:
@@ -61,6 +71,18 @@ def printed_files(command: str) -> tuple[str, ...] | None:
     return tuple(paths)
 
 
-def _prints_names(arguments: tuple[str, ...]) -> bool:
-    """Return whether git is asked only for names: `git status`, but not `git status -v`, which prints a diff."""
-    return arguments[:1] != () and arguments[0] in GIT_PRINTS_NAMES and "-v" not in arguments and "-vv" not in arguments
+def _prints_no_contents(program: str, arguments: Sequence[str]) -> bool:
+    """Return whether a command prints only names and facts: `git status`, but not `git status -v`, which is a diff."""
+    if program in PRINT_NO_CONTENTS:
+        return True
+    more = PRINTS_MORE.get((program, *arguments[:1]), PRINTS_MORE.get((program,)))
+    return more is not None and not any(is_option(option, word) for word in arguments for option in more)
+
+
+def _searched_files(words: Sequence[str]) -> Sequence[str]:
+    """Return the files and folders that grep searches; empty if they are not certain."""
+    recognized = recognize(words)
+    if recognized is None or not recognized.complete:
+        return ()
+    has_pattern = any(is_option(option, word) for word in recognized.options for option in ("-e", "--regexp"))
+    return recognized.operands if has_pattern else recognized.operands[1:]

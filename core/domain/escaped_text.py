@@ -1,4 +1,7 @@
-"""Decodes the escapes of JSON, of source code and of URLs in a text, and maps positions back to the original."""
+"""Decodes the escapes of JSON, of source code and of URLs in a text, and maps positions back to the original.
+
+Codes for colors and invisible characters are left out, also where `visible` has written them out.
+"""
 
 import re
 from bisect import bisect_right
@@ -6,16 +9,23 @@ from dataclasses import dataclass
 from typing import Final
 
 # Any number of backslashes, since JSON in JSON doubles them; %25 is an encoded percent sign.
-_ESCAPE: Final = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrtbf\"'/]))|%(?:25){0,3}([0-9a-fA-F]{2})")
+_HIDDEN: Final = (
+    r"(?:(?:\x1b|⟦U\+001B⟧)\[|\x9b)[0-9;:?]*[A-Za-z]|[\u00ad\u200b-\u200f\u2060\ufeff]|⟦U\+(?:00AD|200[B-F]|2060|FEFF)⟧"
+)
+_ESCAPE: Final = re.compile(
+    rf"\\+(?:u([0-9a-fA-F]{{4}})|x([0-9a-fA-F]{{2}})|([nrtbf\"'/]))|%(?:25){{0,3}}([0-9a-fA-F]{{2}})|{_HIDDEN}"
+)
+_ANY_HIDDEN: Final = re.compile(_HIDDEN)
+_MAY_HIDE: Final = re.compile(r"[\x1b\x9b\u00ad\u200b-\u200f\u2060\ufeff⟦]")
 _CONTROL: Final = {"n": "\n", "r": "\n", "t": "\t", "b": " ", "f": " "}
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """The lines of a text that contain escapes, decoded.
+    """A text, or its lines that contain escapes, decoded.
 
     `starts` are the positions where a piece of `text` begins, and `spans` the start and end of each in the original.
-    A piece is copied as it is, unless it is one escape, which became one character.
+    A piece is copied as it is, unless it is one escape, which became one character or nothing.
     """
 
     text: str
@@ -36,8 +46,12 @@ class DecodedText:
 
 
 def decode_escapes(text: str) -> DecodedText | None:
-    """Decode the lines that contain escapes, or return None if there are none."""
-    if "\\" not in text and "%" not in text:
+    """Decode the lines that contain escapes, or all lines if there are hidden codes. Return None if there are neither.
+
+    Hidden codes may be in the first line of a secret that has several.
+    """
+    whole = bool(_MAY_HIDE.search(text) and _ANY_HIDDEN.search(text))
+    if not whole and "\\" not in text and "%" not in text:
         return None
     parts: list[str] = []
     starts: list[int] = []
@@ -54,13 +68,13 @@ def decode_escapes(text: str) -> DecodedText | None:
 
     for match in _ESCAPE.finditer(text):
         char = _decode(match)
-        if not char:
+        if char is None:
             continue
         if match.start() >= line_end:
             if parts:
                 add(text[position : min(line_end + 1, len(text))], position, min(line_end + 1, len(text)))
-            position = text.rfind("\n", 0, match.start()) + 1
-            line_end = text.find("\n", match.end())
+            position = 0 if whole else text.rfind("\n", 0, match.start()) + 1
+            line_end = -1 if whole else text.find("\n", match.end())
             line_end = len(text) if line_end < 0 else line_end
         add(text[position : match.start()], position, match.start())
         add(char, match.start(), match.end())
@@ -71,11 +85,14 @@ def decode_escapes(text: str) -> DecodedText | None:
     return DecodedText("".join(parts), starts, spans)
 
 
-def _decode(match: re.Match[str]) -> str:
+def _decode(match: re.Match[str]) -> str | None:
+    """Return the character that an escape stands for, "" for a hidden character, or None to leave it as it is."""
     wide, narrow, escape, percent = match.groups()
+    if not (wide or narrow or escape or percent):
+        return ""
     if escape:
         return _CONTROL.get(escape, escape)
     char = chr(int(wide or narrow or percent, 16))
     if percent and not char.isascii():
-        return ""
+        return None
     return char if char.isprintable() or char in "\t\n" else " "

@@ -20,12 +20,33 @@ HARMLESS_KEYS = {
     "lfs": "repositoryformatversion access locksverify",
     "advice": "*", "color": "*", "column": "*", "index": "*", "status": "*", "feature": "*",
 }  # fmt: skip
+ADDRESSES = {"remote": ("url", "pushurl"), "branch": ("remote", "pushremote"), "submodule": ("url",)}
 HARMLESS = {section: frozenset(keys.split()) for section, keys in HARMLESS_KEYS.items()}
 
 
 def is_harmless(text: str, trusted: str = "") -> bool:
     """Return whether each line is harmless, or occurs in the same section of the configuration `trusted`."""
     return _split_lines(text)[1] <= _split_lines(trusted)[1]
+
+
+def leads_elsewhere(text: str, former: str) -> bool:
+    """Return whether a configuration makes git fetch from or push to a place that the former one does not name.
+
+    Both have to be harmless otherwise. A branch may use any remote of the former configuration.
+    """
+    known = _addresses(former)
+    usable = {".", *(name for (section, name), _, _ in known if section == "remote")}
+    return any(
+        address not in known and not (address[0][0] == "branch" and address[2] in usable)
+        for address in _addresses(text)
+    )
+
+
+def is_harmless_entry(key: str, value: str) -> bool:
+    """Return whether a setting such as `core.bare`, as git reports it, cannot make git run a program."""
+    section, name = key.partition(".")[0].casefold(), key.rpartition(".")[2].casefold()
+    keys = HARMLESS.get(section, frozenset())
+    return (name in keys or "*" in keys) and "::" not in value
 
 
 def harmless_lines(text: str) -> str:
@@ -54,6 +75,19 @@ def named_files(text: str) -> list[tuple[str, str]]:
         except ValueError:  # an open quote
             named_words += [(f"{section}.{name.strip().casefold()}", word.strip("\"'!")) for word in value.split()]
     return named_words
+
+
+def _addresses(text: str) -> set[tuple[tuple[str, str], str, str]]:
+    """Return the section and its name, the key and the value of each setting that names a place."""
+    found: set[tuple[tuple[str, str], str, str]] = set()
+    section = ("", "")
+    for line in text.split("\n"):
+        entry = line.strip(" \t\r")
+        if header := HEADER.fullmatch(entry):
+            section = (header[1].casefold(), header[2] or "")
+        elif (setting := ENTRY.fullmatch(entry)) and setting[1].casefold() in ADDRESSES.get(section[0], ()):
+            found.add((section, setting[1].casefold(), (setting[2] or "").strip()))
+    return found
 
 
 def _split_lines(text: str) -> tuple[list[str], set[tuple[str, str]]]:

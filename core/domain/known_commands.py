@@ -327,7 +327,9 @@ def is_option(option: str, word: str, single_dash: bool = False) -> bool:
 
 
 def _names_one(word: str, secret_words: frozenset[str]) -> bool:
-    return not secret_words.isdisjoint((word, word.split("=")[0], *re.split(r"[,/.\s()|]", word.casefold())))
+    names = re.findall(r"[\w-]+", word.casefold())
+    functions = re.findall(r"\w+(?=\s*\()", word.casefold())
+    return not secret_words.isdisjoint((word, word.split("=")[0], *names, *functions))
 
 
 def _reads_loopback(argv: Sequence[str]) -> bool:

@@ -28,7 +28,7 @@ class SearchFilter(NamedTuple):
     text: str
 
 
-class SearchQuery(NamedTuple):
+class SessionQuery(NamedTuple):
     """A parsed search text. Filters with the same key are alternatives; filters with different keys must all match."""
 
     words: str = ""
@@ -43,7 +43,7 @@ class SearchQuery(NamedTuple):
         return frozenset(kind for name in self.values("kind") for kind in KIND_GROUPS.get(name, (name,)))
 
 
-def parse_query(text: str) -> SearchQuery:
+def parse_query(text: str) -> SessionQuery:
     """Split a search text into words and filters. A filter with an unknown key or value counts as words."""
     filters: list[SearchFilter] = []
 
@@ -55,7 +55,7 @@ def parse_query(text: str) -> SearchQuery:
         return " "
 
     words = _TOKEN.sub(take, text)
-    return SearchQuery(" ".join(words.split()), tuple(filters))
+    return SessionQuery(" ".join(words.split()), tuple(filters))
 
 
 def add_filter(text: str, key: str, value: str) -> str:
@@ -72,7 +72,7 @@ def remove_filter(text: str, removed: SearchFilter) -> str:
     return pattern.sub("", text).rstrip()
 
 
-def matches_filters(query: SearchQuery, row: SessionRow, today: date) -> bool:
+def matches_filters(query: SessionQuery, row: SessionRow, today: date) -> bool:
     """Return whether a session fits the filters, apart from the kind of step, which its steps decide."""
     return (
         _any(query.values("folder"), lambda value: value.casefold() in row.folder.casefold())

@@ -139,6 +139,11 @@ def is_git(name: str) -> bool:
     return normalized_parts(name) == [".git"]
 
 
+def path_in_git(path: str) -> str:
+    """Return the path within the innermost git folder that a path is in; empty if it is in none."""
+    return f"/{path}".rpartition("/.git/")[2] if "/.git/" in f"/{path}" else ""
+
+
 def is_secret(path: str) -> bool:
     """Return whether this file, or a folder it is in, holds keys or passwords."""
     parts = normalized_parts(path)

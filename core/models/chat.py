@@ -16,7 +16,7 @@ from core.models.provider_state import state_origin
 from core.models.tool_names import ToolNames
 
 TOKEN_LIMIT_FIELDS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
-OPTIONAL_FIELDS = ("stream_options", "reasoning_effort", "tool_choice", *TOKEN_LIMIT_FIELDS)
+OPTIONAL_FIELDS = ("stream_options", "reasoning_effort", *TOKEN_LIMIT_FIELDS)
 SCHEMA_FIELD = "response_format"  # providers without schema support reject it with many different messages
 
 
@@ -73,7 +73,7 @@ class ChatCompletionsModel:
 
 
 def _rejects_field(error: ModelError, field: str) -> bool:
-    return error.kind in ("rejected", "model", "no_tools") and bool(re.search(rf"\b{field}\b", error.details.cause))
+    return error.kind in ("rejected", "model") and bool(re.search(rf"\b{field}\b", error.details.cause))
 
 
 def _drop_fields(body: dict[str, Any], rejected: set[str]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from core.domain.events import ToolCall
@@ -12,7 +12,7 @@ from core.models.api_client import ModelLimits
 from core.models.attachments import Part, PartEncoders, data_url, message_parts
 from core.models.dialects import Dialect
 from core.models.json_values import arguments_json
-from core.models.model import Request
+from core.models.model import Request, ToolSpec
 from core.models.output_schema import is_strict, schema_instruction
 from core.models.provider_state import unpack_state
 from core.models.tool_names import ToolNames, function_tools
@@ -30,8 +30,8 @@ def chat_body(
         body["stream_options"] = {"include_usage": True}
     if request.tools:
         body["tools"] = function_tools(request.tools, names)
-        if request.call_required:  # local servers constrain the reply to the schemas of the tools
-            body["tool_choice"] = "required"
+        if request.call_required and request.output_schema is None and dialect.schema == "json_schema":
+            body["response_format"] = _format(_call_schema(request.tools, names), dialect)
     if request.options.max_output_tokens is not None:
         body[dialect.max_tokens_field] = request.options.max_output_tokens
     if request.options.temperature is not None:
@@ -162,6 +162,21 @@ def _effort(effort: str, dialect: Dialect) -> dict[str, Any]:
             return {"enable_thinking": effort != "none"}
         case _:
             return {}
+
+
+def _call_schema(tools: Sequence[ToolSpec], names: ToolNames) -> dict[str, Any]:
+    """Return the schema of a reply that is one call, in the form that small models write it.
+
+    `tool_choice` does not do: llama.cpp allows text before a required call, and a model that writes its calls into the
+    text then never ends.
+    """
+
+    def call(tool: ToolSpec) -> dict[str, Any]:
+        arguments = {**tool.parameters, "additionalProperties": False}
+        properties = {"name": {"const": names.to_provider(tool.name)}, "arguments": arguments}
+        return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+    return {"anyOf": [call(tool) for tool in tools]}
 
 
 def _format(schema: Mapping[str, Any], dialect: Dialect) -> dict[str, Any]:

@@ -41,7 +41,7 @@ class Request:
         script_position: how many replies and failures the run has had; only scripted models read it.
         purpose: what the request is for, such as a review or a summary; empty for the agent itself.
         output_schema: the JSON schema the reply must match.
-        call_required: the reply must call a tool; ignored by providers that cannot enforce it.
+        call_required: the reply has to be a call, written as JSON; ignored by providers that cannot enforce it.
         read_text: returns the full content of a text, loading it from the blob store if it is long.
         read_attachment: returns the bytes of an attachment; empty if they have been deleted.
     """

@@ -16,6 +16,7 @@ ApiFormat = Literal["chat", "responses", "anthropic", "ollama"]
 SearchEngine = Literal["none", "searxng", "brave", "tavily"]
 LearningPolicy = Literal["ask", "add", "off"]
 PromptSize = Literal["auto", "full", "compact"]
+CloseAction = Literal["ask", "background", "stop"]
 EditorChoice = Literal["auto", "vscode", "cursor", "zed", "jetbrains", "sublime", "kate", "environment"]
 Theme = Literal["system", "light", "dark", "contrast"]
 
@@ -158,6 +159,15 @@ class Settings:
         100, SettingInfo("Appearance", "Text size", "In percent of the default size.", 80, 200, "%")
     )
     reduced_motion: bool = setting_field(False, SettingInfo("Appearance", "Reduce motion", "Turns off animations."))
+    on_close: CloseAction = setting_field(
+        "ask",
+        SettingInfo(
+            "Appearance",
+            "Closing the window",
+            "What happens to running sessions: ask each time, keep them running in the background, or pause them after "
+            "their current step and quit.",
+        ),
+    )
     editor: EditorChoice = setting_field(
         "auto",
         SettingInfo(

@@ -29,6 +29,7 @@ from core.tools.recall_dropped import RECALL_DROPPED, RECALL_DROPPED_DESCRIPTION
 from core.tools.report_issue import REPORT_ISSUE
 from core.tools.run import RUN
 from core.tools.search import SEARCH
+from core.tools.search_sessions import SEARCH_SESSIONS, SEARCH_SESSIONS_DESCRIPTION, SearchSessionsArguments
 from core.tools.search_web import SEARCH_WEB
 from core.tools.skill_tools import (
     MANAGE_DESCRIPTION,
@@ -59,6 +60,7 @@ ENGINE_TOOLS: Mapping[str, tuple[str, type[Any]]] = MappingProxyType(
         ASK: (ASK_DESCRIPTION, AskUserArguments),
         DELEGATE: (DELEGATE_DESCRIPTION, DelegateArguments),
         RECALL_DROPPED: (RECALL_DROPPED_DESCRIPTION, RecallDroppedArguments),
+        SEARCH_SESSIONS: (SEARCH_SESSIONS_DESCRIPTION, SearchSessionsArguments),
         USE_SKILL: (USE_DESCRIPTION, UseSkillArguments),
         MANAGE_SKILL: (MANAGE_DESCRIPTION, ManageSkillArguments),
     }

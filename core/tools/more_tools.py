@@ -20,6 +20,7 @@ DEFERRED_TOOLS: Mapping[str, str] = MappingProxyType(
         "decide": "record a decision",
         "remember": "save a memory",
         "forget": "drop a memory",
+        "search_sessions": "search earlier sessions in this folder",
         "delegate": "start a sub-agent",
         "manage_skill": "propose a skill",
     }

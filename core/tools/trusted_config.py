@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
-from core.domain.git_config import harmless_lines, is_harmless
+from core.domain.git_config import harmless_lines, is_harmless, leads_elsewhere
 from core.domain.problems import Problem
-from core.domain.sensitive_paths import is_read_only
+from core.domain.sensitive_paths import is_read_only, path_in_git
 from core.tools.tool_context import ToolContext
 from core.workspace.broker import FileBroker
 from core.workspace.folder_listing import inside_git
@@ -75,8 +75,7 @@ def _in_git(broker: FileBroker, path: PurePosixPath) -> str:
 
     A git folder may have any name: git treats every folder with a HEAD as one.
     """
-    _, separator, inner_path = f"/{path}".rpartition("/.git/")
-    if separator:
+    if inner_path := path_in_git(str(path)):
         return inner_path
     base = path.parent.parent if path.parent.name == "hooks" else path.parent
     if path.name not in (*CONFIG_FILES, COMMONDIR) and base == path.parent:
@@ -98,7 +97,8 @@ def _of_git(inner_path: str, change: ScannedChange) -> ExpectedContents:
     if name not in CONFIG_FILES or _is_gone(change):
         return "as it is"
     before, after = ((body or b"").decode("utf-8", "replace") for body in (change.before, change.after))
-    if change.after is not None and is_harmless(after, before):
+    is_moved = change.before is not None and leads_elsewhere(after, before)
+    if change.after is not None and is_harmless(after, before) and not is_moved:
         return "as it is"
     if change.before is None and change.after is not None:
         return harmless_lines(after).encode()

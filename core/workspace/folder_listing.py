@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from core.domain.problems import Problem
-from core.domain.sensitive_paths import LARGE_IN_GIT, is_git
+from core.domain.sensitive_paths import LARGE_IN_GIT, is_git, path_in_git
 from core.workspace import forced_access
 
 SCAN_LIMIT = 2_000  # entries scanned in this process; beyond that, GNU find scans the rest on several cores
@@ -260,4 +260,4 @@ def _is_large_in_git(path: str) -> bool:
 
 def inside_git(path: str) -> bool:
     """Return whether a path is in a git folder."""
-    return "/.git/" in f"/{path}"
+    return bool(path_in_git(path))

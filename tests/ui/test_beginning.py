@@ -19,7 +19,9 @@ from tests.ui.test_desktop import Person, activate, live, until
 from ui.dialogs.trust_dialog import TrustDialog
 from ui.message.mode_button import ModeButton
 from ui.shell.main_window import MainWindow
+from ui.start.limits_dialog import LimitsDialog
 from ui.timeline.run_header import FactLine
+from ui.widgets.number_field import NumberField
 
 HELLO = '{"replies": [{"text": "Hello."}]}'
 
@@ -160,6 +162,14 @@ def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, 
         mode = find(window.start, ModeButton, "start.mode")
         next(action for action in mode.mode_menu.actions() if action.data() == "plan").trigger()
         assert mode.text() == "Plan only"
+        limits = find(window.start, QPushButton, "start.limits")
+        await until(lambda: limits.text() == "60 turns", "the limits of the settings")
+        click(limits)
+        dialog_of_limits = await until(lambda: window.findChild(LimitsDialog), "the limits")
+        for name, value in (("turns", 5), ("cost", 1.5)):
+            find(dialog_of_limits, NumberField, f"limits.{name}").setValue(value)
+        click(find(dialog_of_limits, QPushButton, "limits.apply"))
+        assert limits.text() == "5 turns · $1.50"
         await until(find(window, QComboBox, "start.model").count, "the model of the settings")
         window.start.choose_folder(str(folder))
         form.attached.add_paths([str(note)])
@@ -180,6 +190,7 @@ def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, 
         assert message.text.head == "Read @report.md"
         assert [(file.name, file.size) for file in message.attachments] == [("note.txt", 6)]
         assert (start.mode, start.profile, start.effort) == ("plan", "editor", "high")
+        assert (start.max_turns, start.max_cost, start.max_minutes) == (5, 1.5, 0) and limits.text() == "60 turns"
         assert not task.toPlainText() and not form.attached.files()
         window.actions_by_id["run.stop"].trigger()
         await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")

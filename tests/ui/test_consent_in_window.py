@@ -14,7 +14,7 @@ from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop import Person, live, until
 from ui.ask.cards import PermissionCard
 from ui.ask.pending_permission import PendingPermission
-from ui.controllers.session import read_current_text
+from ui.ask.request_actions import read_current_text
 
 
 async def wait_for_consent(person: Person, *requests: PendingPermission) -> str:

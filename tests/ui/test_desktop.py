@@ -115,7 +115,7 @@ def live(
                 await asyncio.sleep(0)
                 await act(person)
             finally:
-                person.shell.close()
+                person.shell.shut_down()
 
     with asyncio.Runner(loop_factory=lambda: WindowLoop(app)) as runner:
         runner.run(both())
@@ -161,7 +161,7 @@ def test_a_question_is_shown_everywhere_and_answered_in_its_card(qapp: QApplicat
         assert card.isEnabled()
         click(card)
         await until(lambda: person.shell.windowTitle() == "Journeyman", "no request is waiting")
-        walls = find(window, QLabel, "status.walls")
+        walls = find(window, QPushButton, "status.sandbox")
         await until(walls.isVisible, "the sandbox state")
         assert "sandboxed" in walls.accessibleName() and walls.toolTip()
         await until(lambda: window.view.page.model.text_of(window.view.page.model.rowCount() - 2), "the answer")
@@ -212,7 +212,7 @@ def test_a_choice_made_while_the_file_is_checked_stays(qapp: QApplication, home:
         await until(lambda: person.shell.windowTitle() == "(1) Journeyman", "the file is read")
         await until((window.start if chosen == "run.new" else window.pages).isVisible, "what was chosen")
         assert window.selection.session == ""
-        await until(find(window, QLabel, "status.walls").isVisible, "startup is complete")
+        await until(find(window, QPushButton, "status.sandbox").isVisible, "startup is complete")
         assert window.selection.session == "" and not window.split_view.isVisible()
 
     live(qapp, home, begin)

@@ -26,7 +26,7 @@ def test_the_file_and_the_line_of_a_link_are_found(address: str, file: tuple[str
 @pytest.mark.parametrize(
     "address", ["https://a.example", "javascript:alert(1)", "file:///etc/passwd", "#part", "//host/x", "", "x" * 500]
 )
-def test_other_addresses_are_no_files(address: str) -> None:
+def test_other_addresses_do_not_name_files(address: str) -> None:
     assert file_link(address) == "" and file_of_link(address) is None
 
 

@@ -67,7 +67,7 @@ def test_one_click_downloads_a_model_that_then_does_a_sample_task(
         server.release.set()
         await click_when_shown(person, "Resume")
         task = find(start, QPlainTextEdit, "start.task")
-        await until(lambda: "notes.md" in task.toPlainText() or None, "the sample task")
+        await until(lambda: "photos.csv" in task.toPlainText() or None, "the sample task")
         assert server.requested == ["", f"bytes={HALF}-"] and not status.isVisible()
         assert find(start, QComboBox, "start.model").currentText() == "local/tiny"
         assert (Path(start.form.folder) / "notes.md").exists()

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPlainText
 from core.domain.events import RunStarted, UserMessage
 from core.domain.question import Answer, QuestionAsked
 from core.domain.sessions import SessionRow
-from core.domain.steps import Step
 from core.domain.text import Text
 from core.engine.api.engine import Engine
 from core.models.catalog import SCRIPTED
@@ -122,13 +121,7 @@ def test_a_message_that_was_queued_during_a_run_is_edited(qapp: QApplication, ho
         window.show_session(session)
         await until(person.card, "the card")
         await engine.ask(lambda e: e.send_message(session, "Make it short"))
-        model = window.view.page.model
-
-        def queued_message() -> Step | None:
-            step = model.last_message()
-            return step if step and step.object == "Make it short" else None
-
-        window.view.page.select_row((await until(queued_message, "the message")).row)
+        await until(lambda: window.view.composer.findChild(QPushButton, "composer.queued.1.remove"), "its card")
         [queued] = await engine.ask(lambda e: e.queue.list(session))
         await engine.ask(lambda e: e.queue.edit(session, queued.seq, "Make it shorter"))
         [question] = await engine.ask(lambda e: questions(e, session))

@@ -44,6 +44,8 @@ class PageContext(NamedTuple):
     start_with: Callable[[str], None]
     row: Callable[[str], SessionRow]
     pick_session: Callable[[str, Callable[[str], None]], None]
+    board: Any
+    """The `BoardSource` of the Overview page."""
 
 
 class PanelPage(QWidget):

@@ -51,6 +51,7 @@ class ChangesPanel(QWidget):
     """The files that the user has looked at: their paths, with the hash of the contents shown; None for all files."""
     row_requested = Signal(int)
     steps_requested = Signal()
+    commit_requested = Signal()
     open_requested = Signal(str, int)
     """The path of a file to open in the editor, and the line; 0 for none."""
 
@@ -85,6 +86,9 @@ class ChangesPanel(QWidget):
         self._layout_button = Button(look, "", name="changes.shape", tone="quiet", has_menu=True)
         self._layout_button.setToolTip(self.tr("Switch between unified and side-by-side diff (S)"))
         self._keep_button = Button(look, "", name="changes.keep", tone="quiet", icon="check")
+        self._commit_button = Button(look, self.tr("Commit…"), name="changes.commit", tone="quiet", icon="git-branch")
+        self._commit_button.setToolTip(self.tr("Commit the changes, push them, or open a pull request"))
+        self._commit_button.hide()
         self._open_button = Button(look, "", name="changes.open", tone="quiet", icon="pencil")
         self._open_button.setAccessibleName(self.tr("Open in editor"))
         self._open_button.setToolTip(self.tr("Open the file in your editor at the selected line (O)"))
@@ -108,7 +112,14 @@ class ChangesPanel(QWidget):
         diff_header.addWidget(self._name)
         diff_header.addWidget(self._scope_button)
         diff_header.addStretch(1)
-        for widget in (self._keep_button, self._layout_button, self._open_button, self._previous, self._next):
+        for widget in (
+            self._keep_button,
+            self._layout_button,
+            self._commit_button,
+            self._open_button,
+            self._previous,
+            self._next,
+        ):
             diff_header.addWidget(widget)
         self._contents_stack = QStackedWidget()
         self._contents_stack.addWidget(self._diff_view)
@@ -150,6 +161,7 @@ class ChangesPanel(QWidget):
         self._layout_button.clicked.connect(lambda: self.show_side_by_side(not self._side_by_side))
         self._keep_button.clicked.connect(review.keep_file)
         self._diff_view.revert_requested.connect(self._revert_hunk)
+        self._commit_button.clicked.connect(self.commit_requested)
         self._open_button.clicked.connect(self._diff_view.open_current_line)
         self._diff_view.open_requested.connect(self._open_file)
         self._diff_view.file_requested.connect(self.go_to_file)
@@ -190,6 +202,10 @@ class ChangesPanel(QWidget):
         self._enable_revert()
         self._show_story()
 
+    def show_repository(self, in_repository: bool) -> None:
+        """Offer to commit, if the folder is in a git repository."""
+        self._commit_button.setVisible(in_repository and not self._session.imported_from)
+
     def refresh_unreviewed(self) -> None:
         """Read again which files the user has not reviewed."""
         rows = self._contents.untrusted_files(self._session.folder) if self._session.folder else []
@@ -212,6 +228,7 @@ class ChangesPanel(QWidget):
             self._scope_button,
             self._layout_button,
             self._keep_button,
+            self._commit_button,
             self._open_button,
             self._previous,
             self._next,

@@ -23,6 +23,7 @@ class ModelButton(Button):
     models_requested = Signal()
     chosen = Signal(str)
     effort_chosen = Signal(str)
+    search_requested = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(look, "", name="composer.model", tone="quiet", icon="cpu", has_menu=True, parent=parent)
@@ -71,6 +72,10 @@ class ModelButton(Button):
         self._checked = (self._model, *checked)
         if loading:
             self._menu.addAction(self.tr("Looking for models…")).setEnabled(False)
+        if any(lists.values()) and effort is not None:
+            search = self._menu.addAction(self.tr("Search models…"))
+            search.setObjectName("composer.models.search")
+            search.triggered.connect(lambda: self.search_requested.emit())
         for provider, names in lists.items():
             self._add_models(provider, names)
         if not loading and not any(lists.values()):

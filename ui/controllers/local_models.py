@@ -113,7 +113,7 @@ class LocalModelsController(QObject):
         start.form.choose_model(f"local/{name}")
         if not start.form.text():
             start.form.set_folder(str(await self._bridge.ask(partial(_sample_folder, self._folder))))
-            start.form.fill(_tr("Read notes.md and tell me what the damp meter shows."))
+            start.form.fill(_tr("Read photos.csv. Which photo shows the whole wall?"))
             start.form.focus_task()
 
 

@@ -9,6 +9,9 @@ from PySide6.QtCore import QCoreApplication, QObject
 from core.domain.external_agents import is_external_agent
 from ui.base.bridge import Bridge
 from ui.base.tasks import SessionTasks
+from ui.controllers.model_entries import model_entries
+from ui.palette.panel import Palette
+from ui.palette.ranking import PaletteEntry
 from ui.shell.session_view import SessionView
 
 if TYPE_CHECKING:
@@ -27,11 +30,13 @@ class ModelChoices:
 class ModelController(QObject):
     """Connects the model button of one session view to the engine."""
 
-    def __init__(self, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
+    def __init__(self, palette: Palette, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
+        self._palette = palette
         self._view, self._bridge, self._tasks = view, bridge, tasks
         self._button = view.composer.model
         self._button.models_requested.connect(self.list_models)
+        self._button.search_requested.connect(self.search)
         self._button.chosen.connect(self.choose)
         self._button.effort_chosen.connect(self.choose_effort)
 
@@ -49,11 +54,34 @@ class ModelController(QObject):
 
         self._tasks.start(look(), "list models")
 
+    def search(self) -> None:
+        """Show the searchable list of models. An external agent offers its own settings instead, in the menu."""
+        session, hint = self._session, QCoreApplication.translate("models", "Search models")
+
+        async def look() -> None:
+            entries = await self._bridge.ask(partial(_entries, session))
+            if session != self._session:
+                return
+            if entries:
+                self._palette.open_with(entries, hint, self.choose)
+            else:
+                self._button.open_menu()
+
+        self._tasks.start(look(), "list models")
+
     def choose(self, model: str) -> None:
         self._tasks.start(self._bridge.ask(partial(_choose, self._session, model=model)), "choose a model")
 
     def choose_effort(self, effort: str) -> None:
         self._tasks.start(self._bridge.ask(partial(_choose, self._session, effort=effort)), "choose a reasoning effort")
+
+
+async def _entries(session: str, engine: "Engine") -> list[PaletteEntry]:
+    start = await engine.last_start(session)
+    if is_external_agent(start.model):
+        return []
+    overview = await engine.providers_overview(fresh=False)
+    return model_entries(overview, engine.settings.current.tiers, start.model)
 
 
 async def _choices(session: str, engine: "Engine") -> ModelChoices:

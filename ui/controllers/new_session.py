@@ -15,6 +15,7 @@ from ui.base.tasks import ErrorSource, Tasks
 from ui.controllers.completions import list_completions
 from ui.controllers.folder_trust import confirm_folder_trust
 from ui.shell.main_window import MainWindow
+from ui.start.limits_dialog import RunLimits
 from ui.start.new_session_form import NewSession, ProviderOffer
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class NewSessionController:
         form = self._window.start.form
         form.set_agents(await self._bridge.ask(_profile_names))
         form.set_recent_folders(await self._bridge.ask(_recent_folders))
+        form.set_usual_limits(await self._bridge.ask(_usual_limits))
         offers, chosen = await self._bridge.ask(_offers)
         self._window.start.show_providers(offers, chosen)
 
@@ -97,6 +99,7 @@ class NewSessionController:
         except Problem:
             form.fill(new.task, new.files)
             raise
+        form.choose_limits(None)
         self._window.state.set_draft(NEW_SESSION, "")
         self._window.state.set_text("folder", new.folder)  # preselected for the next session
         self._window.show_session(session)
@@ -129,6 +132,11 @@ async def _offers(engine: "Engine") -> tuple[list[ProviderOffer], str]:
     return offers, overview.model
 
 
+async def _usual_limits(engine: "Engine") -> RunLimits:
+    now = engine.settings.current
+    return RunLimits(now.max_turns, now.max_minutes, now.max_tokens, now.max_cost)
+
+
 async def _profile_names(engine: "Engine") -> list[str]:
     return sorted(engine.profiles())
 
@@ -143,13 +151,13 @@ async def _recent_folders(engine: "Engine") -> list[str]:
 async def _start_session(new: NewSession, worktree: bool, engine: "Engine") -> str:
     from core.domain.events import RunStarted
 
-    now = engine.settings.current
+    limits = new.limits or await _usual_limits(engine)
     run_started = RunStarted(
         new.model,
-        now.max_turns,
-        max_minutes=now.max_minutes,
-        max_tokens=now.max_tokens,
-        max_cost=now.max_cost,
+        limits.turns,
+        max_minutes=limits.minutes,
+        max_tokens=limits.tokens,
+        max_cost=limits.cost,
         interactive=True,
         mode=new.mode,
         profile=new.agent,

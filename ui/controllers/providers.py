@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 from PySide6.QtCore import QCoreApplication
 
 from core.domain.problems import Problem
+from core.domain.tiers import Tiers
 from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
+from ui.controllers.model_entries import model_entries
+from ui.palette.panel import Palette
 from ui.settings.add_provider import AddProviderDialog
 from ui.settings.provider_card import outcome_text
 from ui.settings.settings_dialog import SettingsDialog
@@ -33,6 +36,7 @@ class ProvidersController:
     ) -> None:
         self._look, self._dialog, self._bridge, self._tasks, self._change = look, dialog, bridge, tasks, change
         self.closed, self._loaded = False, False
+        self._palette: Palette | None = None
         dialog.provider_action_requested.connect(self._run_action)
 
     def refresh(self) -> None:
@@ -47,6 +51,8 @@ class ProvidersController:
                 self._tasks.start(self._load_providers(fresh=action == "look"), "look for providers")
             case "add":
                 self._ask_server()
+            case "choose":
+                self._tasks.start(self._choose_model(), "list models")
             case "give":
                 dialog = ApiKeyDialog(self._look, [(name, page.display_name(name))], self._dialog)
                 dialog.submitted.connect(
@@ -65,6 +71,15 @@ class ProvidersController:
             case _:  # a proxy
                 self._dialog.show_value("proxy", name)
                 self._tasks.start(self._use("proxy", name), "use a proxy")
+
+    async def _choose_model(self) -> None:
+        """Show the searchable list of models over the dialog; the chosen one becomes the default."""
+        overview = await self._bridge.ask(partial(_overview, False))
+        tiers = await self._bridge.ask(_tiers)
+        if not self.closed:
+            self._palette = self._palette or Palette(self._look, self._dialog)
+            entries = model_entries(overview, tiers, overview.model)
+            self._palette.open_with(entries, _tr("Search models"), lambda name: self._run_action("use", name))
 
     async def _load_providers(self, *, fresh: bool) -> None:
         if fresh and not self.closed:
@@ -137,6 +152,10 @@ class ProvidersController:
 
 async def _overview(fresh: bool, engine: "Engine") -> "ProvidersOverview":
     return await engine.providers_overview(fresh=fresh)
+
+
+async def _tiers(engine: "Engine") -> Tiers:
+    return engine.settings.current.tiers
 
 
 async def _add_provider(name: str, url: str, api_format: str, plain: bool, variable: str, engine: "Engine") -> None:

@@ -64,7 +64,7 @@ class RunViewController(QObject):
             missing = await self._bridge.ask(lambda _engine: asyncio.to_thread(_is_missing, folder))
             self._view.mark_folder(folder, missing=missing)
             branch = await self._bridge.ask(lambda engine: engine.branch(folder))
-            self._view.page.show_branch(folder, branch)
+            self._view.show_branch(folder, branch)
 
         self._tasks.start(load(), "look for the branch")
 

@@ -1,24 +1,19 @@
 """Passes the user's actions in a session view to the engine."""
 
-import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QObject
 
 from core.domain.modes import Mode
-from core.domain.permissions import RuleScope
 from core.domain.problems import Problem
-from core.domain.question import Answer
-from ui.ask.pending_permission import PendingPermission
-from ui.ask.scope_row import EXTERNAL_OPTION
+from ui.ask.request_actions import RequestActions
 from ui.base.bridge import Bridge
 from ui.base.tasks import SessionTasks
 from ui.controllers.completions import list_completions
 from ui.controllers.folder_trust import confirm_folder_trust
+from ui.controllers.git import GitController
 from ui.controllers.model_choice import ModelController
 from ui.controllers.open_files import OpenFileController
 from ui.controllers.queue import QueueController
@@ -47,17 +42,19 @@ class SessionController(QObject):
         composer.files_requested.connect(self.list_files)
         composer.mode_chosen.connect(self.set_mode)
         view.changes.review.send_requested.connect(self.send_review)
-        view.answered.connect(self.answer)
-        asking.allowed.connect(self.allow)
-        asking.denied.connect(self.deny)
+        requests = RequestActions(bridge, tasks.start)
+        view.answered.connect(requests.answer)
+        asking.allowed.connect(requests.allow)
+        asking.denied.connect(requests.deny)
         asking.denied_all.connect(self.stop)  # stop the run, or the model would ask again
-        asking.first_interaction.connect(self.hold_timeout)
-        asking.request_shown.connect(self.show_current_file)
+        asking.first_interaction.connect(requests.hold_timeout)
+        asking.request_shown.connect(lambda request: requests.show_current_file(asking, request))
         self.run = RunViewController(window, view, bridge, tasks)
         self.repeat = RepeatController(window, view, bridge, tasks)
         self.files = OpenFileController(window, view, bridge, tasks)
+        self.git = GitController(window, view, bridge, tasks)
         self.queue = QueueController(window, view, bridge, tasks)
-        self.models = ModelController(view, bridge, tasks)
+        self.models = ModelController(window.commands.palette, view, bridge, tasks)
 
     @property
     def _session(self) -> str:
@@ -133,72 +130,13 @@ class SessionController(QObject):
 
         self._tasks.start(begin(), "try again")
 
-    def answer(self, question: str, answer: Answer) -> None:
-        self._tasks.start(self._bridge.ask(lambda engine: engine.answer(question, answer, resume=True)), "answer")
-
-    def allow(self, names: tuple[str, ...], scope: RuleScope | Literal["option"], patterns: tuple[str, ...]) -> None:
-        """Allow the first request with the chosen scope, and each similar request once.
-
-        Requests are allowed by ID, so that only calls that the user has seen are allowed. A rule saved for the first
-        request may already have allowed the similar ones, so their errors are ignored.
-        """
-        first, *similar = names
-
-        async def allow_all(engine: "Engine") -> None:
-            if scope == EXTERNAL_OPTION:
-                await engine.choose_option(first, patterns[0], resume=True)
-                return
-            await engine.allow(first, scope, patterns, resume=not similar)
-            for name in similar:
-                with suppress(Problem):
-                    await engine.allow(name, resume=name == similar[-1])
-
-        self._tasks.start(self._bridge.ask(allow_all), "allow")
-
-    def deny(self, names: tuple[str, ...], reason: str) -> None:
-        async def deny_all(engine: "Engine") -> None:
-            for name in names:
-                await engine.deny(name, reason, resume=name == names[-1])
-
-        self._tasks.start(self._bridge.ask(deny_all), "deny")
-
-    def hold_timeout(self, question: str) -> None:
-        """Stop the timeout of a question, because the user has begun to answer it."""
-        self._tasks.start(self._bridge.ask(lambda engine: engine.start_answering(question)), "hold")
-
     def set_mode(self, mode: Mode) -> None:
         session = self._session
         self._tasks.start(self._bridge.ask(lambda engine: engine.set_mode(session, mode)), "set the mode")
 
-    def show_current_file(self, request: object) -> None:
-        """For a request to write a whole file, load the current contents and show the diff."""
-        if not isinstance(request, PendingPermission) or request.request.tool != "write":
-            return
-        folder, path = request.request.cwd, str(request.parsed_arguments().get("path", ""))
-
-        async def read(_engine: "Engine") -> str:
-            return await asyncio.to_thread(read_current_text, folder, path)
-
-        async def show() -> None:
-            if before := await self._bridge.ask(read):
-                self._view.asking.set_file_contents(request.id, before)
-
-        self._tasks.start(show(), "read the current file")
-
 
 async def _send(session: str, text: str, now: bool, files: list[tuple[str, str, bytes]], engine: "Engine") -> None:
     await engine.send_message(session, text, now=now, files=files)
-
-
-def read_current_text(folder: str, path: str) -> str:
-    """Return the text of a file in the folder, or an empty string if it cannot be read."""
-    from core.workspace.broker import FileBroker  # imported lazily, in a worker thread
-
-    try:
-        with FileBroker(Path(folder)) as broker:
-            return broker.read(path).decode("utf-8", "replace")
-    except Problem:
-        return ""
 
 
 async def _extras(engine: "Engine") -> tuple[list[str], dict[str, str]]:

@@ -1,6 +1,6 @@
 """The sidebar: start and search sessions, and see which ones wait for the user."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -99,6 +99,12 @@ class SessionsPanel(QFrame):
         with self._keeping_selection():
             self._model.remove_sessions(names)
         self._update_empty()
+
+    def show_unseen(self, session_ids: Collection[str]) -> None:
+        """Mark the sessions that ended while the user was not looking."""
+        self._delegate.unseen = frozenset(session_ids)
+        self._model.unseen = self._delegate.unseen
+        self._view.viewport().update()
 
     def nth_session(self, number: int) -> str:
         """Return the id of the n-th visible session, counting from 1, or an empty string."""
@@ -249,6 +255,7 @@ class SessionsPanel(QFrame):
         column.addLayout(field)
         column.addWidget(self._filters)
         column.addWidget(self._empty)
+        self._view.setMinimumHeight(1)  # a low window keeps its height; the list scrolls
         column.addWidget(self._view, 1)
         column.addStretch(0)
         column.addWidget(self.footer)

@@ -8,7 +8,7 @@ from typing import Final
 from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
 from PySide6.QtWidgets import QMenu, QToolButton, QVBoxLayout, QWidget
 
-from core.domain.search_query import STATUSES, SearchFilter, SearchQuery, add_filter, parse_query, remove_filter
+from core.domain.search_query import STATUSES, SearchFilter, SessionQuery, add_filter, parse_query, remove_filter
 from core.domain.sessions import SessionRow
 from ui.style.icons import icon
 from ui.style.theme import Look
@@ -43,7 +43,7 @@ class SearchFilters(QWidget):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._text, self._query = "", SearchQuery()
+        self._text, self._query = "", SessionQuery()
         self.setObjectName("sessions.filters")
         self.button = QToolButton()
         self.button.setObjectName("sessions.add_filter")

@@ -133,13 +133,14 @@ def split_by_query(text: str, query: str) -> list[tuple[str, bool]]:
 
 
 def matches(row: SessionRow, query: str) -> bool:
-    """Return whether every word appears in the title or folder.
+    """Return whether every word appears in the title or folder, or in the error that ended or paused the session.
 
     A number of one or two digits must begin a word of the title or be a whole word of the folder: paths contain many
     digits.
     """
     title, folder = row.title.casefold(), row.folder.casefold()
-    text = f"{title} {folder}"
+    error = row.activity.casefold() if row.status in {"failed", "paused", "interrupted"} else ""
+    text = f"{title} {folder} {error}"
     return all(
         any(title_word.startswith(word) for title_word in _words(title)) or word in _words(folder)
         if word.isdigit() and len(word) <= SHORT_NUMBER_DIGITS

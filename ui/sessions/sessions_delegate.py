@@ -21,6 +21,7 @@ CHEVRON: Final = 12
 TEXT_LEFT: Final = 40
 HEADING_LEFT: Final = 14
 GAP: Final = 8
+DOT: Final = 8
 RADIUS: Final = 6
 
 
@@ -33,6 +34,7 @@ class SessionsDelegate(QStyledItemDelegate):
     def __init__(self, look: Look, *, home: str, clock: Callable[[], int], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.look, self.current_session = look, ""
+        self.unseen: frozenset[str] = frozenset()
         self.right_margin = MARGIN
         self.keyboard_used = self.multiple_selected = False
         self._home, self._clock = home, clock
@@ -133,7 +135,15 @@ class SessionsDelegate(QStyledItemDelegate):
         age_width = 0
         if age_text:
             age_width = draw_right_aligned(painter, title_rect, age_text, fonts.second, theme.third) + GAP
-        draw_line(painter, title_rect.adjusted(0, 0, -age_width, 0), row.title, fonts.strong, theme.text)
+        if row.id in self.unseen:
+            dot = self.look.size(DOT)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(theme.accent)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.drawEllipse(QRect(right - age_width - dot, title_rect.center().y() - dot // 2, dot, dot))
+            age_width += dot + GAP
+        title_font = fonts.bold if row.id in self.unseen else fonts.strong
+        draw_line(painter, title_rect.adjusted(0, 0, -age_width, 0), row.title, title_font, theme.text)
         second_rect = QRect(text_left, top + title_height + 1, right - text_left, second_height)
         if line.match:
             self._paint_match(painter, second_rect, line)

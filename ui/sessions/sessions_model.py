@@ -39,6 +39,7 @@ class SessionsModel(QAbstractListModel):
 
     def __init__(self, *, home: str, clock: Callable[[], int], parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self.unseen: frozenset[str] = frozenset()
         self._home, self._clock = home, clock
         self._rows: dict[str, SessionRow] = {}
         self._query = ""
@@ -169,7 +170,9 @@ class SessionsModel(QAbstractListModel):
                 return line.row.id
             case Qt.ItemDataRole.AccessibleTextRole:
                 below = line.match or second_line(line.row, self._home)
-                return visible(f"{line.row.title}, {status_text(line.row.status)}, {below}")
+                status = status_text(line.row.status)
+                status = self.tr("{}, not seen yet").format(status) if line.row.id in self.unseen else status
+                return visible(f"{line.row.title}, {status}, {below}")
             case _:
                 return None
 

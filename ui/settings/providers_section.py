@@ -39,7 +39,9 @@ class ProvidersSection(QWidget):
         column.setSpacing(8)
         head = QHBoxLayout()
         head.addWidget(label(_tr("Providers"), look.fonts.bold), 1)
-        for word, text in (("look", _tr("Refresh")), ("add", _tr("Add provider…"))):
+        for word, text in (
+            ("choose", _tr("Choose default model…")), ("look", _tr("Refresh")), ("add", _tr("Add provider…"))
+        ):  # fmt: skip
             button = Button(look, text, name=f"settings.models.{word}")
             button.clicked.connect(lambda _=False, word=word: self.action_requested.emit(word, ""))
             if word == "look":

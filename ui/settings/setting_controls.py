@@ -40,6 +40,8 @@ OPTION_LABELS = {"system": "System default", "light": "Light", "dark": "Dark", "
     "auto": "Automatic",
     "full": "Full",
     "compact": "Compact",
+    "background": "Keep running",
+    "stop": "Pause and quit",
     "vscode": "Visual Studio Code",
     "cursor": "Cursor",
     "zed": "Zed",

@@ -1,8 +1,12 @@
-"""Asks before the window closes while a page has unsaved changes."""
+"""Asks before the window closes while a page has unsaved changes or sessions are running."""
 
-from PySide6.QtCore import QObject
+from collections.abc import Callable, Sequence
 
+from PySide6.QtCore import QObject, Signal
+
+from core.domain.sessions import SessionRow
 from ui.base.selection import Selection
+from ui.dialogs.close_dialog import CloseDialog
 from ui.shell.page_stack import PageStack
 from ui.shell.window_frame import WindowFrame
 from ui.style.theme import Look
@@ -10,18 +14,47 @@ from ui.widgets.confirm_dialog import ConfirmDialog
 
 
 class CloseGuard(QObject):
-    """Shows the page with the unsaved changes and a confirmation when the window is about to close."""
+    """Decides whether the window may close, and asks the user if necessary.
 
-    def __init__(self, look: Look, shell: WindowFrame, pages: PageStack, selection: Selection) -> None:
+    Attributes:
+        action: What to do about running sessions: `ask`, keep them running in the `background`, or `stop`.
+        has_tray: Whether the desktop shows tray icons.
+    """
+
+    background_requested = Signal()
+    """Hide the window; the sessions go on."""
+    stop_requested = Signal()
+    """Pause the sessions after their current step, then quit."""
+    remembered = Signal(str)
+    """The user wants this action every time."""
+
+    def __init__(
+        self, look: Look, shell: WindowFrame, pages: PageStack, selection: Selection,
+        running: Callable[[], Sequence[SessionRow]],
+    ) -> None:  # fmt: skip
         super().__init__(shell)
         self._look, self._shell, self._pages, self._selection = look, shell, pages, selection
+        self._running = running
+        self.action, self.has_tray = "ask", False
         shell.may_close = self.may_close
 
     def restyle(self, look: Look) -> None:
         self._look = look
 
     def may_close(self) -> bool:
-        """Return whether the window may close now; if not, show a confirmation that closes it if accepted."""
+        """Return whether the window may close now; if not, ask the user, or do what they chose for every time."""
+        if not self._pages.unsaved_changes() and self._running():
+            self._decide(self.action)
+            return False
+        return self._confirm_unsaved()
+
+    def quit(self) -> None:
+        """Quit, unless there are unsaved changes. Running sessions are paused first, never kept running."""
+        if self._confirm_unsaved():
+            self.stop_requested.emit() if self._running() else self._shell.shut_down()
+
+    def _confirm_unsaved(self) -> bool:
+        """Return whether nothing is unsaved; otherwise show it, and a confirmation that closes the window."""
         unsaved = self._pages.unsaved_changes()
         if not unsaved:
             return True
@@ -36,3 +69,19 @@ class CloseGuard(QObject):
             self._shell,
         ).open()
         return False
+
+    def _decide(self, action: str) -> None:
+        if action == "background":
+            self.background_requested.emit()
+        elif action == "stop":
+            self.stop_requested.emit()
+        elif self._shell.findChild(CloseDialog) is None:
+            dialog = CloseDialog(self._look, self._running(), self._shell, has_tray=self.has_tray)
+            dialog.chosen.connect(self._on_chosen)
+            dialog.open()
+
+    def _on_chosen(self, action: str, remember: bool) -> None:
+        if remember:
+            self.action = action
+            self.remembered.emit(action)
+        self._decide(action)

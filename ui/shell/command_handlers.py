@@ -77,7 +77,6 @@ class CommandHandlers(QObject):
             "session.export": lambda: self._file("export"),
             "sessions.import": lambda: self._parts.sessions.action_requested.emit("import", []),
             "window.full": self._turn_full,
-            "window.close": self._parts.shell.close,
             "window.help": self.open_help,
             "window.keys": lambda: ShortcutsDialog(self._look, self._window).open(),
         }

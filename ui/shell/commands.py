@@ -35,6 +35,7 @@ COMMANDS: Final = (
     Command("run.stop", "Stop the run", "Ctrl+.", "square", "going", RUN),
     Command("run.edit", "Edit and resend a message", "Ctrl+E", "pencil", "repeat", RUN),
     Command("run.model", "Try with another model", "Ctrl+Shift+R", "cpu", "repeat", RUN),
+    Command("session.model", "Choose the model", "Ctrl+Shift+K", "cpu", "session", RUN),
     Command("run.find", "Find in this run", "Ctrl+F", "search", "session", RUN),
     Command("palette.commands", "Command palette", "Ctrl+K", "search", "", GO),
     Command("palette.sessions", "Go to a session", "Ctrl+P", "footprints", "", GO),
@@ -61,6 +62,7 @@ COMMANDS: Final = (
     Command("session.export", "Export the session", "E", "download", "session", SESSION),
     Command("sessions.import", "Import sessions from other agents", "Ctrl+O", "folder-open", "", SESSION),
     Command("session.folder", "Open the session's folder", "", "folder", "session", SESSION),
+    Command("session.commit", "Commit changes", "Ctrl+Shift+G", "git-branch", "session", SESSION),
     Command("session.editor", "Open the session's folder in the editor", "", "pencil", "session", SESSION),
     Command("session.terminal", "Open a terminal in the session's folder", "", "terminal", "session", SESSION),
     Command("toast.undo", "Undo what the last notification reports", "Ctrl+Alt+Z", "undo-2", "undo", SESSION),
@@ -93,6 +95,7 @@ SLASH: Final = {
     "pin": "session.pin",
     "archive": "session.archive",
     "attach": "composer.attach",
+    "model": "session.model",
     "settings": "window.settings",
     "keys": "window.keys",
 }

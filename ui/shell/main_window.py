@@ -1,6 +1,6 @@
 """The main window: lays out the panels, applies engine updates to them and emits the user's requests."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -33,6 +33,7 @@ from ui.shell.session_view import SESSION_TABS, SessionView
 from ui.shell.split_view import SplitView
 from ui.shell.status_line import StatusLine
 from ui.shell.step_pane_updater import StepPaneUpdater
+from ui.shell.unseen_sessions import UnseenSessions
 from ui.shell.update_batch import sort_updates
 from ui.shell.window_columns import WindowColumns
 from ui.shell.window_frame import WindowFrame
@@ -60,6 +61,8 @@ class MainWindow(QWidget):
     """A command of another process has ended, and may have changed settings, rules or schedules."""
     waiting_changed = Signal()
     restore_requested = Signal(str)
+    runs_ended = Signal(list)
+    """The rows of sessions whose run has ended, or has paused because of an error."""
     local_models_changed = Signal(object)  # LocalModelStates
 
     def __init__(
@@ -80,6 +83,7 @@ class MainWindow(QWidget):
         self.start = StartPanel(look, data_folder=home)
         self.status = StatusLine(look, data_folder=home)
         self.notice = ErrorBar(look)
+        self.unseen = UnseenSessions(state)
         self.inbox = InboxMenu(look, self.session_index.pending, self)
         self.toast = Toast(look)
         self.pages = PageStack(self._page_parts)
@@ -91,8 +95,9 @@ class MainWindow(QWidget):
         self.commands = CommandHandlers(look, self, state, parts, self._actions())
         self.actions_by_id = self.commands.actions.by_id
         self._connect()
-        self._unsaved = CloseGuard(look, shell, self.pages, selection)
+        self.close_guard = CloseGuard(look, shell, self.pages, selection, self.session_index.running)
         shell.set_content(self)
+        shell.activated.connect(self._mark_seen)
         shell.closing.connect(self._on_closing)
         self._columns.apply_widths()
 
@@ -115,6 +120,7 @@ class MainWindow(QWidget):
         """Read sessions from the event log, which is now open."""
         self._reading.reader = reader
         self.sessions.show_sessions(self.session_index.read())
+        self.sessions.show_unseen(self.unseen.ids)
 
     def stop_reading(self) -> None:
         """Stop reading the event log, which is about to be closed."""
@@ -162,6 +168,11 @@ class MainWindow(QWidget):
             self.notice.resolve_session(session)
         if batch.command_ended:
             self.command_ended.emit()
+        if ended := self.session_index.take_ended():
+            self.unseen.add(row.id for row in ended)
+            self.sessions.show_unseen(self.unseen.ids)
+            self._mark_seen()
+            self.runs_ended.emit(ended)
         self.pages.apply_updates(updates)
         self.split_view.apply_updates(batch, new_sessions if self._central_area.shows(self.split_view) else ())
         if batch.touched:
@@ -178,7 +189,7 @@ class MainWindow(QWidget):
         self._look = look
         for part in (
             self.sessions, self.start, self.status, self.notice, self.inbox, self.split_view, self.pane,
-            self.toast, self.commands, self.pages, self._unsaved, self._columns,
+            self.toast, self.commands, self.pages, self.close_guard, self._columns,
         ):  # fmt: skip
             part.restyle(look)
 
@@ -189,6 +200,7 @@ class MainWindow(QWidget):
             self.notice.resolve_session(name)
         self.sessions.remove_sessions(names)
         self.split_view.remove_sessions(names)
+        self.unseen.remove(names)
         if self.selection.session in names:
             self.selection.choose_session("")
 
@@ -207,6 +219,7 @@ class MainWindow(QWidget):
     def save_state(self) -> None:
         """Store the window state and the drafts."""
         state = self._state
+        self.pages.unsaved_changes()  # pages that keep drafts write them now
         self._shell.save_geometry()
         self._columns.save_widths()
         state.set_text("page", self.selection.page)
@@ -217,6 +230,12 @@ class MainWindow(QWidget):
         """Put text that could not be sent back into the composer."""
         pane = next((pane for pane in self.split_view.panes if pane.session == session), self.split_view.active_pane)
         pane.drafts.restore(session, text, pane.session)
+
+    def _mark_seen(self, *, navigated: bool = False) -> None:
+        """Mark the sessions on screen as seen, if the user looks at the window or has navigated to one of them."""
+        looked_at = (navigated or self._shell.isActiveWindow()) and self._central_area.shows(self.split_view)
+        if looked_at and self.unseen.remove(pane.session for pane in self.split_view.panes):
+            self.sessions.show_unseen(self.unseen.ids)
 
     def _refresh_requests(self) -> None:
         if self._reading.reader is None:
@@ -257,6 +276,7 @@ class MainWindow(QWidget):
         self._central_area.show_part(self.split_view, self.view.page)
         self._step.follow(self.view.page)
         self._fit_pane()
+        self._mark_seen(navigated=True)
 
     def go_to_next_request(self) -> None:
         """Go to the next session with a waiting request."""
@@ -290,7 +310,9 @@ class MainWindow(QWidget):
             "run.compact": lambda: self.view.context.compact_requested.emit(),
             "run.edit": lambda: self.view.page.edit_message(),
             "run.model": lambda: self.view.page.rerun_message(),
+            "session.model": lambda: self.view.composer.model.search_requested.emit(),
             "run.find": lambda: self.view.page.open_find(),
+            "session.commit": lambda: self.view.changes.commit_requested.emit(),
             "composer.attach": lambda: self.view.composer.choose_files(),
             "composer.focus": lambda: self.view.focus_composer(),
             "question.next": self.go_to_next_request,
@@ -299,6 +321,7 @@ class MainWindow(QWidget):
             **{f"page.{panel.id}": partial(self.selection.choose_page, panel.id) for panel in PAGES},
             "window.step": self._columns.toggle_pane,
             "window.theme": self.theme_toggle_requested.emit,
+            "window.close": lambda: self.close_guard.quit(),
             "window.larger": lambda: self.scale_requested.emit(1),
             "window.smaller": lambda: self.scale_requested.emit(-1),
             "window.usual": lambda: self.scale_requested.emit(0),
@@ -414,7 +437,30 @@ class MainWindow(QWidget):
         return PageContext(
             self._look, self._reading, self.selection, self._state, self._bridge, self._start, self.show_error,
             self.toast.show_message, self.show_event, self.start_with, self.row, self.commands.pick_session,
+            self._board_source(),
         )  # fmt: skip
+
+    def _board_source(self) -> object:
+        """Return what the Overview page shows and changes; its module is imported when the page is opened first."""
+        from ui.overview.panel import BoardSource
+
+        index = self.session_index
+        return BoardSource(
+            index.all_rows,
+            index.pending_in,
+            lambda: self.unseen.ids,
+            self._set_seen,
+            self._set_unseen,
+            self.show_session,
+        )
+
+    def _set_seen(self, sessions: Collection[str]) -> None:
+        self.unseen.remove(sessions)
+        self.sessions.show_unseen(self.unseen.ids)
+
+    def _set_unseen(self, sessions: Collection[str]) -> None:
+        self.unseen.add(sessions)
+        self.sessions.show_unseen(self.unseen.ids)
 
     def _count_pages(self) -> None:
         """Update the counts of waiting items at the pages in the sidebar."""

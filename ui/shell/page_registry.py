@@ -84,7 +84,21 @@ def _compare(parts: PageContext) -> PanelPage:
     )
 
 
+def _overview(parts: PageContext) -> PanelPage:
+    from ui.overview.panel import OverviewPanel
+
+    return OverviewPanel(
+        look=parts.look,
+        bridge=parts.bridge,
+        start_task=parts.start_task,
+        show_toast=parts.show_toast,
+        reader=parts.reader,
+        board=parts.board,
+    )
+
+
 PAGES: Final = (
+    PageSpec("overview", "Overview", "rows-2", _overview, "Ctrl+Shift+O"),
     PageSpec("skills", "Skills", "wrench", _skills, badge_count=lambda reading: reading.proposed("skill")),
     PageSpec("memory", "Memory", "brain", _memory, badge_count=lambda reading: reading.proposed("memory")),
     PageSpec("usage", "Usage", "chart-column", _usage),

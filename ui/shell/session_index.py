@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from core.domain.sessions import SessionRow
+from core.domain.sessions import FAILED_REQUEST, SessionRow
 from ui.ask.ask_area import OpenRequest
 from ui.base.deferred_reader import DeferredReader
 from ui.shell.pending_requests import PendingRequests
@@ -16,6 +16,7 @@ class SessionIndex:
         self.reader = reading
         self.requests = PendingRequests(reading)
         self._rows: dict[str, SessionRow] = {}
+        self._ended: list[SessionRow] = []
 
     def read(self) -> list[SessionRow]:
         """Read all rows from the event log."""
@@ -42,8 +43,25 @@ class SessionIndex:
     def apply_updates(self, batch: UpdateBatch) -> bool:
         """Apply a batch of updates; return whether the requests that wait for the user may have changed."""
         unknown = any(name not in self._rows for name in batch.touched)
+        self._ended += [
+            row
+            for row in batch.touched.values()
+            if not row.parent and has_ended(row) and self.row(row.id).status in {"running", "waiting"}
+        ]
         self._rows |= batch.touched
         return batch.requests_changed or unknown
+
+    def all_rows(self) -> Collection[SessionRow]:
+        return self._rows.values()
+
+    def running(self) -> list[SessionRow]:
+        """Return the sessions in which a run is working, without sub-agents."""
+        return [row for row in self._rows.values() if row.status == "running" and not row.parent]
+
+    def take_ended(self) -> list[SessionRow]:
+        """Return the sessions whose run has ended, or has paused because of an error. A second call returns none."""
+        ended, self._ended = self._ended, []
+        return ended
 
     def remove(self, names: Iterable[str]) -> None:
         """Forget deleted sessions."""
@@ -60,3 +78,9 @@ class SessionIndex:
     def take_new(self) -> Collection[str]:
         """Return the sessions in which the last refresh found new requests. A second call returns none."""
         return self.requests.take_new()
+
+
+def has_ended(row: SessionRow) -> bool:
+    """Return whether the run of a session has ended, or has paused because a model request failed."""
+    failed = row.status == "paused" and row.activity_kind == FAILED_REQUEST
+    return failed or row.status in {"done", "failed", "limit"}

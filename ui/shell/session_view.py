@@ -173,6 +173,12 @@ class SessionView(QWidget):
         self.page.mark_folder(folder, missing=missing)
         self.folder_checked.emit()
 
+    def show_branch(self, folder: str, name: str) -> None:
+        """Show the git branch of a folder; an empty name means that it is not in a repository."""
+        self.page.show_branch(folder, name)
+        if folder == self._row.folder:
+            self.changes.show_repository(bool(name))
+
     def apply(self, changes: Sequence[Step]) -> None:
         self.page.apply(changes)
         if self.page.current_tab == CHART_TAB:

@@ -28,6 +28,7 @@ class StatusLine(QFrame):
     cancel_requested = Signal()
     servers_requested = Signal()
     models_requested = Signal()
+    sandbox_requested = Signal()
     servers_changed = Signal()
 
     def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
@@ -48,7 +49,8 @@ class StatusLine(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 0, 10, 0)
         row.setSpacing(8)
-        self._sandbox = ElidedLabel("", look.fonts.second, "second", name="status.walls")
+        self._sandbox = Button(look, "", name="status.sandbox", tone="quiet")
+        self._sandbox.clicked.connect(lambda: self.sandbox_requested.emit())
         self._sandbox.hide()
         self._traces = ElidedLabel("", look.fonts.second, "second", name="status.traces")
         self._traces.hide()
@@ -145,7 +147,8 @@ class StatusLine(QFrame):
             "reduced": self.tr("Commands are partly sandboxed"),
             "none": self.tr("Commands are not sandboxed: each one needs approval"),
         }[level]
-        self._sandbox.show_text(texts)
+        self._sandbox.setText(texts)
+        self._sandbox.setAccessibleName(texts)
         self._sandbox.setToolTip(more)
         self._sandbox.setAccessibleDescription(more)
         self._sandbox.show()
@@ -153,7 +156,7 @@ class StatusLine(QFrame):
     def restyle(self, look: Look) -> None:
         self._look = look
         self._data.setFont(look.fonts.second)
-        self._sandbox.setFont(look.fonts.second)
+        self._sandbox.restyle(look)
         self._traces.setFont(look.fonts.second)
         self._work.setFont(look.fonts.second)
         self._waiting.restyle(look)

@@ -48,6 +48,9 @@ class Tray(QObject):
         self._icon.messageClicked.connect(lambda: self.show_requested.emit(self._notified))
         self._delay = QTimer(self, singleShot=True, interval=GATHER_MS)
         self._delay.timeout.connect(self._notify)
+        self._ended: list[SessionRow] = []
+        self._ended_delay = QTimer(self, singleShot=True, interval=GATHER_MS)
+        self._ended_delay.timeout.connect(self._notify_of_ended)
         self.rebuild_menu()
         self.refresh()
         if QSystemTrayIcon.isSystemTrayAvailable():
@@ -85,6 +88,7 @@ class Tray(QObject):
 
     def close(self) -> None:
         self._delay.stop()
+        self._ended_delay.stop()
         self._icon.hide()
 
     def _notify(self) -> None:
@@ -98,6 +102,20 @@ class Tray(QObject):
         QApplication.alert(self._window)
         if self._icon.isVisible():
             self._icon.showMessage(*notification_text(new), self._picture, SHOWN_MS)
+
+    def notify_ended(self, rows: Sequence[SessionRow]) -> None:
+        """Schedule a notification that the runs of these sessions have ended."""
+        self._ended += rows
+        self._ended_delay.start()
+
+    def _notify_of_ended(self) -> None:
+        ended, self._ended = self._ended, []
+        if not ended or self._window.isActiveWindow():
+            return
+        self._notified = ended[-1].id
+        QApplication.alert(self._window)
+        if self._icon.isVisible():
+            self._icon.showMessage(*ended_text(ended), self._picture, SHOWN_MS)
 
     def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
         if reason == QSystemTrayIcon.ActivationReason.Trigger:
@@ -117,6 +135,22 @@ def notification_text(new: WaitingRequests) -> tuple[str, str]:
     sessions = list(dict.fromkeys(_shorten(row.title, 40) for row, _ in new))
     more = f" +{len(sessions) - 3}" if len(sessions) > 3 else ""
     return f"Journeyman ({len(new)})", _shorten(", ".join(sessions[:3]) + more)
+
+
+def ended_text(rows: Sequence[SessionRow]) -> tuple[str, str]:
+    """Return title and text of the notification that runs have ended."""
+    if len(rows) == 1:
+        row = rows[0]
+        return _shorten(row.title) or "Journeyman", _shorten(f"{outcome(row)}: {row.activity}".removesuffix(": "))
+    failed = sum(outcome(row) == "Failed" for row in rows)
+    counts = [f"{len(rows) - failed} finished"] * (len(rows) > failed) + [f"{failed} failed"] * bool(failed)
+    titles = ", ".join(dict.fromkeys(_shorten(row.title, 40) for row in rows[:3]))
+    return f"Journeyman: {', '.join(counts)}", _shorten(titles)
+
+
+def outcome(row: SessionRow) -> str:
+    """Return in a word how the run of a session ended."""
+    return {"done": "Finished", "limit": "Limit reached"}.get(row.status, "Failed")
 
 
 def with_badge(icon: QIcon, number: int, badge_color: QColor) -> QIcon:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QCloseEvent, QColor, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QMainWindow, QWidget
 
@@ -22,6 +22,8 @@ class WindowFrame(QMainWindow):
     """
 
     closing = Signal()
+    activated = Signal()
+    """The window has become active."""
 
     def __init__(self, theme: Theme, state: WindowState) -> None:
         super().__init__()
@@ -65,6 +67,11 @@ class WindowFrame(QMainWindow):
         sidebar_width = int(self._state.number("sidebar_width", SIDEBAR))
         self._sidebar.setGeometry(0, 0, sidebar_width, self.height())
         self._edge.setGeometry(sidebar_width, 0, 1, self.height())
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self.activated.emit()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.ignore()

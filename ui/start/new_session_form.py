@@ -17,6 +17,7 @@ from ui.message.completion import Completion
 from ui.message.efforts import EFFORTS
 from ui.message.message_field import MessageField
 from ui.message.mode_button import ModeButton
+from ui.start.limits_dialog import LimitsDialog, RunLimits, limits_text
 from ui.style.number_formats import short_folder
 from ui.style.theme import Look
 from ui.text.visible import visible
@@ -44,7 +45,11 @@ class ProviderOffer:
 
 
 class NewSession(NamedTuple):
-    """What the user entered. An empty `agent` is the default profile, an empty `effort` the model's default."""
+    """What the user entered.
+
+    An empty `agent` is the default profile, an empty `effort` the model's default; `limits` None are those of the
+    settings.
+    """
 
     task: str
     folder: str
@@ -53,6 +58,7 @@ class NewSession(NamedTuple):
     agent: str = ""
     effort: str = ""
     files: tuple[AttachedFile, ...] = ()
+    limits: RunLimits | None = None
 
 
 class NewSessionForm(QWidget):
@@ -88,6 +94,9 @@ class NewSessionForm(QWidget):
         for effort in EFFORTS:
             text = self.tr("Effort: {}").format(effort) if effort else self.tr("Default effort")
             self._efforts.addItem(text, effort)
+        self._usual_limits, self._limits = RunLimits(), None  # type: tuple[RunLimits, RunLimits | None]
+        self._limits_button = Button(look, "", name="start.limits", tone="quiet", icon="gauge")
+        self.choose_limits(None)
         self._folder_button = Button(look, self.tr("Choose a folder…"), name="start.folder", icon="folder-open")
         self._recent_button = Button(
             look, self.tr("Recent folders"), name="start.recent", tone="quiet", icon="history", has_menu=True
@@ -115,6 +124,7 @@ class NewSessionForm(QWidget):
         self._folder_button.clicked.connect(self.choose_folder)
         self._recent_button.clicked.connect(self._open_recent_folders)
         self._attach_button.clicked.connect(self._choose_files)
+        self._limits_button.clicked.connect(self._open_limits)
         self._mode_button.chosen.connect(self._choose_mode)
         self.attached.changed.connect(self._update_state)
         self._task_field.mime_data_received.connect(self.attached.add_mime_data)
@@ -166,6 +176,25 @@ class NewSessionForm(QWidget):
     def _choose_mode(self, mode: Mode) -> None:
         self._mode = mode
         self._mode_button.show_mode(mode)
+
+    def set_usual_limits(self, limits: RunLimits) -> None:
+        """Set the limits of the settings, which apply unless the user chooses others."""
+        self._usual_limits = limits
+        self.choose_limits(self._limits)
+
+    def choose_limits(self, limits: RunLimits | None) -> None:
+        """Choose the limits of the run; None for those of the settings."""
+        self._limits = limits
+        text = limits_text(self._usual_limits if limits is None else limits)
+        self._limits_button.setText(text)
+        self._limits_button.setAccessibleName(self.tr("Limits: {}").format(text))
+        self._limits_button.setToolTip(self.tr("Limits of the run, after which it pauses"))
+        self._limits_button.updateGeometry()
+
+    def _open_limits(self) -> None:
+        dialog = LimitsDialog(self._look, self._usual_limits if self._limits is None else self._limits, self)
+        dialog.chosen.connect(self.choose_limits)
+        dialog.open()
 
     def _choose_files(self) -> None:
         """Open the system's file dialog without blocking."""
@@ -231,7 +260,7 @@ class NewSessionForm(QWidget):
         self._missing.setFont(look.fonts.second)
         for widget in (
             self._worktree_box, self._folder_button, self._recent_button, self._start_button, self._attach_button,
-            self._mode_button, self.attached, self.completion,
+            self._mode_button, self._limits_button, self.attached, self.completion,
         ):  # fmt: skip
             widget.restyle(look)
 
@@ -242,6 +271,7 @@ class NewSessionForm(QWidget):
                 NewSession(
                     self._task_field.stripped_text(), self._folder, self._models.currentText(), self._mode,
                     self._agents.currentData() or "", self._efforts.currentData() or "", self.attached.files(),
+                    self._limits,
                 )
             )  # fmt: skip
         elif self._task_field.stripped_text() and not self._folder:
@@ -269,6 +299,7 @@ class NewSessionForm(QWidget):
         choices.addWidget(self._attach_button)
         choices.addWidget(self._agents)
         choices.addWidget(self._efforts)
+        choices.addWidget(self._limits_button)
         choices.addStretch(1)
         box_layout.addLayout(choices)
         button_row = QHBoxLayout()

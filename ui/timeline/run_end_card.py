@@ -73,6 +73,7 @@ class RunEndCard(QFrame):
     """The user wants to review the open proposals."""
     retry_requested = Signal()
     """The user wants to retry the failed run."""
+    model_change_requested = Signal()
 
     def __init__(self, look: Look, parent: QWidget) -> None:
         super().__init__(parent)
@@ -95,6 +96,8 @@ class RunEndCard(QFrame):
         self._cure = label("", look.fonts.text, "second", name="end.cure", wrap=True)
         self._again = Button(look, translate("Try again"), name="end.again")
         self._again.clicked.connect(self.retry_requested)
+        self._model = Button(look, translate("Change model"), name="end.model", tone="quiet")
+        self._model.clicked.connect(self.model_change_requested)
         self._names = QHBoxLayout()
         self._names.setSpacing(14)
         self._names_box = QWidget()
@@ -135,6 +138,7 @@ class RunEndCard(QFrame):
         fix_row = QHBoxLayout()
         fix_row.setSpacing(12)
         fix_row.addWidget(self._cure, 1)
+        fix_row.addWidget(self._model, 0, Qt.AlignmentFlag.AlignBottom)
         fix_row.addWidget(self._again, 0, Qt.AlignmentFlag.AlignBottom)
         layout.addLayout(fix_row)
         layout.addWidget(self._names_box)
@@ -166,6 +170,7 @@ class RunEndCard(QFrame):
         self._cure.setText(error_text(fix_text))
         self._cure.setVisible(bool(fix_text))
         self._again.setVisible(end.can_retry)
+        self._model.setVisible(end.can_retry)
         for direction, thumb in self._thumbs.items():
             thumb.setChecked(direction == self._word)
             color = (theme.done if direction == "up" else theme.failed) if direction == self._word else theme.text
@@ -194,6 +199,7 @@ class RunEndCard(QFrame):
         for widget in (self._figures, self._reason, self._cure, self._prompt):
             widget.setFont(look.fonts.text)
         self._again.restyle(look)
+        self._model.restyle(look)
         self._files.setFont(look.fonts.text)
         self._proposals.setFont(look.fonts.text)
         self._saved_label.setFont(look.fonts.second)

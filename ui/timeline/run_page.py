@@ -32,7 +32,6 @@ SEARCHED_ROWS: Final = 40
 STEPS_TAB: Final = "steps"
 CHART_TAB: Final = "timeline"
 MIN_HEIGHT: Final = 96  # pixels; minimum height of the tab contents, although hidden tabs may need more
-LOW_HEIGHT: Final = 640  # pixels; in a lower window the minimap gives its room to the steps
 NARROW_WIDTH: Final = 660  # pixels; below this width the find button is only an icon
 
 
@@ -143,6 +142,7 @@ class RunPage(QWidget):
         self._view.review_requested.connect(self.review_requested)
         self._view.retry_requested.connect(self.retry_requested)
         self._view.retry_requested.connect(self.focus_tab)
+        self._view.model_change_requested.connect(self.model_change_requested)
         self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._view.customContextMenuRequested.connect(self._open_row_menu)
         self._strip.row_requested.connect(self._go_to_row)
@@ -407,7 +407,6 @@ class RunPage(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._strip.setVisible(self.window().height() >= self._header.look.size(LOW_HEIGHT))
         self._find.set_icon_only(self.width() < self._header.look.size(NARROW_WIDTH))
         self._place_latest()
 

@@ -40,6 +40,7 @@ class TimelineView(SingleColumnTable):
     changes_requested = Signal(str)
     review_requested = Signal()
     retry_requested = Signal()
+    model_change_requested = Signal()
 
     def __init__(self, model: TimelineModel, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -243,6 +244,7 @@ class TimelineView(SingleColumnTable):
         card.changes_requested.connect(self.changes_requested)
         card.review_requested.connect(self.review_requested)
         card.retry_requested.connect(self.retry_requested)
+        card.model_change_requested.connect(self.model_change_requested)
 
     def _repaint_clock(self) -> None:
         if self.isVisible():

@@ -14,7 +14,7 @@ from core.engine.policy.grants import parse_grants
 from core.engine.policy.trust import is_trusted
 from core.engine.run.loop import run_turns
 from core.engine.run.policy_check import check_policy
-from core.engine.run.run_context import Delegation, RunContext, cache_models
+from core.engine.run.run_context import Delegation, RunContext
 from core.engine.services.skills import SkillService
 from core.engine.state.conversation import next_run_start
 from core.engine.state.live_updates import LiveUpdates
@@ -69,7 +69,7 @@ class RunFactory:
         conversation = await load_conversation(self.journal, session)
         started = next_run_start(conversation)
         script = self._full_text(started.script)
-        models = cache_models(lambda name: self.models.model(name, script))
+        models = _cache_models(lambda name: self.models.model(name, script))
         model = model or models(choose_model(self.tiers(), started.model, ()).model)
         # Apply the events that were appended in the meantime. Reading so few events never yields to the event loop, so
         # the run misses no event from here on.
@@ -95,3 +95,15 @@ class RunFactory:
 
     def _full_text(self, text: Text) -> str:
         return self.reader.blob(text.blob).decode() if text.blob else text.head
+
+
+def _cache_models(make: Callable[[str], Model]) -> Callable[[str], Model]:
+    """Return a function that creates each model on first use and returns the same instance afterwards."""
+    models: dict[str, Model] = {}
+
+    def model(name: str) -> Model:
+        if name not in models:
+            models[name] = make(name)
+        return models[name]
+
+    return model

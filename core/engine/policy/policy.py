@@ -34,7 +34,7 @@ from core.domain.rules import (
     suggest_patterns,
 )
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_secret, names_secret
-from core.domain.visible import visible
+from core.domain.visible import visible_name
 from core.engine.policy.command_reach import CommandReach, irreversible_line_reason, matches_name, read_reach
 from core.engine.policy.command_rules import covering_rules, offered_patterns
 from core.engine.policy.outbound import dictated_value, other_sources
@@ -128,7 +128,7 @@ def evaluate_call(
             return ask(f"Your rule: {rule.description}", rule=rule.id, patterns=())
     by_rules = _allowed_by_rules(call, applicable, mode, context)
     if by_rules and (value := dictated_value(call, untrusted_sources, context.user_words)):
-        return ask(DICTATED.format(server=mcp_server_of(call.tool), value=visible(value)), patterns=())
+        return ask(DICTATED.format(server=mcp_server_of(call.tool), value=visible_name(value)), patterns=())
     return by_rules or _allowed_by_mode(call, mode, context) or ask(_default_reason(call, mode, context))
 
 

@@ -92,8 +92,8 @@ def _text_calls_from_now_on(run: RunContext) -> tuple[TextCallsEnabled, ...]:
     Such models keep to a format that the system prompt describes better than to the one of their provider. With a
     compact prompt they do not need it: their provider is slow, and would have to read the whole prompt again.
     """
-    model, start = run.conversation.last_request[0], run.conversation.start
-    if start and start.prompt_size == "compact":
+    model = run.conversation.last_request[0]
+    if run.has_compact_prompt:
         return ()
     return (TextCallsEnabled(model, WRITTEN_REASON),) if run.conversation.written_replies.get(model) else ()
 
@@ -111,7 +111,7 @@ async def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
         for message in conversation.messages
         if message.seq > since and message.text.head.startswith(NUDGE_PREFIX)
     ]
-    is_small = conversation.start is not None and conversation.start.prompt_size == "compact"
+    is_small = run.has_compact_prompt
     if (
         (nudges and (not is_small or CODE_NUDGE in nudges))
         or is_external_agent(run.model_name)  # it has other tools

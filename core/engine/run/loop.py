@@ -52,6 +52,7 @@ from core.engine.run.read_ahead import read_ahead
 from core.engine.run.recall_dropped import read_dropped
 from core.engine.run.reply_calls import calls_to_record
 from core.engine.run.run_context import RunContext
+from core.engine.run.search_sessions import search_sessions
 from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_text_calls, remember_written_calls
 from core.engine.run.untrusted_files import paths_label, with_untrusted_files
 from core.engine.run.use_skill import use_skill
@@ -68,6 +69,7 @@ from core.models.written_call_reader import CallScreen
 from core.tools.catalogue import ASK, tool_named
 from core.tools.delegate import NAME as DELEGATE
 from core.tools.recall_dropped import RECALL_DROPPED, RecallDroppedArguments, timeline_text
+from core.tools.search_sessions import SEARCH_SESSIONS
 from core.tools.skill_tools import MANAGE_SKILL, USE_SKILL
 from core.tools.tool import READ_ONLY_ACCESS
 
@@ -317,6 +319,8 @@ async def _handled_by_engine(run: RunContext, call: ToolCall, parameters: Any) -
         await run.delegate(run, call, parameters)
     elif call.tool == RECALL_DROPPED:
         await recall_dropped(run, call.id, parameters)
+    elif call.tool == SEARCH_SESSIONS:
+        await search_sessions(run, call.id, parameters)
     elif call.tool == USE_SKILL:
         await use_skill(run, call, parameters)
     elif call.tool == MANAGE_SKILL:

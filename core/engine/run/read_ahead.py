@@ -34,7 +34,7 @@ _NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 async def read_ahead(run: RunContext, choice: ModelChoice) -> bool:
     """Record calls that read the files named by new messages of the user; return whether there are any."""
     start, conversation = run.conversation.start, run.conversation
-    if start is None or start.prompt_size != "compact" or start.reviewed_session or run.is_replay:
+    if start is None or not run.has_compact_prompt or start.reviewed_session or run.is_replay:
         return False
     if choice.model == SCRIPTED or (run.tools and READ.name not in run.tools):
         return False

@@ -10,7 +10,6 @@ from core.domain.clock import SECOND, now
 from core.domain.events import (
     BackgroundCommandEnded,
     EventRecord,
-    HarnessMessage,
     RunEnded,
     RunStarted,
     SandboxTested,
@@ -32,16 +31,7 @@ from core.domain.text import Attachment, Text
 from core.domain.tiers import NO_TIERS, Tiers, choose_model
 from core.engine.policy.untrusted import fallback_boundary, mark_and_redact
 from core.engine.run.execute import execute_call, file_changed_event
-from core.engine.services.hooks import (
-    HOOK_REASON,
-    NO_OUTCOME,
-    Hook,
-    HookMoment,
-    HookOutcome,
-    hook_outcome,
-    load_hooks,
-    run_hooks,
-)
+from core.engine.services.hooks import NO_OUTCOME, Hook, HookMoment, HookOutcome, decided, load_hooks, run_hooks
 from core.engine.services.skills import SkillService
 from core.engine.state.compaction import HARNESS, USER
 from core.engine.state.conversation import Conversation
@@ -68,6 +58,7 @@ from core.tools.tool import FileChange, Tool
 from core.tools.tool_context import ToolContext
 
 NO_OUTPUT, EMPTY_CONTENT = "(no output)", "(empty)"
+CLOCK_CHECK_S = 30.0
 FAILURE_REMINDER = "[The call failed and changed nothing. Correct it and call again.\nThe task is: {}]"
 ANSWER_REMINDER = "[The task is: {}\nAnswer it now if you can. If not, make the next call.]"
 WORK_REMINDER = "[The task is: {}\nDo it now: make the next call.]"
@@ -82,18 +73,6 @@ CallExecutor = Callable[
 Delegation = Callable[["RunContext", ToolCall, DelegateArguments], Awaitable[None]]
 
 PolicyEvaluator = Callable[["RunContext", Tool, str, Any], Awaitable[PolicyDecision | None]]
-
-
-def cache_models(make: Callable[[str], Model]) -> Callable[[str], Model]:
-    """Return a function that creates each model on first use and returns the same instance afterwards."""
-    models: dict[str, Model] = {}
-
-    def model(name: str) -> Model:
-        if name not in models:
-            models[name] = make(name)
-        return models[name]
-
-    return model
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +177,11 @@ class RunContext:
         return self.execute is not execute_call
 
     @property
+    def has_compact_prompt(self) -> bool:
+        """Whether the model gets the compact prompt, and with it the help for small models."""
+        return self.conversation.start is not None and self.conversation.start.prompt_size == "compact"
+
+    @property
     def tools(self) -> tuple[str, ...]:
         """The names of the tools that the run may call. An empty tuple means all tools."""
         return self.conversation.start.tools if self.conversation.start else ()
@@ -268,7 +252,7 @@ class RunContext:
             read_attachment=self.attachment_bytes,
             system_prompt=prefix.system,
             output_schema=self._enforced_schema(start),
-            call_required=self._last_note().startswith(NUDGE_PREFIX),
+            call_required=self.has_compact_prompt and self._last_note().startswith(NUDGE_PREFIX),
         )
 
     def _task_reminder(self) -> list[Message]:
@@ -278,8 +262,8 @@ class RunContext:
         call of a task that asks for work they get none: it made them stop before the work was finished. Only files that
         were read for them are followed by the task, which they otherwise lose sight of.
         """
-        start, messages = self.conversation.start, self.conversation.messages
-        if start is None or start.prompt_size != "compact" or not messages or messages[-1].role != "tool":
+        messages = self.conversation.messages
+        if not self.has_compact_prompt or not messages or messages[-1].role != "tool":
             return []
         task = next((self.full_text(message.text) for message in reversed(messages) if message.category == USER), "")
         last, refused = messages[-1], messages[-1].call_id == self.conversation.last_refused
@@ -413,30 +397,25 @@ class RunContext:
         """
         if self.is_replay:
             return self.recorded_hooks(moment, details)
-        if self.hooks is None:
-            self.hooks = () if self.tool_context.safe_mode else load_hooks(self.tool_context.data)
-        if not self.hooks:
-            return NO_OUTCOME
         payload = {"session": self.session, "run": self.conversation.run, "model": self.model_name, **details}
-        ran = await run_hooks(self.hooks, moment, tool, self.tool_context.folder, payload)
-        if not ran:
-            return NO_OUTCOME
-        outcome = hook_outcome([(done, done.output.head) for done in ran])
-        added = [
-            HarnessMessage(Text(f"[A user hook adds: {text}]"), f"{HOOK_REASON} adds context")
-            for text in outcome.context
-        ]
-        await self.record(*ran, *added)
+        ran = await run_hooks(self._load_hooks(), moment, tool, self.tool_context.folder, payload)
+        outcome, added = decided(ran)
+        if ran:
+            await self.record(*ran, *added)
         self.hook_stop = self.hook_stop or outcome.stop
         return outcome
 
+    def _load_hooks(self) -> tuple[Hook, ...]:
+        if self.hooks is None:
+            self.hooks = () if self.tool_context.safe_mode else load_hooks(self.tool_context.data)
+        return self.hooks
+
     async def run_end_hooks(self, last: SessionEvent) -> None:
         """Run the user's hooks for the end of the run."""
-        if self.hooks is None:
-            try:
-                self.hooks = () if self.tool_context.safe_mode else load_hooks(self.tool_context.data)
-            except Problem:  # reported when the run started
-                self.hooks = ()
+        try:
+            self._load_hooks()
+        except Problem:  # reported when the run started
+            self.hooks = ()
         if isinstance(last, RunEnded):
             await self.run_hooks("run_end", status=last.status, reason=last.reason)
 
@@ -494,9 +473,12 @@ class RunContext:
             else None
         )
         try:
-            async with asyncio.timeout(remaining_s):
+            # The clock of timeouts may stop while the computer sleeps, so the time of day is checked repeatedly.
+            async with asyncio.timeout(None if remaining_s is None else min(remaining_s, CLOCK_CHECK_S)):
                 await updated.wait()
         except TimeoutError:
+            if remaining_s is not None and remaining_s > CLOCK_CHECK_S:
+                return  # the caller waits again
             if question.id in self.claimed:
                 await updated.wait()
                 return

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from core.domain.events import HookRan
+from core.domain.events import HarnessMessage, HookRan
 from core.domain.problems import Problem
 from core.domain.text import Text
 from core.store import former_names
@@ -165,6 +165,12 @@ def hook_outcome(ran: Sequence[tuple[HookRan, str]]) -> HookOutcome:
             stop=outcome.stop or str(words.get("stop", "")),
         )
     return outcome
+
+
+def decided(ran: Sequence[HookRan]) -> tuple[HookOutcome, list[HarnessMessage]]:
+    """Return what hooks that just ran decided, and the messages with which they add context to the conversation."""
+    outcome, why = hook_outcome([(done, done.output.head) for done in ran]), f"{HOOK_REASON} adds context"
+    return outcome, [HarnessMessage(Text(f"[A user hook adds: {text}]"), why) for text in outcome.context]
 
 
 def directive_error(done: HookRan, output: str) -> str:

@@ -302,7 +302,8 @@ class MemoryService:
             [memory for memory, topic in zip(memories, topics, strict=True) if not topic], source
         )
         sensitive = [content for (content, _), topic in zip(memories, topics, strict=True) if topic]
-        proposed = [await self._propose_import(self._memories.validate(content), source) for content in sensitive]
+        proposing = replace(source, reason=f"Imported {source.reason}.")
+        proposed = [await self._propose_import(self._memories.validate(content), proposing) for content in sensitive]
         return ImportedMemories(tuple(saved), tuple(item for item in proposed if item))
 
     async def _propose_import(self, content: MemoryContent, source: MemorySource) -> Proposal | None:
@@ -311,10 +312,13 @@ class MemoryService:
             return None
         details = to_proposal_details(content)
         return await self._proposals.create(
-            Proposal(
-                "", "memory", "create", "", content.text, f"Imported {source.reason}.", details=details, author="import"
-            )
+            Proposal("", "memory", "create", "", content.text, source.reason, details=details, author="import")
         )
+
+    async def propose(self, text: str, kind: MemoryKind, reason: str) -> Proposal | None:
+        """Propose a memory on behalf of another program; return None if an equal one exists."""
+        content = self._memories.validate(MemoryContent(kind, text))
+        return await self._propose_import(content, MemorySource("import", reason=reason))
 
     def _check(self, content: MemoryContent, label: str) -> None:
         try:

@@ -1,5 +1,7 @@
 """The sandbox status of this computer, which is shown to the user before the first command runs."""
 
+import shutil
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,19 +13,29 @@ from core.workspace.sandbox import Sandbox, machine_sandbox
 from core.workspace.sandbox_selftest import ATTACK_DESCRIPTIONS
 from core.workspace.threads import run_to_completion
 
+INSTALLERS = (
+    ("apt-get", "sudo apt-get install bubblewrap"),
+    ("dnf", "sudo dnf install bubblewrap"),
+    ("zypper", "sudo zypper install bubblewrap"),
+    ("pacman", "sudo pacman -S bubblewrap"),
+    ("apk", "sudo apk add bubblewrap"),
+)  # package manager and command
+
 
 @dataclass(frozen=True, slots=True)
 class SandboxStatus:
     """The result of the sandbox self-test.
 
     `gaps` lists what a sandboxed command can still do. `disabled` explains why commands are disabled, or why each one
-    needs approval; it is None if commands run normally.
+    needs approval; it is None if commands run normally. `install_command` installs what a better sandbox needs; it is
+    empty if nothing is missing, or the package manager is unknown.
     """
 
     name: str
     level: SandboxLevel
     gaps: tuple[str, ...] = ()
     disabled: ErrorDetails | None = None
+    install_command: str = ""
 
 
 async def probe_sandbox(data: Path) -> SandboxStatus:
@@ -35,4 +47,15 @@ def sandbox_status(sandbox: Sandbox) -> SandboxStatus:
     """Return the status of a sandbox as plain values."""
     disabled, proof = sandbox.disabled_reason(SandboxPermissions()), sandbox.proof
     gaps = tuple(ATTACK_DESCRIPTIONS[name] for name in proof.known_gaps) if proof else ()
-    return SandboxStatus(sandbox.name, sandbox.level, gaps, disabled.details if disabled else None)
+    install = "" if sandbox.level == "verified" else install_command()
+    return SandboxStatus(sandbox.name, sandbox.level, gaps, disabled.details if disabled else None, install)
+
+
+def install_command(path: str | None = None) -> str:
+    """Return the command that installs bubblewrap; empty if it is installed, or there is no known package manager.
+
+    `path` is where to look for programs, by default the environment variable PATH.
+    """
+    if sys.platform != "linux" or shutil.which("bwrap", path=path):
+        return ""
+    return next((command for program, command in INSTALLERS if shutil.which(program, path=path)), "")

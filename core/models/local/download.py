@@ -42,8 +42,11 @@ async def download(
     An address is tried again as long as each attempt gets further than all before.
     """
     part = part_path(target)
-    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _check_space(model, part)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _check_space(model, part)
+    except OSError as error:
+        raise _disk_problem(model, error) from error
     failures: list[str] = []
     furthest = -1
     for address in addresses:

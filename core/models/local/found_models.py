@@ -124,7 +124,7 @@ def _in_hugging_face(folder: Path) -> Iterator[FoundModel]:
 
 
 def _found(source: str, name: str, origin: str, path: Path, root: Path, sha256: str = "") -> FoundModel | None:
-    """Return the model in a file; None if it is not a regular file below `root`, or cannot chat."""
+    """Return the model in a file; None unless it is a regular file below `root` whose model can chat."""
     try:
         real = path.resolve(strict=True)
         if not real.is_relative_to(root.resolve()) or not stat.S_ISREG(real.stat().st_mode):
@@ -133,7 +133,7 @@ def _found(source: str, name: str, origin: str, path: Path, root: Path, sha256: 
         size = sum(part.stat().st_size for part in _parts(path))
     except (OSError, Problem, RuntimeError):  # a loop of links is a RuntimeError in older versions of Python
         return None
-    # A model in several files is loaded by the name of the first, and the others must be in the same folder.
+    # A model in several files is loaded by the name of the first, which has to be in the folder of the others.
     loaded = path if FIRST_PART.search(path.name) else real
     return FoundModel(f"{source}/{name}", name, origin, loaded, size, header, sha256) if header.can_chat else None
 

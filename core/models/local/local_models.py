@@ -225,7 +225,9 @@ class LocalModels:
     def _config(self, file: ModelFile) -> ServerConfig:
         options = self._options()
         threads = options.threads or physical_cores()
-        return ServerConfig(str(file.path), file.name, file.window, threads, options.gpu_layers)
+        model = self._table.get(file.name)
+        temperature = model.temperature if model else -1.0
+        return ServerConfig(str(file.path), file.name, file.window, threads, options.gpu_layers, temperature)
 
     def _check_memory(self, file: ModelFile) -> None:
         """Raise `ModelError` if the model does not fit in the available memory."""

@@ -28,13 +28,14 @@ class ServedModel:
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """How to serve a model. `window` is in tokens; `gpu_layers` is -1 if llama.cpp chooses."""
+    """How to serve a model, with a context of `window` tokens. A `gpu_layers` or `temperature` of -1 is automatic."""
 
     path: str
     name: str
     window: int
     threads: int
     gpu_layers: int
+    temperature: float
 
 
 class ModelServer:

@@ -16,6 +16,7 @@ class LocalModel:
         size: of its file, in bytes.
         memory: bytes of memory that it needs with a context of `window` tokens.
         addresses: URLs of its file, tried in this order.
+        temperature: what it samples with unless a request says otherwise; -1 leaves that to llama.cpp.
     """
 
     name: str
@@ -27,6 +28,7 @@ class LocalModel:
     window: int
     sha256: str
     addresses: tuple[str, ...]
+    temperature: float = -1.0
 
 
 @cache

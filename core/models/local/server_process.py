@@ -1,8 +1,8 @@
 """The process that serves one model file with llama.cpp. The library xllamacpp is imported only here.
 
 `LocalModels` starts this file as a script. The first line of standard input is a JSON object: path, name, key, window,
-threads and gpu_layers. Once the model is loaded, one line of JSON is printed: the URL, or an error. The process ends
-when standard input is closed, so it never outlives the program that started it, even if that is killed.
+threads, gpu_layers and temperature. Once the model is loaded, one line of JSON is printed: the URL, or an error. The
+process ends when standard input is closed, so it never outlives the program that started it, even if that is killed.
 """
 
 import json
@@ -13,6 +13,7 @@ import threading
 from contextlib import suppress
 from typing import Any
 
+NICE = 5  # below other programs, so that the window stays fast
 SPIN_COUNT = "1000"
 CACHE_MIB = 512  # memory for the prompts of other sessions, so that switching between sessions does not read them again
 
@@ -42,6 +43,8 @@ def serve(config: dict[str, Any]) -> str:
     params.n_ctx = config["window"]
     params.n_parallel = 1
     params.n_gpu_layers = config["gpu_layers"]
+    if config["temperature"] >= 0:
+        params.sampling.temp = config["temperature"]
     params.cache_ram_mib = CACHE_MIB
     params.use_jinja = True
     params.cpuparams.n_threads = config["threads"]
@@ -52,7 +55,7 @@ def serve(config: dict[str, Any]) -> str:
 
 def main() -> None:
     with suppress(OSError, AttributeError):  # Windows has no os.nice.
-        os.nice(5)
+        os.nice(NICE)
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # The library must not print among the replies.
     config = json.loads(sys.stdin.buffer.readline())

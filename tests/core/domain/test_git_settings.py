@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.domain.git_config import harmless_lines, is_harmless
+from core.domain.git_config import harmless_lines, is_harmless, leads_elsewhere
 
 USUAL = """[core]
 \trepositoryformatversion = 0
@@ -43,3 +43,25 @@ def test_program_settings_are_found_and_removed(orders: str) -> None:
 
 def test_a_known_setting_in_another_section_is_new() -> None:
     assert not is_harmless("[core]\n\tfsmonitor = x\n", "[other]\n\tfsmonitor = x\n")
+
+
+@pytest.mark.parametrize(
+    ("lines", "elsewhere"),
+    [
+        ('[remote "origin"]\n\tpushurl = https://evil.example/a.git\n', True),
+        ('[remote "other"]\n\turl = https://example.org/a.git\n', True),
+        ('[branch "main"]\n\tpushRemote = https://evil.example/a.git\n', True),
+        ('[branch "main"]\n\tremote = sub\n', True),
+        ('[submodule "s"]\n\turl = https://evil.example/s.git\n', True),
+        ('[branch "topic"]\n\tremote = origin\n\tmerge = refs/heads/main\n', False),
+        ('[branch "topic"]\n\tremote = .\n', False),
+        ('[remote "origin"]\n\turl = https://example.org/a.git\n', False),
+        ("[user]\n\tname = Bob\n", False),
+    ],
+)
+def test_new_places_to_fetch_from_and_push_to_are_found(lines: str, elsewhere: bool) -> None:
+    assert is_harmless(USUAL + lines) and leads_elsewhere(USUAL + lines, USUAL) == elsewhere
+
+
+def test_a_changed_address_is_found() -> None:
+    assert leads_elsewhere(USUAL.replace("example.org", "evil.example"), USUAL)

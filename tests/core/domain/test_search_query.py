@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.domain.clock import SECOND
-from core.domain.search_query import SearchQuery, add_filter, matches_filters, parse_query, remove_filter
+from core.domain.search_query import SessionQuery, add_filter, matches_filters, parse_query, remove_filter
 from core.domain.sessions import SessionRow
 
 TODAY = date(2026, 11, 25)
@@ -35,10 +35,10 @@ def test_words_and_filters_are_separated() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["http://a.b/c", "status:odd", "date:2026-13-01", "kind:x", "colour:red", "a:b", "folder:"]
+    "text", ["http://a.b/c", "status:odd", "date:2026-13-01", "kind:x", "color:red", "a:b", "folder:"]
 )
 def test_anything_else_is_a_word(text: str) -> None:
-    assert parse_query(text) == SearchQuery(text)
+    assert parse_query(text) == SessionQuery(text)
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_code_that_is_shown_instead_of_written_gets_one_reminder(tmp_path: Path)
     shown = answer(stream(chunk(content=code), chunk("stop")))
     work = calling("run", command="true")
     posts, _, _ = run_compact(tmp_path, "Fix the function in a.txt.", work, shown, shown, DONE)
-    assert [post.get("tool_choice") for post in posts] == [None, "required"]
+    assert [post.get("response_format") is not None for post in posts] == [False, True]
     assert "code in a reply changes no file" in posts[-1]["messages"][-1]["content"]
 
 
@@ -109,7 +109,7 @@ def test_a_file_that_the_task_asks_for_is_missed_at_the_end(tmp_path: Path) -> N
     writing = calling("write", path="count.txt", content="1\n")
     task = "How many lines of a.txt hold the word one? Write only the number into count.txt."
     posts, _, _ = run_compact(tmp_path / "1", task, count, DONE, writing, DONE)
-    assert [post.get("tool_choice") for post in posts] == [None, "required", None]
+    assert [post.get("response_format") is not None for post in posts] == [False, True, False]
     assert "count.txt does not exist" in posts[1]["messages"][-1]["content"]
     posts, _, _ = run_compact(tmp_path / "2", task, count, writing, DONE)
-    assert [post.get("tool_choice") for post in posts] == [None, None]
+    assert [post.get("response_format") is not None for post in posts] == [False, False]

@@ -136,6 +136,9 @@ WIDENED = [
     "yq 'eval(.e)' x.yml",
     "yq '.e | eval' x.yml",
     "yq envsubst x.yml",
+    "yq '[load(.p)]' x.yml",
+    "yq e '{\"a\":load_str(.p)}' x.yml",
+    "yq '.a-load(.p)' x.yml",
     "terraform fmt -check -diff",
 ]
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from core.domain.clock import SECOND, now
 from core.domain.events import CallRefused, DecisionMade, RunPaused, RunStarted
 from core.domain.question import (
     Answer,
@@ -18,6 +19,7 @@ from core.domain.question import (
     is_same_question,
 )
 from core.domain.text import Text
+from core.engine.run import run_context
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 
 TWO = [{"label": "A"}, {"label": "B"}]
@@ -109,6 +111,27 @@ def test_an_unanswered_question_pauses_the_run_with_its_own_status(tmp_path: Pat
             await scene.engine.resume(session)
             await scene.engine.wait_idle(session)
             assert scene.status(session) == "done"
+
+    run_bounded(main())
+
+
+def test_a_question_expires_by_the_time_of_day_after_the_computer_slept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The clock of timeouts stops during sleep: an hour passes for the wall clock only."""
+    slept = [0]
+    monkeypatch.setattr(run_context, "CLOCK_CHECK_S", 0.02)
+    monkeypatch.setattr(run_context, "now", lambda: now() + slept[0])
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            script = scripted_replies(asking("Which?"), {"text": "ok"})
+            session = await begin(scene, script, on_unanswered="pause", answer_timeout_minutes=30)
+            await scene.until(QuestionAsked)
+            slept[0] = 3600 * SECOND
+            paused = (await scene.until(RunPaused)).event
+            assert isinstance(paused, RunPaused) and paused.reason == "nobody answered in time"
+            await scene.engine.wait_idle(session)
 
     run_bounded(main())
 

@@ -212,27 +212,34 @@ def test_a_model_that_wrote_a_call_and_gave_up_continues_with_text_calls(tmp_pat
     run_bounded(test())
 
 
-def test_after_a_reply_without_a_call_the_provider_enforces_one(tmp_path: Path) -> None:
+def test_after_a_reply_without_a_call_the_provider_of_a_small_model_enforces_one(tmp_path: Path) -> None:
+    call = json.dumps({"name": "write", "arguments": {"path": "b.txt", "content": "b"}})
+
     async def test() -> None:
-        answers = [LISTING, saying("You should write it."), calling(), saying("It is written.")]
+        answers = [LISTING, saying("You should write it."), saying(call), saying("It is written.")]
         async with scripted_server(*answers) as server, open_engine(tmp_path) as scene:
+            scene.engine.settings.change(prompt_size="compact")
             session = await ask_server(scene, server)
             posts = [request.json for request in server.requests if request.method == "POST"]
-            assert [post.get("tool_choice") for post in posts] == [None, "required", None]
-            assert len(await nudges(scene, session)) == 1 and (scene.folder / "b.txt").exists()
+            first, enforced, *later = (post.get("response_format") for post in posts)
+            assert first is None and not any(later) and all(post["tools"] for post in posts)
+            shapes = enforced["json_schema"]["schema"]["anyOf"]
+            assert {"const": "write"} in [shape["properties"]["name"] for shape in shapes]
+            assert len(await nudges(scene, session)) >= 1 and (scene.folder / "b.txt").exists()
 
     run_bounded(test())
 
 
 def test_a_provider_that_cannot_enforce_a_call_is_asked_without_it(tmp_path: Path) -> None:
-    rejected = failure("400 Bad Request", {"error": {"message": "tool_choice 'required' is not supported"}})
+    rejected = failure("400 Bad Request", {"error": {"message": "json_schema is not supported with tools"}})
 
     async def test() -> None:
         answers = [LISTING, saying("You should write it."), rejected, calling(), saying("It is written.")]
         async with scripted_server(*answers) as server, open_engine(tmp_path) as scene:
+            scene.engine.settings.change(prompt_size="compact")
             await ask_server(scene, server)
             posts = [request.json for request in server.requests if request.method == "POST"]
-            assert [post.get("tool_choice") for post in posts] == [None, "required", None, None]
+            assert [post.get("response_format") is None for post in posts[:4]] == [True, False, True, True]
             assert (scene.folder / "b.txt").exists()
 
     run_bounded(test())

@@ -1,6 +1,7 @@
 """Malicious and malformed files: an import ends with a Problem or with a session that can be read and exported."""
 
 import asyncio
+import copy
 import json
 import random
 import shutil
@@ -39,7 +40,7 @@ def spoiled(text: str, chance: random.Random) -> str:
     for _ in range(chance.randint(1, 3)):
         if all_places := list(places(plain)):
             holder, name = chance.choice(all_places)
-            holder[name] = chance.choice(STRANGE)
+            holder[name] = copy.deepcopy(chance.choice(STRANGE))
     return json.dumps(plain)
 
 

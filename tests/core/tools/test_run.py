@@ -183,3 +183,18 @@ def test_p14_landlock_restores_changed_protected_files(ground: Ground) -> None:
     with open_sandbox("landlock") as low, open_harness(low, ground.folder) as made:
         done = made.use("python3 -c \"open('.env'+'rc','w').write('evil')\"")
         assert (ground.folder / ".envrc").read_text() == "old" and "reverted" in done.output
+
+
+def test_p14_a_command_cannot_change_where_the_user_pushes_to(ground: Ground) -> None:
+    """Landlock cannot protect the file, and git itself changes it: only the addresses are restored with it."""
+    subprocess.run(["git", "init", "-q", "-b", "main", "."], cwd=ground.folder, check=True)
+    subprocess.run(["git", "remote", "add", "origin", "https://example.org/a.git"], cwd=ground.folder, check=True)
+    config = ground.folder / ".git" / "config"
+    before = config.read_text()
+    with open_sandbox("landlock") as low, open_harness(low, ground.folder) as made:
+        done = made.use(
+            "python3 -c \"p='.g'+'it/con'+'fig'; t=open(p).read(); open(p,'w').write(t.replace('org','evil'))\""
+        )
+        assert config.read_text() == before and "reverted" in done.output
+        done = made.use("git config user.name Bob; git config branch.main.remote origin")
+        assert "Bob" in config.read_text() and "reverted" not in done.output

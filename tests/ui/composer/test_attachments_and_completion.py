@@ -38,7 +38,7 @@ def test_ctrl_enter_sends_now(panel: ComposerPanel, qtbot: QtBot) -> None:
 
 
 def test_many_attachments_can_be_told_apart(panel: ComposerPanel, qtbot: QtBot, tmp_path: Path) -> None:
-    names = [f"quarterly-report-of-the-northern-branch-{number}-final-version.txt" for number in range(8)]
+    names = [f"quarterly-report-of-the-northern-branch-and-others-{number}.txt" for number in range(8)]
     for name in names:
         (tmp_path / name).write_text(name)
     panel.attached.add_paths([str(tmp_path / name) for name in names])

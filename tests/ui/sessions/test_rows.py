@@ -58,6 +58,11 @@ def test_a_sub_agent_is_listed_only_while_it_waits_for_the_user() -> None:
     assert listed(group_hits(rows, [SessionHit("done", "here")], "Title done", NOON)) == ["[Found in the text]", "done"]
 
 
+def test_a_session_is_found_by_the_error_that_it_shows() -> None:
+    failed, done = row("a", "failed", activity="The provider is down."), row("b", activity="The provider is down.")
+    assert matches(failed, "provider down") and not matches(done, "provider down")
+
+
 def test_an_interrupted_session_waits_for_the_user() -> None:
     rows = [row("a", "interrupted"), row("b", "interrupted", imported_from="codex:1")]
     assert listed(group_sessions(rows, NOON)) == ["[Waiting for you]", "a", "[Today]", "b"]

@@ -202,6 +202,8 @@ def test_card_of_a_failed_run_shows_cause_and_fix(card: RunEndCard, qtbot: QtBot
     assert card.height_at(300) > card.height_at(700) > card.height_at(2_000)
     with qtbot.waitSignal(card.retry_requested):
         click(find(card, QPushButton, "end.again"))
+    with qtbot.waitSignal(card.model_change_requested):
+        click(find(card, QPushButton, "end.model"))
     card.show_end(step, end._replace(can_retry=False))
     assert not find(card, QPushButton, "end.again").isVisible()
 

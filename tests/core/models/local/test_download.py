@@ -107,6 +107,12 @@ def test_free_space_is_checked_before_the_first_request(tmp_path: Path) -> None:
         assert server.requested == []
 
 
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "models").write_text("a file")
+    with pytest.raises(Problem, match="cannot be saved"):
+        run_download(tmp_path / "models" / "tiny.gguf", "http://127.0.0.1:1/none")
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/full exists only on Linux")
 def test_a_disk_that_fills_up_is_reported(tmp_path: Path) -> None:
     target = tmp_path / "tiny.gguf"

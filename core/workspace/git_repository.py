@@ -1,0 +1,248 @@
+"""The git repository of a folder as the user works with it: status, stage, commit, branch, push and pull request."""
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from core.domain.problems import Problem
+from core.workspace.editors import find_program
+from core.workspace.git_branch import current_branch
+from core.workspace.git_commands import (
+    NETWORK_SECONDS,
+    has_unsafe_settings,
+    is_local,
+    own_programs,
+    run_git,
+    run_program,
+)
+from core.workspace.paths import printable
+
+SUBJECT_LENGTH = 72
+BRANCH = re.compile(r"(?![-/.])[\w./-]{1,200}(?<![/.])")
+URL = re.compile(r"https?://\S+")
+PULL_REQUEST_PROGRAMS = {"github": "gh", "gitlab": "glab"}
+
+
+@dataclass(frozen=True, slots=True)
+class GitFile:
+    """A changed file. `staged` and `unstaged` are git's status letters, empty without a change; `?` is a new file."""
+
+    path: str
+    staged: str = ""
+    unstaged: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GitStatus:
+    """The state of a repository.
+
+    Attributes:
+        root: the top folder.
+        branch: the current branch; empty if a commit is checked out instead.
+        remote, remote_url: where a push goes; empty without a remote.
+        upstream: the remote branch that the branch follows, such as `origin/main`.
+        ahead, behind: commits that only the branch, or only its upstream has.
+        files: the changed files, in git's order.
+        programs: programs of its own that the repository would run.
+        blocked: git was not asked for the files, because that could run those programs.
+        last_message: the message of the last commit.
+        pull_request_program: the installed program that opens a pull request there.
+    """
+
+    root: Path
+    branch: str = ""
+    remote: str = ""
+    remote_url: str = ""
+    upstream: str = ""
+    ahead: int = 0
+    behind: int = 0
+    files: tuple[GitFile, ...] = ()
+    programs: tuple[str, ...] = ()
+    blocked: bool = False
+    last_message: str = ""
+    pull_request_program: str = ""
+
+    @property
+    def staged(self) -> tuple[GitFile, ...]:
+        return tuple(file for file in self.files if file.staged)
+
+
+class GitRepository:
+    """The repository of a folder. `run_programs` is whether the user allows it to run programs of its own."""
+
+    def __init__(self, folder: Path, *, run_programs: bool = False) -> None:
+        self._folder = folder
+        self._hooks = run_programs
+        self._root: Path | None = None
+
+    def status(self) -> GitStatus:
+        """Return the state of the repository, or raise Problem if the folder is in none."""
+        root = self._top()
+        remote = self._remote(root)
+        url = run_git(root, "config", "--get", f"remote.{remote}.url", check=False).strip() if remote else ""
+        programs = own_programs(root, url)
+        blocked = has_unsafe_settings(programs) and not self._hooks
+        known = GitStatus(
+            root, _branch(root), remote, url, programs=programs, blocked=blocked,
+            pull_request_program=_pull_request_program(root, url),
+        )  # fmt: skip
+        return known if blocked else self._read(known)
+
+    def stage(self, paths: Sequence[str], staged: bool) -> None:
+        """Stage files as they are now, or unstage them."""
+        self._require_safe()
+        names = "\0".join(paths)
+        command = ("add", "-A") if staged else ("reset", "-q")
+        run_git(
+            self._top(), *command, "--pathspec-from-file=-", "--pathspec-file-nul", hooks=self._hooks, input_text=names
+        )
+
+    def commit(self, message: str) -> str:
+        """Commit what is staged and return the short name of the commit."""
+        self._require_safe()
+        if not message.strip():
+            raise Problem("There is no message.", "", "Describe the commit.")
+        run_git(self._top(), "commit", "-q", "-F", "-", hooks=self._hooks, input_text=message.strip() + "\n")
+        return run_git(self._top(), "rev-parse", "--short", "HEAD").strip()
+
+    def create_branch(self, name: str) -> None:
+        """Create a branch at the current commit and switch to it; changes stay as they are."""
+        self._require_safe()
+        if not BRANCH.fullmatch(name):
+            raise Problem("This is not a valid branch name.", "", "Use letters, digits, `-` and `/`.")
+        run_git(self._top(), "checkout", "-q", "-b", name, hooks=self._hooks)
+
+    def push(self) -> str:
+        """Push the branch and return where to. The branch follows the remote branch from then on."""
+        status = self._require_safe()
+        if not status.branch:
+            raise Problem("No branch is checked out.", "", "Create a branch first.")
+        if not status.remote:
+            raise Problem("The repository has no remote.", "", "Add one with `git remote add`.")
+        if is_local(status.remote_url) and not self._hooks:
+            raise _programs_problem(status.programs)
+        target = f"HEAD:refs/heads/{status.branch}"
+        run_git(
+            status.root, "push", "-q", "--set-upstream", status.remote, target,
+            hooks=self._hooks, seconds=NETWORK_SECONDS,
+        )  # fmt: skip
+        return f"{status.remote}/{status.branch}"
+
+    def open_pull_request(self, title: str, body: str) -> str:
+        """Open a pull request for the pushed branch and return its address."""
+        status = self._require_safe()
+        program = find_program(status.pull_request_program, status.root) if status.pull_request_program else ""
+        if not program:
+            raise Problem("No program for pull requests is installed.", "", "Install gh (GitHub) or glab (GitLab).")
+        if not title.strip():
+            raise Problem("There is no title.", "", "The first line is the title.")
+        arguments = ["pr", "create", f"--title={title}", f"--body={body}", f"--head={status.branch}"]
+        if status.pull_request_program == "glab":
+            arguments = ["mr", "create", f"--title={title}", f"--description={body}"]
+            arguments += [f"--source-branch={status.branch}", "--yes"]
+        completed = run_program([program, *arguments], status.root, hooks=self._hooks, seconds=NETWORK_SECONDS)
+        address = URL.search(completed.stdout)
+        if completed.returncode or not address:
+            said = (completed.stderr or completed.stdout).strip()
+            fix = f"Sign in with `{status.pull_request_program} auth login`, or try it in a terminal."
+            raise Problem("The pull request was not opened.", said.splitlines()[0][:300] if said else "", fix)
+        return address[0]
+
+    def _top(self) -> Path:
+        if self._root is None:
+            try:
+                top = run_git(self._folder, "rev-parse", "--show-toplevel").strip()
+            except Problem as problem:
+                if "not a git repository" not in problem.details.cause:
+                    raise
+                raise Problem(
+                    "This folder is not in a git repository.", "", "Create one with `git init` in a terminal."
+                ) from problem
+            if not Path(os.path.realpath(self._folder)).is_relative_to(top):  # by `core.worktree`
+                message = "The settings of this repository name another folder."
+                raise Problem(message, f"It is {printable(top)}.", "Use a terminal.")
+            self._root = Path(top)
+        return self._root
+
+    def _require_safe(self) -> GitStatus:
+        """Return the status; raise Problem if the settings would run programs that the user did not allow."""
+        status = self.status()
+        if status.blocked:
+            raise _programs_problem(status.programs)
+        return status
+
+    def _remote(self, root: Path) -> str:
+        """Return the remote of the branch, or else `origin`, or else the first one."""
+        remotes = run_git(root, "remote").split()
+        branch = _branch(root)
+        own = run_git(root, "config", "--get", f"branch.{branch}.remote", check=False).strip() if branch else ""
+        return next((name for name in (own, "origin", *remotes) if name in remotes), "")
+
+    def _read(self, known: GitStatus) -> GitStatus:
+        output = run_git(
+            known.root, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
+            "--ignore-submodules=all", hooks=self._hooks,
+        )  # fmt: skip
+        upstream, ahead, behind, files = parse_status(output)
+        message = run_git(known.root, "log", "-1", "--format=%B", check=False).strip()
+        return GitStatus(
+            known.root, known.branch, known.remote, known.remote_url, upstream, ahead, behind, files, known.programs,
+            last_message=message, pull_request_program=known.pull_request_program,
+        )  # fmt: skip
+
+
+def parse_status(output: str) -> tuple[str, int, int, tuple[GitFile, ...]]:
+    """Parse `git status --porcelain=v2 --branch -z`: the upstream, commits ahead and behind, and the files."""
+    upstream, ahead, behind = "", 0, 0
+    files: list[GitFile] = []
+    fields = iter(output.split("\0"))
+    for field in fields:
+        kind, _, rest = field.partition(" ")
+        if kind == "#" and rest.startswith("branch.upstream "):
+            upstream = rest.partition(" ")[2]
+        elif kind == "#" and rest.startswith("branch.ab "):
+            ahead, behind = (abs(int(number)) for number in rest.split()[1:3])
+        elif kind == "?":
+            files.append(GitFile(rest, "", "?"))
+        elif kind in {"1", "2", "u"}:
+            columns = {"1": 7, "2": 8, "u": 9}[kind]
+            parts = rest.split(" ", columns)
+            staged, unstaged = (letter.replace(".", "") for letter in parts[0])
+            files.append(GitFile(parts[-1], staged, unstaged))
+            if kind == "2":
+                next(fields, "")  # the former name of a renamed file
+    return upstream, ahead, behind, tuple(files)
+
+
+def propose_message(title: str, paths: Sequence[str]) -> str:
+    """Return a commit message for the staged files of a session: its title, and the files if there are several."""
+    subject = " ".join(title.split())
+    if not subject or len(subject) > SUBJECT_LENGTH:
+        subject = f"{subject[: SUBJECT_LENGTH - 1].rstrip()}…" if subject else "Update files"
+    if len(paths) < 2:
+        return subject
+    listed = [f"- {path}" for path in paths[:12]]
+    more = [f"- and {len(paths) - 12} more"] if len(paths) > 12 else []
+    return "\n".join([subject, "", *listed, *more])
+
+
+def _programs_problem(programs: Sequence[str]) -> Problem:
+    cause = f"{', '.join(programs)}."
+    return Problem("This repository would run programs.", cause, "Allow its programs, or use a terminal.")
+
+
+def _branch(root: Path) -> str:
+    """Return the name of the current branch; empty if a commit is checked out instead."""
+    name = current_branch(root)
+    return "" if run_git(root, "symbolic-ref", "-q", "HEAD", check=False).strip() != f"refs/heads/{name}" else name
+
+
+def _pull_request_program(root: Path, url: str) -> str:
+    """Return the installed program for the host of the remote: the one of its name, or else any."""
+    host = (urlsplit(url).hostname or url.partition(":")[0]) if url else ""
+    named = [program for part, program in PULL_REQUEST_PROGRAMS.items() if part in host]
+    candidates = named or list(PULL_REQUEST_PROGRAMS.values())
+    return next((program for program in candidates if url and find_program(program, root)), "")

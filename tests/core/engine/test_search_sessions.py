@@ -1,0 +1,76 @@
+"""The agent searches earlier sessions of its folder, and what it finds keeps its origin."""
+
+from pathlib import Path
+
+from core.domain.events import CallRefused, RunStarted, SessionEvent, ToolReturned, UntrustedContentRead
+from core.domain.text import Text
+from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
+from tests.core.engine.test_replay import replay
+
+MORE = call_reply("more_tools", names=["search_sessions"])
+DONE = {"text": "done"}
+
+
+async def outputs(scene: EngineHarness, *replies: dict[str, object]) -> list[str]:
+    events = await scene.events(await scene.run(scripted_replies(MORE, *replies, DONE)))
+    return [
+        event.output.head if isinstance(event, ToolReturned) else event.reason.head
+        for event in events
+        if isinstance(event, ToolReturned | CallRefused)
+    ][1:]
+
+
+def untrusted(events: list[SessionEvent]) -> list[str]:
+    return [event.source for event in events if isinstance(event, UntrustedContentRead)]
+
+
+def test_an_earlier_session_is_found_and_read(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            write = call_reply("write", path="notes.md", content="The thermometer shows the damp.")
+            earlier = await scene.run(
+                scripted_replies({"text": "I start.", **write}, {"text": "The boiler was repaired."})
+            )
+            (none,) = await outputs(scene, call_reply("search_sessions", query="unicorn"))
+            assert none == "No earlier session in this folder contains these words."
+            found, around = await outputs(
+                scene,
+                call_reply("search_sessions", query="thermometer"),
+                call_reply("search_sessions", query="thermometer", session=earlier, event=6),
+            )
+            assert f"session {earlier}, event " in found and "The thermometer shows" in found
+            assert found.startswith("<data-") and "boiler" in around and "damp" in around
+            (unknown,) = await outputs(scene, call_reply("search_sessions", query="x", session="nobody"))
+            assert "There is no earlier session 'nobody' in this folder." in unknown
+
+    run_bounded(main())
+
+
+def test_sessions_of_other_folders_and_of_the_trash_are_not_searched(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            other = tmp_path / "elsewhere"
+            other.mkdir()
+            began = RunStarted("scripted", script=Text(scripted_replies({"text": "The password of the marmot."})))
+            await scene.engine.wait_idle(await scene.engine.start("Go.", other, began))
+            trashed = await scene.run(scripted_replies({"text": "A marmot again."}))
+            await scene.engine.archive.trash((trashed,))
+            (found,) = await outputs(scene, call_reply("search_sessions", query="marmot"))
+            assert found == "No earlier session in this folder contains these words."
+
+    run_bounded(main())
+
+
+def test_untrusted_content_of_an_earlier_session_stays_untrusted(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            earlier = await scene.run(scripted_replies({"text": "A page about otters."}))
+            sound = await scene.run(scripted_replies(MORE, call_reply("search_sessions", query="otters"), DONE))
+            assert untrusted(await scene.events(sound)) == []
+            await scene.services.engine._journal.append(earlier, UntrustedContentRead("", "web: example.org"))
+            again = await scene.run(scripted_replies(MORE, call_reply("search_sessions", query="otters"), DONE))
+            assert untrusted(await scene.events(again)) == ["import: earlier sessions"]
+            _, result = await replay(tmp_path, again)
+            assert not result.differing
+
+    run_bounded(main())

@@ -1,0 +1,345 @@
+"""Git for the user: status, stage, commit, branch, push and pull requests, without running a repository's programs."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from core.domain.problems import Problem
+from core.workspace.git_repository import GitFile, GitRepository, parse_status, propose_message
+
+
+def git(folder: Path, *arguments: str) -> str:
+    return subprocess.run(
+        ["git", *arguments], cwd=folder, check=True, capture_output=True, encoding="utf-8"
+    ).stdout.strip()
+
+
+@pytest.fixture(autouse=True)
+def identity(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use settings of git that belong to this test."""
+    config = tmp_path / "gitconfig"
+    config.write_text("[user]\n\tname = A. Berg\n\temail = berg@example.org\n[init]\n\tdefaultBranch = main\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    config.rename(tmp_path / ".gitconfig")
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    git(folder, "init", "-q")
+    (folder / "a.py").write_text("x = 1\n")
+    git(folder, "add", "a.py")
+    git(folder, "commit", "-q", "-m", "Start\n\nThe first commit.")
+    return folder
+
+
+def spy(tmp_path: Path) -> tuple[Path, Path]:
+    """Return a program that leaves a mark, and the mark."""
+    program, mark = tmp_path / "spy", tmp_path / "ran"
+    program.write_text(f"#!/bin/sh\ntouch '{mark}'\ncat\n")
+    program.chmod(0o755)
+    return program, mark
+
+
+def add_hook(repository: Path, name: str, program: Path) -> None:
+    hook = repository / ".git" / "hooks" / name
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(program.read_text())
+    hook.chmod(0o755)
+
+
+def bare_remote(repository: Path, tmp_path: Path) -> Path:
+    remote = tmp_path / "remote.git"
+    remote.mkdir()
+    git(remote, "init", "-q", "--bare")
+    git(repository, "remote", "add", "origin", str(remote))
+    return remote
+
+
+def test_changes_are_staged_committed_and_branched(repository: Path) -> None:
+    (repository / "a.py").write_text("x = 2\n")
+    (repository / "new file.py").write_text("")
+    (repository / "ümläut.py").write_text("")
+    work = GitRepository(repository)
+    status = work.status()
+    assert status.branch == "main" and status.last_message == "Start\n\nThe first commit." and not status.programs
+    assert status.files == (
+        GitFile("a.py", "", "M"),
+        GitFile("new file.py", "", "?"),
+        GitFile("ümläut.py", "", "?"),
+    )
+    work.stage(["a.py", "ümläut.py"], True)
+    assert [file.path for file in work.status().staged] == ["a.py", "ümläut.py"]
+    work.stage(["ümläut.py"], False)
+    assert [file.path for file in work.status().staged] == ["a.py"]
+    work.create_branch("fix/x")
+    name = work.commit("Change x\n\n# not a comment")
+    assert git(repository, "log", "-1", "--format=%h %D %B") == f"{name} HEAD -> fix/x Change x\n\n# not a comment"
+    assert [file.path for file in work.status().files] == ["new file.py", "ümläut.py"]
+
+
+def test_a_first_commit_a_renamed_and_a_deleted_file(tmp_path: Path, repository: Path) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    git(empty, "init", "-q")
+    (empty / "b.txt").write_text("b\n" * 20)
+    fresh = GitRepository(empty)
+    fresh.stage(["b.txt"], True)
+    fresh.stage(["b.txt"], False)
+    fresh.stage(["b.txt"], True)
+    fresh.commit("Begin")
+    (empty / "b.txt").rename(empty / "c.txt")
+    fresh.stage(["b.txt", "c.txt"], True)
+    assert fresh.status().files == (GitFile("c.txt", "R", ""),)
+    (repository / "a.py").unlink()
+    work = GitRepository(repository)
+    work.stage(["a.py"], True)
+    assert work.status().files == (GitFile("a.py", "D", ""),)
+
+
+def test_names_of_files_are_not_options_or_patterns(repository: Path) -> None:
+    for name in ("-A", "*.py", ":!x", "a\nb"):
+        (repository / name).write_text("")
+    work = GitRepository(repository)
+    work.stage(["*.py", ":!x"], True)
+    assert sorted(file.path for file in work.status().staged) == ["*.py", ":!x"]
+    work.stage(["-A", "a\nb"], True)
+    assert len(work.status().staged) == 4
+
+
+def test_a_subfolder_works_on_its_whole_repository(repository: Path) -> None:
+    (repository / "sub").mkdir()
+    (repository / "sub" / "b.py").write_text("")
+    work = GitRepository(repository / "sub")
+    assert [file.path for file in work.status().files] == ["sub/b.py"]
+    work.stage(["sub/b.py"], True)
+    assert work.commit("Add b")
+
+
+@pytest.mark.parametrize(
+    ("act", "words"),
+    [
+        (lambda work: work.commit("Nothing"), "Nothing is staged"),
+        (lambda work: work.commit("  "), "There is no message"),
+        (lambda work: work.create_branch("main"), "exists already"),
+        (lambda work: work.create_branch("--force"), "not a valid branch name"),
+        (lambda work: work.create_branch("a..b"), "not a valid branch name"),
+        (lambda work: work.push(), "no remote"),
+        (lambda work: work.open_pull_request("T", ""), "No program for pull requests"),
+    ],
+)
+def test_errors_are_said_in_words(repository: Path, act: object, words: str) -> None:
+    assert callable(act)
+    with pytest.raises(Problem, match=words):
+        act(GitRepository(repository))
+
+
+def test_a_missing_identity_and_a_missing_repository_are_said(tmp_path: Path, repository: Path) -> None:
+    (tmp_path / ".gitconfig").write_text("[user]\n\tuseConfigOnly = true\n")
+    (repository / "a.py").write_text("x = 2\n")
+    work = GitRepository(repository)
+    work.stage(["a.py"], True)
+    with pytest.raises(Problem, match="does not know your name"):
+        work.commit("Change")
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    with pytest.raises(Problem, match="not in a git repository"):
+        GitRepository(plain).status()
+
+
+def test_a_push_reports_where_to_and_what_the_remote_refuses(repository: Path, tmp_path: Path) -> None:
+    remote = bare_remote(repository, tmp_path)
+    work = GitRepository(repository, run_programs=True)
+    assert work.push() == "origin/main"
+    assert work.status().upstream == "origin/main" and git(remote, "log", "--format=%s", "main") == "Start"
+    other = tmp_path / "other"
+    git(tmp_path, "clone", "-q", str(remote), str(other))
+    (other / "b").write_text("")
+    git(other, "add", "b")
+    git(other, "commit", "-q", "-m", "Theirs")
+    git(other, "push", "-q")
+    (repository / "a.py").write_text("x = 2\n")
+    work.stage(["a.py"], True)
+    work.commit("Ours")
+    assert work.status().ahead == 1
+    with pytest.raises(Problem, match="commits that you do not have"):
+        work.push()
+
+
+@pytest.mark.parametrize("hook", ["pre-commit", "commit-msg", "post-commit", "post-checkout", "reference-transaction"])
+def test_hooks_run_only_if_the_user_allows_them(repository: Path, tmp_path: Path, hook: str) -> None:
+    program, mark = spy(tmp_path)
+    add_hook(repository, hook, program)
+    (repository / "a.py").write_text("x = 2\n")
+    work = GitRepository(repository)
+    assert work.status().programs == (f"hook {hook}",) and not work.status().blocked
+    work.stage(["a.py"], True)
+    work.create_branch("other")
+    work.commit("Change")
+    assert not mark.exists()
+    allowed = GitRepository(repository, run_programs=True)
+    (repository / "a.py").write_text("x = 3\n")
+    allowed.stage(["a.py"], True)
+    allowed.create_branch("third")
+    allowed.commit("Change again")
+    assert mark.exists()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        [("core.fsmonitor", "{spy}")],
+        [("core.hooksPath", "{hooks}")],
+        [("filter.x.clean", "{spy}")],
+        [("filter.x.process", "{spy}")],
+        [("core.sshCommand", "{spy}")],
+        [("gpg.program", "{spy}"), ("commit.gpgSign", "true")],
+        [("diff.external", "{spy}")],
+        [("core.pager", "{spy}"), ("pager.status", "true")],
+        [("core.editor", "{spy}")],
+        [("alias.status", "!{spy}")],
+        [("credential.helper", "!{spy}")],
+        [("include.path", "{included}")],
+        [("remote.origin.url", "ext::{spy}")],
+    ],
+)
+def test_settings_of_a_hostile_repository_run_nothing(
+    repository: Path, tmp_path: Path, settings: list[tuple[str, str]]
+) -> None:
+    program, mark = spy(tmp_path)
+    add_hook(repository, "pre-commit", program)
+    included = tmp_path / "included"
+    included.write_text(f'[filter "x"]\n\tclean = {program}\n')
+    names = {"spy": str(program), "hooks": str(repository / ".git" / "hooks"), "included": str(included)}
+    for key, value in settings:
+        git(repository, "config", key, value.format(**names))
+    (repository / ".gitattributes").write_text("* filter=x diff=x\n")
+    (repository / "a.py").write_text("x = 2\n")
+    status = GitRepository(repository).status()
+    work = GitRepository(repository)
+    assert status.blocked and status.files == () and settings[0][0].casefold() in " ".join(status.programs).casefold()
+    with pytest.raises(Problem, match="would run programs"):
+        work.stage(["a.py"], True)
+    with pytest.raises(Problem, match="would run programs"):
+        work.commit("Change")
+    with pytest.raises(Problem, match="would run programs"):
+        work.push()
+    with pytest.raises(Problem, match="would run programs"):
+        work.open_pull_request("Title", "")
+    assert not mark.exists()
+
+
+def test_settings_that_name_another_folder_are_refused(repository: Path, tmp_path: Path) -> None:
+    git(repository, "config", "core.worktree", str(tmp_path / "elsewhere"))
+    (tmp_path / "elsewhere").mkdir()
+    with pytest.raises(Problem, match="name another folder"):
+        GitRepository(repository).status()
+
+
+def test_a_filter_runs_if_the_user_allows_it(repository: Path, tmp_path: Path) -> None:
+    program, mark = spy(tmp_path)
+    git(repository, "config", "filter.x.clean", str(program))
+    (repository / ".gitattributes").write_text("* filter=x\n")
+    allowed = GitRepository(repository, run_programs=True)
+    assert not allowed.status().blocked
+    allowed.stage([".gitattributes"], True)
+    assert mark.exists()
+
+
+def test_a_push_to_a_local_repository_asks_because_of_its_hooks(repository: Path, tmp_path: Path) -> None:
+    program, mark = spy(tmp_path)
+    evil = repository / "evil.git"
+    evil.mkdir()
+    git(evil, "init", "-q", "--bare")
+    hook = evil / "hooks" / "pre-receive"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(program.read_text())
+    hook.chmod(0o755)
+    for url in ("./evil.git", f"file://{evil}", str(evil)):
+        git(repository, "config", "remote.origin.url", url)
+        status = GitRepository(repository).status()
+        assert any("local repository" in name for name in status.programs), url
+        with pytest.raises(Problem, match="would run programs"):
+            GitRepository(repository).push()
+    assert not mark.exists()
+    for url in ("git@github.com:a/b.git", "https://github.com/a/b", "ssh://git@host/a"):
+        git(repository, "config", "remote.origin.url", url)
+        assert GitRepository(repository).status().programs == ()
+
+
+def test_a_submodule_cannot_run_programs_either(repository: Path, tmp_path: Path) -> None:
+    program, mark = spy(tmp_path)
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    git(inner, "commit", "-q", "--allow-empty", "-m", "Inner")
+    git(repository, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "sub")
+    git(repository, "commit", "-q", "-m", "Add a submodule")
+    git(repository / "sub", "config", "core.fsmonitor", str(program))
+    (repository / "sub" / "x").write_text("")
+    status = GitRepository(repository).status()
+    assert not mark.exists() and not status.blocked
+
+
+@pytest.mark.parametrize(
+    ("program", "url", "words"),
+    [
+        ("gh", "git@github.com:a/b.git", ["pr", "create", "--title=Fix -x", "--body=Why", "--head=main"]),
+        (
+            "glab",
+            "https://gitlab.com/a/b",
+            ["mr", "create", "--title=Fix -x", "--description=Why", "--source-branch=main", "--yes"],
+        ),
+    ],
+)
+def test_a_pull_request_is_opened_by_the_program_of_the_host(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, url: str, words: list[str]
+) -> None:
+    programs, record = tmp_path / "bin", tmp_path / "record"
+    programs.mkdir()
+    for name in ("gh", "glab"):
+        fake = programs / name
+        fake.write_text(
+            f'#!/bin/sh\nfor w in "$@"; do echo "$w"; done > {record}\nenv | grep GIT_CONFIG_VALUE >> {record}.env\n'
+            "echo Creating; echo https://host.example/pull/7\n"
+        )
+        fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}{os.pathsep}{os.environ['PATH']}")
+    git(repository, "remote", "add", "origin", url)
+    work = GitRepository(repository)
+    assert work.status().pull_request_program == program
+    assert work.open_pull_request("Fix -x", "Why") == "https://host.example/pull/7"
+    assert record.read_text().splitlines() == words
+    assert f"={os.devnull}" in Path(f"{record}.env").read_text(), "hooks stay disabled in the git that it runs"
+    (programs / program).write_text("#!/bin/sh\necho 'You are not logged in' >&2; exit 4\n")
+    with pytest.raises(Problem, match=f"You are not logged in.*{program} auth login"):
+        work.open_pull_request("Fix", "")
+
+
+def test_git_of_the_folder_is_not_run(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, mark = spy(tmp_path)
+    evil = repository / "bin" / "git"
+    evil.parent.mkdir()
+    evil.write_text(program.read_text())
+    evil.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{evil.parent}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(Problem, match="Git is not installed"):
+        GitRepository(repository).status()
+    assert not mark.exists()
+
+
+def test_a_status_of_conflicts_is_read() -> None:
+    output = "# branch.oid 1\0# branch.head main\0# branch.upstream origin/main\0# branch.ab +2 -1\0"
+    output += "u UU N... 100644 100644 100644 100644 1 2 3 both.py\0? new\0"
+    assert parse_status(output) == ("origin/main", 2, 1, (GitFile("both.py", "U", "U"), GitFile("new", "", "?")))
+
+
+def test_the_proposed_message_names_the_session_and_its_files() -> None:
+    assert propose_message("Fix the letter", ["a.py"]) == "Fix the letter"
+    assert propose_message("Fix  the\nletter", ["a", "b"]) == "Fix the letter\n\n- a\n- b"
+    assert len(propose_message("x" * 300, [])) == 72 and propose_message("", []) == "Update files"
+    assert propose_message("T", [str(n) for n in range(20)]).endswith("- 11\n- and 8 more")

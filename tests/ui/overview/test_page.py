@@ -1,0 +1,154 @@
+"""The Overview page in the complete program: ten sessions are found, answered and cleared, by mouse and by keyboard."""
+
+import json
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
+
+from core.domain.events import RunStarted
+from core.domain.sessions import SessionRow
+from core.domain.text import Text
+from core.models import retry
+from core.models.catalog import SCRIPTED
+from tests.ui.hands import click, find, press
+from tests.ui.test_desktop import Person, activate, live, until
+from ui.overview.board_groups import FAILED, FINISHED, RUNNING, WAITING, group_board
+from ui.overview.panel import OverviewPanel
+
+QUESTION = {"question": "Which tone?", "options": [{"label": "Firm"}, {"label": "Kind"}]}
+ASKS = [{"text": "I ask.", "calls": [{"name": "ask_user", "arguments": QUESTION}]}]
+WAIT = {"command": "while [ ! -e go ]; do sleep 0.1; done"}
+WAITS = [{"text": "I wait.", "calls": [{"name": "run", "arguments": WAIT}]}]
+FAILS = [{"fault": "server_error"}] * 8
+DONE = [{"text": "All **done**."}]
+
+
+async def start(person: Person, title: str, replies: Sequence[object]) -> str:
+    folder = person.home / "work"
+    folder.mkdir(exist_ok=True)
+    script = Text(json.dumps({"replies": replies}))
+    return await person.program.engine.ask(
+        lambda engine: engine.start(title, folder, RunStarted(SCRIPTED, script=script, mode="auto"))
+    )
+
+
+async def ten_sessions(person: Person) -> OverviewPanel:
+    """Start four sessions that ask, three that fail and three that run, and open the page."""
+    window = person.window
+    await until(lambda: window._bridge, "the engine")
+    for number in range(4):
+        await start(person, f"Ask {number}", [*ASKS, *DONE])
+    for number in range(3):
+        await start(person, f"Fail {number}", FAILS)
+    for number in range(3):
+        await start(person, f"Work {number}", [*WAITS, *DONE])
+
+    def ready() -> bool:
+        states = [row.status for row in window.session_index.all_rows()]
+        return [states.count(status) for status in ("waiting", "failed", "running")] == [4, 3, 3]
+
+    await until(ready, "ten sessions")
+    await activate(window)
+    window.actions_by_id["page.overview"].trigger()
+    page = window.pages.page("overview")
+    assert isinstance(page, OverviewPanel)
+    await until(
+        lambda: "4 waiting for you · 3 running · 3 failed" in find(page, QLabel, "overview.counts").text(), "all"
+    )
+    return page
+
+
+def next_question(page: OverviewPanel, left: int) -> bool:
+    return len(listed(page, WAITING)) == left and page.asking.card is not None
+
+
+def place(page: OverviewPanel, session: str) -> int:
+    return [each for _, each in page._order].index(session)
+
+
+def listed(page: OverviewPanel, group: str) -> list[str]:
+    return [session for name, session in page._order if name == group]
+
+
+@pytest.mark.parametrize("by", ["mouse", "keys"])
+def test_ten_sessions_are_answered_and_cleared(
+    qapp: QApplication, home: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
+    monkeypatch.setattr(retry, "INITIAL_DELAY_S", 0.001)
+
+    async def act(person: Person) -> None:
+        page, window = await ten_sessions(person), person.window
+        assert page.window().focusWidget() is page
+        if by == "keys":
+            press(page, Qt.Key.Key_Return)
+        for left in range(4, 0, -1):
+            await until(partial(next_question, page, left), "the next question")
+            assert page.asking.card is not None
+            if by == "mouse":
+                click(find(page.asking, QWidget, "question.option.2"))
+                click(find(page.asking, QPushButton, "question.answer"))
+                continue
+            await until(lambda: page.asking.isAncestorOf(page.window().focusWidget()), "the keyboard is in the card")
+            press(page.window().focusWidget(), Qt.Key.Key_2)
+            press(page.window().focusWidget(), Qt.Key.Key_Return)
+        await until(lambda: not listed(page, WAITING) and len(listed(page, FINISHED)) == 4, "all are answered")
+        answers = [row.status for row in window.session_index.all_rows() if row.title.startswith("Ask")]
+        assert answers == ["done"] * 4
+        for left in range(3, 0, -1):
+            failed = listed(page, FAILED)
+            assert len(failed) == left
+            if by == "mouse":
+                click(find(page._rows[failed[0]], QPushButton, "overview.row.clear"))
+                continue
+            page.setFocus()
+            for _ in page._order:
+                if page._chosen != failed[0]:
+                    below = place(page, failed[0]) > place(page, page._chosen)
+                    press(page, Qt.Key.Key_Down if below else Qt.Key.Key_Up)
+            press(page, Qt.Key.Key_X)
+        assert not listed(page, FAILED) and len(listed(page, RUNNING)) == 3
+        click(find(page, QPushButton, "overview.clear"))
+        assert not listed(page, FINISHED) and not window.unseen.ids
+        window.toast.undo()
+        assert len(listed(page, FINISHED)) == 4
+        (home / "work" / "go").touch()
+        await until(lambda: len(listed(page, FINISHED)) == 7, "the others end")
+        last = page._rows[listed(page, FINISHED)[0]]
+        assert "All done." in last.accessibleName() or "All **done**." in last.accessibleName()
+        opened = listed(page, FINISHED)[0]
+        last.open_requested.emit(opened)
+        await until(lambda: opened not in window.unseen.ids, "it is seen once it is opened")
+
+    live(qapp, home, act)
+
+
+def test_a_hundred_sessions_are_grouped_and_only_the_selected_one_has_a_card(qapp: QApplication, home: Path) -> None:
+    rows = [
+        SessionRow(f"{at:03}", f"Title {at}", status=("waiting", "running", "failed", "done")[at % 4])
+        for at in range(100)
+    ]
+    groups = group_board([*rows, SessionRow("child", status="running", parent="000")], {row.id for row in rows[:50]})
+    assert {name: len(members) for name, members in groups.items()} == {
+        WAITING: 25, RUNNING: 25, FAILED: 12, FINISHED: 12
+    }  # fmt: skip
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(lambda: window._bridge, "the engine")
+        await until(window.start.isVisible, "the window")
+        window.session_index._rows.update({row.id: row for row in rows})
+        window._set_unseen([row.id for row in rows])
+        window.selection.choose_page("overview")
+        page = window.pages.page("overview")
+        assert isinstance(page, OverviewPanel)
+        assert len(page._rows) == 100 and "25 waiting for you" in find(page, QLabel, "overview.counts").text()
+        for _ in range(99):
+            press(page, Qt.Key.Key_J)
+        assert page._chosen == page._order[-1][1]
+        assert page._rows[page._chosen].visibleRegion().boundingRect().height() > 10, "it is scrolled into view"
+
+    live(qapp, home, act)

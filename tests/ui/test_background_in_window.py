@@ -1,0 +1,136 @@
+"""The engine outlives the window: closing it while sessions run asks once, and a quit waits for the current step."""
+
+import asyncio
+import json
+import sqlite3
+from pathlib import Path
+
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QPushButton
+
+from tests.ui.hands import click, find
+from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_following_in_window import owned as owned
+from tests.ui.test_following_in_window import run_in_terminal
+from ui.dialogs.close_dialog import CloseDialog, QuitDialog
+from ui.sessions.session_rows import SessionLine
+from ui.sessions.sessions_model import Role
+from ui.shell.tray import ended_text
+
+WAIT = {"name": "run", "arguments": {"command": "while [ ! -e go ]; do sleep 0.05; done"}}
+WORKS = json.dumps({"replies": [{"text": "I wait.", "calls": [WAIT]}, {"text": "Done."}]})
+
+
+async def started(person: Person) -> str:
+    """Start a run whose command waits for the file `go`."""
+    session = await person.start(WORKS)()
+    await until(lambda: person.window.row(session).activity_kind == "command", "the command")
+    return session
+
+
+def let_go(person: Person) -> None:
+    (person.home / "work" / "go").touch()
+
+
+async def dialog_of(person: Person) -> CloseDialog:
+    return await until(lambda: person.shell.findChild(CloseDialog), "the question")
+
+
+def test_sessions_go_on_without_the_window_and_it_opens_again(qapp: QApplication, owned: Path) -> None:
+    async def act(person: Person) -> None:
+        window, shell = person.window, person.shell
+        window.close_guard.has_tray = True
+        session = await started(person)
+        shell.close()
+        dialog = await dialog_of(person)
+        assert shell.isVisible() and "Write it" in find(dialog, QLabel, "close.sessions").text()
+        click(find(dialog, QPushButton, "close.cancel"))
+        assert shell.isVisible() and window.row(session).status == "running"
+        await until(lambda: shell.findChild(CloseDialog) is None, "the dialog is gone")
+        shell.close()
+        click(find(await dialog_of(person), QPushButton, "close.background"))
+        await until(shell.isHidden, "the window is hidden")
+        let_go(person)
+        await until(lambda: window.row(session).status == "done", "the run goes on")
+        await until(lambda: session in window.unseen.ids, "it is marked as not seen")
+        assert ended_text([window.row(session)])[1].startswith("Finished")
+        await run_in_terminal(person)
+        await until(shell.isVisible, "`journeyman` opens the window of the running engine")
+        items = [window.sessions._model.index(at, 0) for at in range(window.sessions._model.rowCount())]
+        line = next(item for item in items if isinstance(item.data(Role.ITEM), SessionLine))
+        assert "not seen yet" in str(line.data(Role.SESSION) and line.data(11))  # Qt.AccessibleTextRole
+        window.show_session(session)
+        shell.activated.emit()
+        await until(lambda: session not in window.unseen.ids or not shell.isActiveWindow(), "it is seen")
+
+    live(qapp, owned, act)
+
+
+def test_the_answer_is_remembered_and_can_be_changed(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window, shell = person.window, person.shell
+        window.close_guard.has_tray = True
+        await started(person)
+        shell.close()
+        dialog = await dialog_of(person)
+        find(dialog, QCheckBox, "close.remember").setChecked(True)
+        click(find(dialog, QPushButton, "close.background"))
+        await until(shell.isHidden, "hidden")
+        settings = home / "settings.json"
+        await until(lambda: settings.exists() and "background" in settings.read_text(), "stored in the settings")
+        shell.show()
+        await until(lambda: shell.findChild(CloseDialog) is None, "the dialog is gone")
+        shell.close()
+        assert shell.isHidden() and shell.findChild(CloseDialog) is None, "it does not ask again"
+        shell.show()
+        window.setting_changed.emit("on_close", "ask")
+        shell.close()
+        (await dialog_of(person)).reject()
+        let_go(person)
+
+    live(qapp, home, act)
+
+
+def test_a_quit_waits_for_the_current_step_and_leaves_the_run_paused(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window, shell = person.window, person.shell
+        session = await started(person)
+        window.actions_by_id["window.close"].trigger()
+        dialog = await until(lambda: shell.findChild(QuitDialog), "the dialog")
+        await until(lambda: "Write it" in find(dialog, QLabel, "quit.text").text(), "what it waits for")
+        assert shell.isVisible() and window.row(session).status == "running"
+        let_go(person)
+        await until(shell.isHidden, "it quits")
+
+    live(qapp, home, act)
+    with sqlite3.connect(home / "journeyman.db") as db:
+        assert db.execute("SELECT status FROM session").fetchall() == [("paused",)]
+
+
+def test_without_a_tray_the_hidden_program_ends_with_its_last_run(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        shell, closed = person.shell, asyncio.Event()
+        person.window.closed.connect(closed.set)
+        await started(person)
+        shell.close()
+        dialog = await dialog_of(person)
+        assert "no tray icons" in find(dialog, QLabel, "close.text").text()
+        click(find(dialog, QPushButton, "close.background"))
+        await until(shell.isHidden, "the window is hidden")
+        assert not closed.is_set()
+        let_go(person)
+        await until(closed.is_set, "the program ends")
+
+    live(qapp, home, act)
+
+
+def test_the_end_of_the_desktop_session_saves_what_was_typed(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await started(person)
+        window.show_session(session)
+        window.view.composer._input.insertPlainText("half a thought")
+        person.program._save_window()  # Qt calls it with a QSessionManager, which only a session manager can create
+        assert "half a thought" in (home / "window.json").read_text()
+        let_go(person)
+
+    live(qapp, home, act)

@@ -1,0 +1,84 @@
+"""Passes the user's answers to questions and permission requests to the engine."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from core.domain.permissions import RuleScope
+from core.domain.problems import Problem
+from core.domain.question import Answer
+from ui.ask.ask_area import AskArea
+from ui.ask.pending_permission import PendingPermission
+from ui.ask.scope_row import EXTERNAL_OPTION
+from ui.base.bridge import Bridge
+from ui.base.panel_page import StartTask
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+
+
+class RequestActions:
+    """Answers, allows and denies requests. `start_task` runs a coroutine and shows its errors."""
+
+    def __init__(self, bridge: Bridge, start_task: StartTask) -> None:
+        self._bridge, self._start = bridge, start_task
+
+    def answer(self, question: str, answer: Answer) -> None:
+        self._start(self._bridge.ask(lambda engine: engine.answer(question, answer, resume=True)), "answer")
+
+    def allow(self, names: tuple[str, ...], scope: RuleScope | Literal["option"], patterns: tuple[str, ...]) -> None:
+        """Allow the first request with the chosen scope, and each similar request once.
+
+        Requests are allowed by ID, so that only calls that the user has seen are allowed. A rule saved for the first
+        request may already have allowed the similar ones, so their errors are ignored.
+        """
+        first, *similar = names
+
+        async def allow_all(engine: "Engine") -> None:
+            if scope == EXTERNAL_OPTION:
+                await engine.choose_option(first, patterns[0], resume=True)
+                return
+            await engine.allow(first, scope, patterns, resume=not similar)
+            for name in similar:
+                with suppress(Problem):
+                    await engine.allow(name, resume=name == similar[-1])
+
+        self._start(self._bridge.ask(allow_all), "allow")
+
+    def deny(self, names: tuple[str, ...], reason: str) -> None:
+        async def deny_all(engine: "Engine") -> None:
+            for name in names:
+                await engine.deny(name, reason, resume=name == names[-1])
+
+        self._start(self._bridge.ask(deny_all), "deny")
+
+    def hold_timeout(self, question: str) -> None:
+        """Stop the timeout of a question, because the user has begun to answer it."""
+        self._start(self._bridge.ask(lambda engine: engine.start_answering(question)), "hold")
+
+    def show_current_file(self, asking: AskArea, request: object) -> None:
+        """For a request to write a whole file, load the current contents and show the diff."""
+        if not isinstance(request, PendingPermission) or request.request.tool != "write":
+            return
+        folder, path = request.request.cwd, str(request.parsed_arguments().get("path", ""))
+
+        async def read(_engine: "Engine") -> str:
+            return await asyncio.to_thread(read_current_text, folder, path)
+
+        async def show() -> None:
+            if before := await self._bridge.ask(read):
+                asking.set_file_contents(request.id, before)
+
+        self._start(show(), "read the current file")
+
+
+def read_current_text(folder: str, path: str) -> str:
+    """Return the text of a file in the folder, or an empty string if it cannot be read."""
+    from core.workspace.broker import FileBroker  # imported lazily, in a worker thread
+
+    try:
+        with FileBroker(Path(folder)) as broker:
+            return broker.read(path).decode("utf-8", "replace")
+    except Problem:
+        return ""

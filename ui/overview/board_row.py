@@ -1,0 +1,121 @@
+"""A session on the Overview page: what it does, its cost, its last line, and its open request."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QMouseEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from core.domain.sessions import SessionRow
+from ui.sessions.session_rows import second_line, status_text
+from ui.style.icons import pixmap, status_icon
+from ui.style.number_formats import amount, money
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.accent_frame import AccentFrame
+from ui.widgets.button import Button
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.labels import label
+from ui.widgets.time_formats import short_age
+
+
+class BoardRow(AccentFrame):
+    """A row. `chosen` is emitted when it is clicked."""
+
+    chosen = Signal(str)
+    open_requested = Signal(str)
+    clear_requested = Signal(str)
+
+    def __init__(self, look: Look, row: SessionRow, clock: Callable[[], int]) -> None:
+        theme = look.theme
+        super().__init__(fill=theme.panel, line=theme.line, edge=theme.panel)
+        self._look, self._clock = look, clock
+        self.row, self._chosen, self._last_line = row, False, ""
+        self.setObjectName(f"overview.session.{row.id}")
+        self._glyph = QLabel()
+        self._title = ElidedLabel("", look.fonts.strong, name="overview.row.title")
+        self._figures = label("", look.fonts.second, "second", name="overview.row.figures")
+        self._doing = ElidedLabel("", look.fonts.second, "second", name="overview.row.doing")
+        self._last = ElidedLabel("", look.fonts.text, name="overview.row.last")
+        self._open = Button(look, self.tr("Open"), name="overview.row.open", tone="quiet")
+        self._clear = Button(look, self.tr("Clear"), name="overview.row.clear", tone="quiet")
+        self._open.clicked.connect(lambda: self.open_requested.emit(self.row.id))
+        self._clear.clicked.connect(lambda: self.clear_requested.emit(self.row.id))
+        for button in (self._open, self._clear):
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the keys of the page do the same
+        self._lay_out()
+
+    def show_row(self, row: SessionRow, last_line: str, *, can_clear: bool) -> None:
+        theme = self._look.theme
+        self.row, self._last_line = row, last_line
+        size = self._look.size(16)
+        color = theme.status(row.status)
+        self._glyph.setPixmap(pixmap(status_icon(row.status), color, size, self.devicePixelRatioF()))
+        self._title.show_text(visible(row.title))
+        tokens = self.tr("{} tok").format(amount(row.tokens)) if row.tokens else ""
+        age = short_age(row.created_at if row.status == "running" else row.updated_at, self._clock())
+        figures = [money(row.cost) if row.cost else "", tokens, age]
+        self._figures.setText(" · ".join(part for part in figures if part))
+        self._doing.show_text(visible(second_line(row, str(Path.home()), short=True)))
+        self._last.show_text(visible(last_line))
+        self._last.setVisible(bool(last_line))
+        self._clear.setVisible(can_clear)
+        texts = (
+            row.title,
+            status_text(row.status),
+            second_line(row, str(Path.home()), short=True),
+            last_line,
+            self._figures.text(),
+        )
+        self.setAccessibleName(visible(", ".join(part for part in texts if part)))
+
+    def refresh_age(self) -> None:
+        self.show_row(self.row, self._last_line, can_clear=not self._clear.isHidden())
+
+    def set_chosen(self, chosen: bool) -> None:
+        self._chosen = chosen
+        theme = self._look.theme
+        edge = theme.waiting if self.row.status == "waiting" else theme.accent if chosen else theme.panel
+        fill, line = (theme.background, theme.accent) if chosen else (theme.panel, theme.line)
+        self.set_colors(fill=fill, line=line, edge=edge)
+
+    def add_card(self, card: QWidget) -> None:
+        """Show the card of the open request at the bottom of this row, moving it from another row."""
+        self._column.addWidget(card)
+
+    def restyle(self, look: Look) -> None:
+        self._look = look
+        for part, font in (
+            (self._title, look.fonts.strong), (self._figures, look.fonts.second),
+            (self._doing, look.fonts.second), (self._last, look.fonts.text),
+        ):  # fmt: skip
+            part.setFont(font)
+        for button in (self._open, self._clear):
+            button.restyle(look)
+        self.refresh_age()
+        self.set_chosen(self._chosen)
+
+    def _lay_out(self) -> None:
+        first = QHBoxLayout()
+        first.setSpacing(8)
+        first.addWidget(self._glyph)
+        first.addWidget(self._title, 1)
+        for part in (self._figures, self._clear, self._open):
+            first.addWidget(part)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(14, 8, 10, 8)
+        self._column.setSpacing(3)
+        self._column.addLayout(first)
+        self._column.addWidget(self._doing)
+        self._column.addWidget(self._last)
+
+    # Qt overrides
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.chosen.emit(self.row.id)
+        event.accept()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.open_requested.emit(self.row.id)
+        event.accept()

@@ -1,0 +1,34 @@
+"""The sessions that ended while the user was not looking, kept across restarts."""
+
+from collections.abc import Collection, Iterable
+
+from ui.base.window_state import WindowState
+
+MAX_UNSEEN = 200
+
+
+class UnseenSessions:
+    """The IDs of sessions whose last run ended unseen, oldest first."""
+
+    def __init__(self, state: WindowState) -> None:
+        self._state = state
+        self._ids = state.text("unseen").split()
+
+    @property
+    def ids(self) -> Collection[str]:
+        return self._ids
+
+    def add(self, sessions: Iterable[str]) -> None:
+        self._store([*self._ids, *(session for session in sessions if session not in self._ids)])
+
+    def remove(self, sessions: Iterable[str]) -> bool:
+        """Mark sessions as seen; return whether one of them was unseen."""
+        seen = set(sessions)
+        changed = not seen.isdisjoint(self._ids)
+        if changed:
+            self._store([session for session in self._ids if session not in seen])
+        return changed
+
+    def _store(self, ids: list[str]) -> None:
+        self._ids = ids[-MAX_UNSEEN:]
+        self._state.set_text("unseen", " ".join(self._ids))
