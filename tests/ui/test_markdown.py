@@ -339,3 +339,37 @@ def test_positions_name_the_line_and_the_rendered_position(look: Look) -> None:
 def test_entities_cannot_hide_text(look: Look) -> None:
     shown = written("a &#x202e;b&#10;c &#x200b; `&#x202e;`", look).toPlainText()
     assert shown == "a ⟦U+202E⟧b⟦U+000A⟧c ⟦U+200B⟧ &#x202e;"
+
+
+def test_code_blocks_have_the_syntax_colors_of_their_language(look: Look) -> None:
+    text = "```python\ndef f():\n    return '''a\nb'''\n```\n\n```\ndef g():\n```\n"
+    document = written(text, look)
+    colored, plain = code_frames(document)
+    kinds = []
+    block = colored.firstCursorPosition().block()
+    while block.isValid() and block.position() <= colored.lastPosition():
+        kinds.append([block.text()[part.start : part.start + part.length] for part in block.layout().formats()])
+        block = block.next()
+    assert kinds == [["def"], ["return", "'''a"], ["b'''"]]
+    assert not plain.firstCursorPosition().block().layout().formats()
+    assert code_text(colored) == "def f():\n    return '''a\nb'''", "the text that is copied does not change"
+
+
+@pytest.mark.parametrize(
+    "formula",
+    ["$a_1 * b_2 * c_3$", r"$\frac{1}{2}_{x}*y*$", "$$x_1 *y* z_2$$", r"\(a_1 \cdot b_2\)", r"\[\sum_{i=1}^n x_i\]"],
+)
+def test_formulas_are_shown_as_they_are_written(look: Look, formula: str) -> None:
+    assert written(f"So {formula} holds.", look).toPlainText() == f"So {formula} holds."
+
+
+def test_money_is_not_a_formula(look: Look) -> None:
+    assert written("It costs $5 and *not* $10.", look).toPlainText() == "It costs $5 and not $10."
+    assert written("Save 5$*now* or 10$", look).toPlainText() == "Save 5$now or 10$"
+
+
+@pytest.mark.parametrize("text", ["$" * 6_000, "\\[" * 3_000, "\\(" * 3_000, "$a" * 3_000, "$$a" * 2_000])
+def test_broken_formulas_are_parsed_fast(look: Look, text: str) -> None:
+    began = process_time()
+    written(text, look)
+    assert process_time() - began < HUNG_S

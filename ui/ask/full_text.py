@@ -1,13 +1,27 @@
 """A read-only view that shows a command or a diff in full; diff lines have signs as well as colors."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QFont, QResizeEvent, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextOption
+from PySide6.QtGui import (
+    QFont,
+    QResizeEvent,
+    QTextBlock,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextLayout,
+    QTextOption,
+)
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy, QWidget
 
+from ui.ask.line_colors import LineColors, line_colors
+from ui.diff.diff_delegate import TINT
+from ui.diff.line_texts import EMPHASIS
 from ui.style.theme import Look, blend
+from ui.text.code_tokens import SyntaxSpan
+from ui.text.syntax_formats import syntax_formats, utf16_range
 from ui.text.visible import visible_exactly
 
 DiffSign = Literal["", " ", "+", "-", "@"]
@@ -35,6 +49,7 @@ class FullTextView(QPlainTextEdit):
         super().__init__(parent)
         self._look = look
         self._lines: Sequence[DisplayLine] = ()
+        self._colors: Sequence[LineColors] = ()
         self._shown = 0
         self.setObjectName(name)
         self.setProperty("bare", True)
@@ -53,6 +68,7 @@ class FullTextView(QPlainTextEdit):
 
     def show_lines(self, lines: Sequence[DisplayLine]) -> None:
         self._lines, self._shown = lines, 0
+        self._colors = line_colors(lines)
         self.clear()
         self.show_more()
 
@@ -65,18 +81,45 @@ class FullTextView(QPlainTextEdit):
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.beginEditBlock()
         is_first_block = self._shown == 0
-        for line in portion:
-            for segment in _split_long(line.text):
+        syntax, colored = syntax_formats(self._look), list[tuple[QTextBlock, DisplayLine, LineColors]]()
+        for index, line in enumerate(portion, self._shown):
+            for position, segment in enumerate(_split_long(line.text)):
                 if not is_first_block:
                     cursor.insertBlock()
                 is_first_block = False
                 block_format, char_format = self._formats_for(line.sign)
                 cursor.setBlockFormat(block_format)
                 cursor.insertText(SIGN_TEXT[line.sign] + segment, char_format)
+                if self._colors and position == 0 and line.sign not in {"", "@"}:
+                    colored.append((cursor.block(), line, self._colors[index]))
         cursor.endEditBlock()
+        for block, line, colors in colored:
+            block.layout().setFormats(self._ranges(line, colors, syntax))
+            self.document().markContentsDirty(block.position(), block.length())
         self._shown += len(portion)
         self.fit_height()
         return True
+
+    def _ranges(
+        self, line: DisplayLine, colors: LineColors, syntax: Mapping[str, QTextCharFormat]
+    ) -> list[QTextLayout.FormatRange]:
+        """Return the formats of the first segment of a line: its sign, syntax colors and changed words."""
+        theme, sign = self._look.theme, len(SIGN_TEXT[line.sign])
+        tint = theme.failed if line.sign == "-" else theme.done
+        sign_format, emphasis = QTextCharFormat(), QTextCharFormat()
+        sign_format.setForeground(tint)
+        emphasis.setForeground(theme.text)
+        emphasis.setBackground(blend(tint, theme.background, EMPHASIS))
+        parts = [(SyntaxSpan(0, 1, ""), sign_format, 0)] if line.sign != " " else []
+        parts += [(span, syntax[span.kind], sign) for span in colors.spans if span.kind in syntax]
+        parts += [(SyntaxSpan(start, end - start, ""), emphasis, sign) for start, end in colors.changed]
+        ranges = []
+        for span, char_format, offset in parts:
+            part = QTextLayout.FormatRange()
+            start, length = utf16_range(line.text, span)
+            part.start, part.length, part.format = start + offset, length, char_format
+            ranges.append(part)
+        return ranges
 
     def lines_left(self) -> int:
         """Return the number of lines that are not loaded yet."""
@@ -100,10 +143,12 @@ class FullTextView(QPlainTextEdit):
     def _formats_for(self, sign: DiffSign) -> tuple[QTextBlockFormat, QTextCharFormat]:
         theme = self._look.theme
         block_format, char_format = QTextBlockFormat(), QTextCharFormat()
-        colors = {"+": theme.done, "-": theme.failed, "@": theme.second}
-        char_format.setForeground(theme.text if sign == "" else colors.get(sign, theme.second))
+        colors = {"+": theme.done, "-": theme.failed}
+        char_format.setForeground(theme.second if sign in {" ", "@"} else theme.text)
         if sign in ("+", "-"):
-            block_format.setBackground(blend(colors[sign], theme.background, 0.10))
+            block_format.setBackground(blend(colors[sign], theme.background, TINT))
+            if not self._colors:
+                char_format.setForeground(colors[sign])
         if sign == "@":
             char_format.setFontWeight(QFont.Weight.Bold)
         return block_format, char_format

@@ -1,10 +1,17 @@
 """Code blocks in a text document: finding them, reading their text and painting their frames."""
 
+from typing import Final
+
 from PySide6.QtCore import QRect
-from PySide6.QtGui import QPainter, QPen, QTextCursor, QTextDocument, QTextFrame
+from PySide6.QtGui import QPainter, QPen, QTextCursor, QTextDocument, QTextFrame, QTextLayout
 
 from ui.style.theme import Look
+from ui.text.code_tokens import LANGUAGE_OF_NAME
 from ui.text.document_formats import CODE_BOTTOM_MARGIN, CODE_FRAME, CODE_TOP_MARGIN
+from ui.text.line_grammar import LineState, line_spans, next_state
+from ui.text.syntax_formats import syntax_formats, utf16_range
+
+MAX_COLORED_LINES: Final = 600  # lines of one block
 
 
 def code_frames(document: QTextDocument) -> list[QTextFrame]:
@@ -16,6 +23,28 @@ def code_text(frame: QTextFrame) -> str:
     cursor = frame.firstCursorPosition()
     cursor.setPosition(frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
     return cursor.selectedText().replace("\u2029", "\n").replace("\u2028", "\n")
+
+
+def color_code(frame: QTextFrame, info: str, look: Look) -> None:
+    """Give the lines of a code block the syntax colors of the language that its fence names, such as `python`."""
+    language = LANGUAGE_OF_NAME.get(info.split()[0].casefold(), "") if info.strip() else ""
+    if not language:
+        return
+    formats, state = syntax_formats(look), LineState("code", language=language)
+    block, end = frame.firstCursorPosition().block(), frame.lastPosition()
+    for _ in range(MAX_COLORED_LINES):
+        if not block.isValid() or block.position() > end:
+            return
+        text, ranges = block.text(), list[QTextLayout.FormatRange]()
+        for span in line_spans(text, state):
+            if char_format := formats.get(span.kind):
+                part = QTextLayout.FormatRange()
+                part.start, part.length = utf16_range(text, span)
+                part.format = char_format
+                ranges.append(part)
+        block.layout().setFormats(ranges)
+        state = next_state(text, state)
+        block = block.next()
 
 
 def draw_code_frames(painter: QPainter, document: QTextDocument, look: Look, within: QRect) -> None:

@@ -51,7 +51,7 @@ class DocumentFormats:
     """Character and block formats for one theme and text size."""
 
     def __init__(self, look: Look) -> None:
-        self._look = look
+        self.look = look
         self._theme = look.theme
         self.plain = _character_format(_enlarged(look.fonts.text, TEXT_GROWTH), look.theme.text)
         self.quoted = _character_format(self.plain.font(), look.theme.second)
@@ -81,7 +81,7 @@ class DocumentFormats:
             block_format.setBottomMargin(HEADING_SPACING if heading else PARAGRAPH_SPACING)
         block_format.setHeadingLevel(heading)
         indents = quotes + (depth if in_item else 0)
-        block_format.setLeftMargin(indents * self._look.size(INDENT))
+        block_format.setLeftMargin(indents * self.look.size(INDENT))
         if checkbox:  # hang the check box to the left of the text, like a bullet
             block_format.setTextIndent(-QFontMetricsF(self.plain.font()).horizontalAdvance(OPEN_CHECKBOX))
         return block_format
@@ -95,7 +95,7 @@ class DocumentFormats:
 
     def heading_format(self, level: int) -> QTextCharFormat:
         growth = HEADING_GROWTH[level - 1] if level <= len(HEADING_GROWTH) else 0
-        font = _enlarged(self._look.fonts.text, TEXT_GROWTH + growth)
+        font = _enlarged(self.look.fonts.text, TEXT_GROWTH + growth)
         font.setWeight(QFont.Weight.DemiBold)
         char_format = QTextCharFormat(self.plain)
         char_format.setFont(font)
@@ -141,7 +141,7 @@ class DocumentFormats:
         frame_format.setPadding(CODE_PADDING)  # the widget paints the frame, because Qt's own has square corners
         frame_format.setTopMargin(CODE_TOP_MARGIN)
         frame_format.setBottomMargin(CODE_BOTTOM_MARGIN)
-        frame_format.setLeftMargin(depth * self._look.size(INDENT))
+        frame_format.setLeftMargin(depth * self.look.size(INDENT))
         frame_format.setProperty(CODE_FRAME, True)
         return frame_format
 

@@ -12,9 +12,10 @@ from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QTextCursor, QTextDocument, QTextFrame
 
 from ui.style.theme import Look
-from ui.text.code_blocks import code_frames
+from ui.text.code_blocks import code_frames, color_code
 from ui.text.document_formats import INDENT, DocumentFormats
 from ui.text.file_links import code_link, file_link
+from ui.text.math import keep_math
 from ui.text.task_items import mark_task_items
 from ui.text.visible import cut_lines
 from ui.text.visible import visible as visible
@@ -180,6 +181,7 @@ def parser() -> "MarkdownIt":
 
     markdown = MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING_LIMIT}).enable(["table", "strikethrough"])
     # Accept all addresses here: otherwise links with a refused scheme would be shown as Markdown source.
+    keep_math(markdown)
     markdown.validateLink = lambda url: True  # type: ignore[method-assign]
     return markdown
 
@@ -260,7 +262,7 @@ class _Writer:
                 case "inline":
                     self._inline(token)
                 case "fence" | "code_block":
-                    self._code(token.content)
+                    self._code(token.content, token.info)
                 case "hr":
                     self._rule()
                 case "blockquote_open" | "blockquote_close":
@@ -335,6 +337,9 @@ class _Writer:
                 case "code_inline":
                     code_address = address or (code_link(child.content) if self._file_links else "")
                     self._cursor.insertText(child.content, formats.inline_format(base, [*marks, "code"], code_address))
+                case "math_inline":
+                    formula = visible(child.content).replace("\n", "\u2028")
+                    self._cursor.insertText(formula, formats.inline_format(base, [*marks, "em"], address))
                 case "image":
                     description = visible_entities(child.content) or "image"
                     self._cursor.insertText(f"[{description}]", formats.inline_format(base, ["image"], ""))
@@ -352,15 +357,16 @@ class _Writer:
                 case _ if child.nesting == -1 and child.tag in marks:
                     marks.remove(child.tag)
 
-    def _code(self, content: str) -> None:
+    def _code(self, content: str, info: str) -> None:
         if self._fresh:
             # Makes the empty paragraph that Qt keeps before a frame invisible.
             self._cursor.setBlockFormat(self._formats.gap)
             self._cursor.setBlockCharFormat(self._formats.invisible)
-        self._cursor.insertFrame(self._formats.code_frame_format(len(self._lists) + self._quotes))
+        frame = self._cursor.insertFrame(self._formats.code_frame_format(len(self._lists) + self._quotes))
         self._cursor.setBlockFormat(self._formats.code_line)
         self._cursor.setBlockCharFormat(self._formats.code)
         self._cursor.insertText(content.rstrip("\n"), self._formats.code)
+        color_code(frame, info, self._formats.look)
         self._move_to_end()
 
     def _rule(self) -> None:

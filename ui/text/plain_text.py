@@ -6,7 +6,7 @@ from ui.text.markdown import parser
 from ui.text.visible import visible
 
 MAX_CHARACTERS: Final = 4_000  # the step pane shows the full text
-SPOKEN: Final = frozenset({"text", "code_inline", "image"})
+SPOKEN: Final = frozenset({"text", "code_inline", "math_inline", "image"})
 BREAKS: Final = {"softbreak": " ", "hardbreak": " "}
 CODE: Final = frozenset({"fence", "code_block"})
 

@@ -1,9 +1,14 @@
-"""Imports OpenHands conversations: a folder with a file for each event, or one list of events in version 0."""
+"""Imports OpenHands conversations.
+
+They are a folder with a file for each event, a file with an event on each line, or one list of events in version 0. An
+evaluation writes `output.jsonl`, which has a conversation on each line.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from core.domain.events import Usage
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
 from core.exchange.importers.message_parts import arguments_json
 from core.exchange.importers.record import (
@@ -11,10 +16,14 @@ from core.exchange.importers.record import (
     OpenSession,
     TranscriptRecord,
     derive_key,
+    head_records,
     list_records,
+    parse_count,
     parse_line,
     parse_time,
+    plain_path,
     read_document,
+    read_lines,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
@@ -30,10 +39,21 @@ class OpenHandsImporter:
     def recognizes(self, path: Path, head: bytes) -> bool:
         if path.name == "base_state.json":
             return (path.parent / "events").is_dir()
+        first = next(head_records(head), {})
+        if ("source" in first and str(first.get("kind")).endswith("Event")) or {
+            "instance_id",
+            "history",
+        } <= first.keys():
+            return True
         start = head.lstrip()
+        if start.startswith(b'{"') and b'"instance_id"' in head and b'"history"' in head:
+            return True  # its first line is longer than the head
         return start.startswith(b"[") and b'"source"' in head and (b'"action"' in head or b'"observation"' in head)
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        if plain_path(path).suffix == ".jsonl":
+            yield from _line_records(path)
+            return
         if path.name != "base_state.json":
             document = read_document(path)
             yield from list_records(
@@ -53,8 +73,52 @@ class OpenHandsImporter:
             return False
         if "state" in event:
             return _set_details(event["state"], builder)
+        if "total" in event:
+            return _end(event, builder)
         at = parse_time(event.get("timestamp"))
         return _event(event, at, builder) if "kind" in event else _first(event, at, builder)
+
+
+def _line_records(path: Path) -> Iterator[TranscriptRecord]:
+    """Yield the events of a file in which each line is an event, or a conversation of an evaluation."""
+    for line in read_lines(path, derive_key(path)):
+        result = line.value
+        if not isinstance(result, dict) or "history" not in result:
+            yield line
+            continue
+        metadata = result.get("metadata")
+        metadata = metadata if isinstance(metadata, dict) else {}
+        history = result["history"] if isinstance(result["history"], list) else []
+        # In early versions, the history is a list of pairs of an action and its observation.
+        events = [event for entry in history for event in (entry if isinstance(entry, list) else [entry])]
+        key = derive_key(path, str(result.get("instance_id") or "conversation"))
+        details = {"state": {"agent": {"llm": metadata.get("llm_config") or metadata.get("llm")}}}
+        total = {"total": result.get("metrics"), "error": result.get("error")}
+        first = [] if any(_is_task(event) for event in events) else [_task(result)]
+        for record in list_records(key, [details, *first, *events, total]):
+            yield record._replace(bytes_read=line.bytes_read)
+
+
+def _is_task(event: Any) -> bool:
+    return isinstance(event, dict) and event.get("source") == "user"
+
+
+def _task(result: dict[str, Any]) -> dict[str, Any]:
+    """Return the instruction as the first message, for a history without any message of the user."""
+    return {"source": "user", "action": "message", "args": {"content": str(result.get("instruction") or "")}}
+
+
+def _end(event: dict[str, Any], builder: SessionBuilder) -> bool:
+    """Add the usage of the whole conversation, and how it failed."""
+    metrics = event["total"] if isinstance(event["total"], dict) else {}
+    usage = metrics.get("accumulated_token_usage")
+    if isinstance(usage, dict):
+        names = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens")
+        builder.add_usage(Usage(*(parse_count(usage.get(name)) for name in names)))
+    if event.get("error"):
+        builder.settle()
+        builder.fail_run(str(event["error"]))
+    return True
 
 
 def _set_details(state: Any, builder: SessionBuilder) -> bool:

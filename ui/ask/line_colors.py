@@ -1,0 +1,69 @@
+"""The syntax colors and changed words of the lines that a permission request shows, as in the Changes tab."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple, Protocol
+
+from core.timeline.word_diff import Range, changed_ranges, pair_lines
+from ui.text.code_tokens import SyntaxSpan
+from ui.text.line_grammar import LineState, initial_state, line_spans, next_state
+
+MAX_LINES: Final = 2_000  # lines; longer texts are shown without colors
+PLAIN: Final = LineState("code", language="plain")
+
+
+class SignedLine(Protocol):
+    """A line with its sign: `+`, `-`, a space, or `@` for the heading that names a file."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def sign(self) -> str: ...
+
+
+class LineColors(NamedTuple):
+    """The parts of a line with a syntax color, and those that changed."""
+
+    spans: Sequence[SyntaxSpan] = ()
+    changed: Sequence[Range] = ()
+
+
+def line_colors(lines: Sequence[SignedLine]) -> list[LineColors]:
+    """Return the colors of each line; an empty list if there are too many lines, or no diff."""
+    if len(lines) > MAX_LINES or not any(line.sign in {"+", "-"} for line in lines):
+        return []
+    changed = _changed_words(lines)
+    colors: list[LineColors] = []
+    old = new = PLAIN
+    for index, line in enumerate(lines):
+        if line.sign == "@":
+            old = new = initial_state(line.text.rpartition(", ")[0] or line.text)
+            colors.append(LineColors())
+            continue
+        state = old if line.sign == "-" else new
+        colors.append(LineColors(line_spans(line.text, state) if line.sign else (), changed.get(index, ())))
+        old = next_state(line.text, old) if line.sign in {"-", " "} else old
+        new = next_state(line.text, new) if line.sign in {"+", " "} else new
+    return colors
+
+
+def _changed_words(lines: Sequence[SignedLine]) -> dict[int, list[Range]]:
+    """Return the changed words of the removed lines that added ones follow, and of those."""
+    changed: dict[int, list[Range]] = {}
+    index = 0
+    while index < len(lines):
+        removed = _run(lines, index, "-")
+        added = _run(lines, removed, "+")
+        pairs = pair_lines([line.text for line in lines[index:removed]], [line.text for line in lines[removed:added]])
+        for a, b in pairs if index < removed < added else ():
+            changed[index + a], changed[removed + b] = changed_ranges(lines[index + a].text, lines[removed + b].text)
+        index = max(added, index + 1)
+    return changed
+
+
+def _run(lines: Sequence[SignedLine], start: int, sign: str) -> int:
+    """Return the end of the lines with a sign that begin at `start`."""
+    end = start
+    while end < len(lines) and lines[end].sign == sign:
+        end += 1
+    return end
