@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.process.exit_codes import DONE
-from tests.app.test_ruling import run_command
+from tests.app.test_rules import run_command
 from tests.core.store.test_usage import fill
 
 

@@ -23,7 +23,7 @@ from core.settings.schema import Provider
 from tests.bench.benchmark import Measurement, scratch_folder
 from tests.core.engine.test_model_faults import BROKEN
 from tests.servers.scripted_server import ServerAction, answer, chunk, stream
-from tests.ui.test_desktop import until
+from tests.ui.test_desktop_app import until
 from tests.ui.test_faults_in_window import FLOOD, HEAD, faulty_server, has_ended
 from ui.base.window_loop import WindowLoop
 from ui.base.window_state import WindowState

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.core.workspace.test_branch import git
+from tests.core.workspace.test_git_branch import git
 from tests.e2e.terminal import Terminal
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

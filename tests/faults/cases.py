@@ -50,7 +50,7 @@ CASES: Final[dict[str, tuple[str, ...]]] = {
     "F9": (DAMAGE, f"{OPENING}::test_damage_is_found_after_a_clean_close"),
     "F10": (f"{OPENING}::test_a_newer_file_is_refused_unchanged",),
     "F11": (f"{STORE}/test_golden.py::test_a_file_of_an_older_schema_opens_and_shows_the_same",
-            "tests/app/test_homes.py::test_f11_a_data_folder_of_each_schema_version_opens_with_its_contents"),
+            "tests/app/test_former_data_folders.py::test_f11_a_data_folder_of_each_schema_version_opens_with_its_contents"),
     "F12": (f"{OPENING}::test_a_missing_log_is_reported",),
     "F13": (f"{OPENING}::test_a_garbled_log_index_does_no_harm",),
     "F14": (f"{BACKUP}::test_a_bad_newest_backup_is_skipped",),

@@ -10,7 +10,7 @@ import pytest
 
 from app.main import main
 from core.store.data_folder import DATABASE_FILE
-from tests.app.test_only_looking import GOLDEN, NAME, TYPING
+from tests.app.test_read_only_commands import GOLDEN, NAME, TYPING
 
 ALONE = ("unshare", "--user", "--map-root-user", "--mount")
 FILLED = """

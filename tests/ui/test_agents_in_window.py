@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPushB
 
 from core.settings.schema import ExternalAgentSettings
 from tests.ui.hands import click, find, press, write
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.settings.external_agents_page import ExternalAgentsPage
 from ui.settings.settings_dialog import AGENTS, SettingsDialog
 

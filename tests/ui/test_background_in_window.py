@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QPushButton
 
 from tests.ui.hands import click, find
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from tests.ui.test_following_in_window import owned as owned
 from tests.ui.test_following_in_window import run_in_terminal
 from ui.dialogs.close_dialog import CloseDialog, QuitDialog

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from core.domain.problems import ErrorDetails
 from tests.ui.hands import click, find, press
-from tests.ui.test_desktop import Person, activate, live, until
+from tests.ui.test_desktop_app import Person, activate, live, until
 
 LONG = ErrorDetails("The server is down.", "It did not respond. " * 12, "Try again later.")
 

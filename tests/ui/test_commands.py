@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListWidget, QTex
 from pytestqt.qtbot import QtBot
 
 from tests.ui.hands import find, press, write
-from tests.ui.test_desktop import Person, activate, live, until
+from tests.ui.test_desktop_app import Person, activate, live, until
 from ui.dialogs.help_dialog import HelpDialog, help_files
 from ui.settings.page_titles import SETTINGS_PAGES
 from ui.settings.settings_dialog import SettingsDialog

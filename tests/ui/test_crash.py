@@ -17,7 +17,7 @@ from app.main import main
 from app.process.crash import CRASH_LOG, FATAL_LOG, MAX_REPEATS, CrashHandler, CrashReport
 from app.process.data_folder_lock import DataFolderLock
 from tests.ui.hands import click, find, press, write
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.dialogs.crash_dialog import CrashDialog
 
 ROOT = Path(__file__).parents[2]

@@ -5,7 +5,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
 from tests.ui.hands import find, write
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.base.draft_files import AttachedFile, DraftFiles
 
 A, B = AttachedFile("a.txt", "text/plain", b"one"), AttachedFile("b.png", "image/png", b"two")

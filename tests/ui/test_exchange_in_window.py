@@ -25,7 +25,7 @@ from tests.bench.transcript import write_transcript
 from tests.core.exchange.test_importers import CLAUDE, CODEX
 from tests.core.store.made import fill, write
 from tests.ui.hands import click, find
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.base.drop_filter import DropFilter, dragged_files
 from ui.dialogs.export_dialog import ExportDialog
 from ui.dialogs.session_import_dialog import SessionImportDialog

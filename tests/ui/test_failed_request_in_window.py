@@ -14,7 +14,7 @@ from core.engine.api.engine import Engine
 from core.models import retry
 from core.models.catalog import SCRIPTED
 from tests.ui.hands import click, find
-from tests.ui.test_desktop import BOUND_S, Person, activate, live, until
+from tests.ui.test_desktop_app import BOUND_S, Person, activate, live, until
 from ui.sessions.session_rows import SessionHeading, group_sessions
 from ui.timeline.failed_request_bar import FailedRequestBar
 

@@ -14,7 +14,7 @@ from core.engine.api.engine import Engine
 from core.settings.schema import Provider
 from tests.e2e.process_health import stalls
 from tests.servers.scripted_server import ScriptedServer, ServerAction, answer, chunk, scripted_server, stream
-from tests.ui.test_desktop import Person, live, started, until
+from tests.ui.test_desktop_app import Person, live, started, until
 from ui.shell.main_window import MainWindow
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"

@@ -13,7 +13,7 @@ from app.process.data_folder_lock import DataFolderLock
 from tests.e2e.killed_run import program_command, program_environment
 from tests.ui.hands import find
 from tests.ui.memory.test_page import add_memory, opened, texts
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.settings.settings_dialog import RULES, SCHEDULES, SettingsDialog
 
 

@@ -10,7 +10,7 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QApplication, QCheckBox, QDialog, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 
 from tests.ui.hands import click, find, press, write
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from tests.ui.test_reverting_in_window import WRITES
 from ui.dialogs.commit_dialog import CommitDialog
 

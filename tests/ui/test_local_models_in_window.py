@@ -17,7 +17,7 @@ from tests.core.models.local.made_gguf import write_gguf
 from tests.core.models.local.test_download import model_of
 from tests.core.models.local.test_local_models import STAND_IN
 from tests.ui.hands import click, find, press
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.base.drop_filter import DropFilter, dragged_model_files
 
 CONTENT = json.dumps({"text": "The bathroom is damp. " * 1000}).encode()

@@ -24,7 +24,7 @@ from tests.core.engine.test_model_faults import BROKEN, GOOD, KEY, LIST, call_st
 from tests.core.models.replies import GOLDEN
 from tests.servers.scripted_server import ScriptedServer, ServerAction, answer, chunk, scripted_server, stream
 from tests.ui.hands import click, find
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.shell.main_window import MainWindow
 from ui.timeline.run_end_card import RunEndCard
 

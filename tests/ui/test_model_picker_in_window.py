@@ -10,7 +10,7 @@ from core.engine.services.providers import ModelRow, ProviderRow, ProvidersOverv
 from core.settings.schema import MODELS
 from tests.servers.scripted_server import answer, scripted_server
 from tests.ui.hands import click, find, press, write
-from tests.ui.test_desktop import Person, activate, live, until
+from tests.ui.test_desktop_app import Person, activate, live, until
 from ui.controllers.model_entries import model_entries
 from ui.palette.panel import Palette
 from ui.settings.settings_dialog import SettingsDialog

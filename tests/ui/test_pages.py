@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidge
 
 from tests.core.store.made import fill
 from tests.ui.hands import click, find, press
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.base.panel_page import PanelPage
 from ui.sessions.footer_button import FooterButton
 from ui.shell.page_registry import PAGES, PageSpec

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QWidget
 
 from tests.ui.hands import click, find, press, write
-from tests.ui.test_desktop import ASK, Person, live, until
+from tests.ui.test_desktop_app import ASK, Person, live, until
 
 
 def test_queued_messages_are_listed_beside_a_question_and_recorded_in_the_run(qapp: QApplication, home: Path) -> None:

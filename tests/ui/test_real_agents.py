@@ -12,7 +12,7 @@ from tests.servers.aimock import NODE, serve_aimock
 from tests.servers.real import ENABLED, REASON
 from tests.ui.hands import click, find, press
 from tests.ui.test_agents_in_window import knows, start_session
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 
 pytestmark = pytest.mark.skipif(not ENABLED, reason=REASON)
 CALLS = {
@@ -41,7 +41,7 @@ def test_a_real_agent_asks_writes_and_is_stopped(
     (own := tmp_path / "own").mkdir()
     (served := tmp_path / "served").mkdir()
     monkeypatch.setenv("AIMOCK_STRICT_TURN_INDEX", "1")
-    monkeypatch.setattr("tests.ui.test_desktop.BOUND_S", 120)  # the agent is large and downloads what it is missing
+    monkeypatch.setattr("tests.ui.test_desktop_app.BOUND_S", 120)  # the agent is large and downloads what it is missing
     with serve_aimock(real_agents.fixtures(*CALLS[name]), served, "-l", "5") as url:
         agent, surroundings = getattr(real_agents, name)(url, own)
         for variable, value in {**surroundings, "PATH": f"{NODE.parent}:/usr/bin:/bin"}.items():

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 from core.domain.events import RunStarted
 from core.domain.text import Text
 from core.models.catalog import SCRIPTED
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.timeline.reply_widgets import ReplyText
 
 SCRIPT = json.dumps(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QApplication
 
-from tests.ui.test_desktop import ASKS, Person, live, until
+from tests.ui.test_desktop_app import ASKS, Person, live, until
 
 
 def test_going_to_a_request_shows_its_card_and_a_new_session_its_steps(qapp: QApplication, home: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit
 
 from tests.ui.hands import find, write
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.base.tasks import ErrorSource
 from ui.settings.settings_dialog import SettingsDialog
 

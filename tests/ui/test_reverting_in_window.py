@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidge
 
 from tests.core.exchange.test_importers import CLAUDE
 from tests.ui.hands import click, find
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.diff.diff_view import DiffView
 
 WRITES = json.dumps(

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QMenu, QPushButt
 
 from tests.core.workspace.test_editors import RECORD, install
 from tests.ui.hands import click, find, press
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.diff.diff_rows import DiffLine
 from ui.diff.diff_view import DiffView
 from ui.timeline.reply_widgets import ReplyText

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from core.engine.services.sandbox_status import install_command
 from tests.ui.hands import click, find
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.dialogs.sandbox_dialog import SandboxDialog
 from ui.style.theme import Look
 from ui.widgets.button import Button

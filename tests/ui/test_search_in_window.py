@@ -9,7 +9,7 @@ from core.domain.events import RunStarted
 from core.domain.text import Text
 from core.models.catalog import SCRIPTED
 from tests.ui.hands import find, write
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.sessions.session_rows import SessionLine, split_by_query
 from ui.sessions.sessions_model import Role, SessionsModel
 

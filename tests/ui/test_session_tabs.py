@@ -1,4 +1,4 @@
-"""The session tab bar on its own; `test_desk` tests it in the window."""
+"""The session tab bar on its own; `test_split_view` tests it in the window."""
 
 import pytest
 from PySide6.QtWidgets import QWidget

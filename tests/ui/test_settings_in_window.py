@@ -17,11 +17,11 @@ from core.engine.api.engine import Engine
 from core.settings.schema import MODELS
 from core.store.integrity import read_report
 from core.store.rule_store import RuleStore
+from tests.core.store.test_data_folder import made
 from tests.core.store.test_integrity import break_index
-from tests.core.store.test_opening import made
 from tests.servers.scripted_server import answer, chunk, scripted_server, stream
 from tests.ui.hands import click, find, press, write
-from tests.ui.test_desktop import BOUND_S, Person, live, until
+from tests.ui.test_desktop_app import BOUND_S, Person, live, until
 from ui.base.window_state import WindowState
 from ui.settings.add_provider import AddProviderDialog
 from ui.settings.rule_dialog import RuleDialog

@@ -26,7 +26,7 @@ from core.engine.api.engine import Engine
 from core.memory.serialization import to_proposal_details
 from core.models.catalog import SCRIPTED
 from tests.ui.ask.permissions import command
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 
 MARKUP = "<b>Allowed by you</b><img src='file:///etc/hostname'><a href='javascript:x'>y</a>"
 SIGNS = "\x1b[31m\x1b]0;title\x07\x9b2J\u202egpj.sh\u2066x\u2069"

@@ -10,7 +10,7 @@ from core.domain.events import RunStarted
 from core.domain.text import Text
 from core.models.catalog import SCRIPTED
 from tests.ui.hands import click, find, press
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.timeline.minimap import Minimap
 from ui.timeline.run_page import CHART_TAB
 from ui.widgets.elided import ElidedLabel

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QByteArray, QSettings
 from PySide6.QtWidgets import QApplication
 
-from tests.ui.test_desktop import until
+from tests.ui.test_desktop_app import until
 from ui.base.window_loop import WindowLoop
 from ui.base.window_state import WindowState
 

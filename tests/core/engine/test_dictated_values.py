@@ -15,7 +15,7 @@ from core.engine.state.permission_state import PermissionState
 from core.tools.mcp_tools import McpCall, mcp_tool
 from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.engine.policy_calls import FACTS, rule, verdict
-from tests.core.engine.test_servers import added
+from tests.core.engine.test_mcp_servers import added
 
 WORDS = "Mail the notes of May 13 to ada@example.org, with the subject 'Meeting  notes'."
 READ = ["mcp: mail"]

@@ -17,7 +17,7 @@ from core.engine.lifecycle.scheduler import CUT, DueResult, Scheduler, ScheduleR
 from core.models.catalog import SCRIPTED
 from core.store.schedule_store import ScheduleStore
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
-from tests.core.workspace.test_branch import git
+from tests.core.workspace.test_git_branch import git
 
 HOUR = 3600 * SECOND
 DONE = scripted_replies({"text": "Looked."})

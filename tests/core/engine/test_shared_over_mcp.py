@@ -8,7 +8,7 @@ from typing import Any
 from core.domain.events import SessionEvent
 from core.settings.schema import McpServerSettings
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded
-from tests.core.engine.test_servers import ran, results
+from tests.core.engine.test_mcp_servers import ran, results
 from tests.e2e.forked_process import ROOT
 
 SKILL = "---\nname: letters\ndescription: Write formal letters. Use it for any letter.\n---\n# Letters\nBe polite.\n"

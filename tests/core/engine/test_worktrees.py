@@ -12,7 +12,7 @@ from core.domain.text import Text
 from core.domain.worktree import WorktreeCreated
 from core.models.catalog import SCRIPTED
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
-from tests.core.workspace.test_branch import git
+from tests.core.workspace.test_git_branch import git
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

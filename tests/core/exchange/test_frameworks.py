@@ -9,7 +9,7 @@ import pytest
 from core.exchange.trace_receiver import TraceReceiver
 from core.store.journal_update import JournalUpdate
 from tests.core.exchange.home import home
-from tests.core.exchange.test_receiver import calls_of, counted
+from tests.core.exchange.test_trace_receiver import calls_of, counted
 from tests.servers.aimock import serve_aimock
 from tests.servers.real import ENABLED, REASON, environment
 

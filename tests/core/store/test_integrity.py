@@ -22,7 +22,7 @@ from core.store.integrity import (
     write_report,
 )
 from tests.core.store.made import fill
-from tests.core.store.test_opening import made, opened_and_closed, words
+from tests.core.store.test_data_folder import made, opened_and_closed, words
 
 
 def break_index(path: Path) -> None:

@@ -25,7 +25,7 @@ from core.domain.text import Text
 from core.engine.api.engine import Engine
 from core.memory.serialization import to_proposal_details
 from tests.ui.hands import click, find, press, write
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.memory.memory_dialog import MemoryDialog
 from ui.memory.memory_lines import MemoryLine
 from ui.memory.panel import MIN_LIST_WIDTH, MemoryPanel

@@ -15,7 +15,7 @@ from core.domain.text import Text
 from core.models import retry
 from core.models.catalog import SCRIPTED
 from tests.ui.hands import click, find, press
-from tests.ui.test_desktop import Person, activate, live, until
+from tests.ui.test_desktop_app import Person, activate, live, until
 from ui.overview.board_groups import FAILED, FINISHED, RUNNING, WAITING, group_board
 from ui.overview.panel import OverviewPanel
 

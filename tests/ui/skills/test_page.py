@@ -31,7 +31,7 @@ from core.domain.proposal import Proposal
 from core.domain.skill import SKILL_FILE, SkillSaveConflict, SkillSaved
 from tests.e2e.killed_run import program_environment
 from tests.ui.hands import click, find, press, write
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.skills.conflict_dialog import SaveConflictDialog
 from ui.skills.drafts import SkillDrafts
 from ui.skills.name_dialog import NameDialog
@@ -339,7 +339,7 @@ from PySide6.QtGui import QDropEvent
 from PySide6.QtTest import QTest
 from app.window.qt_application import application
 from tests.ui.skills.test_page import SKILL, opened, save_skill, wait_until_open
-from tests.ui.test_desktop import live
+from tests.ui.test_desktop_app import live
 
 async def act(person):
     await save_skill(person, "letters", SKILL)

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPlain
 
 from tests.core.store.made import fill
 from tests.ui.hands import click, find, write
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.base.window_state import WindowState
 
 

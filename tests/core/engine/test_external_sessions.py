@@ -8,7 +8,7 @@ from core.domain.events import CallStarted, Replied, RequestSent, RunEnded, Tool
 from core.domain.messages import Message
 from core.domain.permissions import PermissionRequested
 from tests.core.engine.harness import EngineHarness, crash, open_engine, run_bounded
-from tests.core.engine.test_guests import of, open_with_agent, started
+from tests.core.engine.test_external_agents import of, open_with_agent, started
 from tests.core.engine.test_replay import replay
 
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QListView, QPlainTextEdit, QPushButt
 
 from tests.core.store.made import fill
 from tests.ui.hands import click, find, write
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.shell.session_pane import SessionPane
 from ui.style.theme import Look, load_fonts
 

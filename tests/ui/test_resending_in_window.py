@@ -20,7 +20,7 @@ from core.settings.schema import Provider
 from tests.core.exchange.test_importers import CLAUDE
 from tests.servers.scripted_server import ReceivedRequest, ScriptedServer, ServerAction, answer, chunk, stream
 from tests.ui.hands import click, find, press, write
-from tests.ui.test_desktop import ASKS, Person, activate, live, until
+from tests.ui.test_desktop_app import ASKS, Person, activate, live, until
 from tests.ui.test_faults_in_window import faulty_server
 from ui.palette.panel import Palette
 

@@ -11,7 +11,7 @@ from core.domain.permissions import PermissionDecided, PermissionRequest, Permis
 from core.domain.text import Text
 from tests.ui.ask.permissions import CHAIN, TWINS, pending_permission
 from tests.ui.hands import click, find, press, write
-from tests.ui.test_desktop import Person, live, until
+from tests.ui.test_desktop_app import Person, live, until
 from ui.ask.cards import PermissionCard
 from ui.ask.pending_permission import PendingPermission
 from ui.ask.request_actions import read_current_text

@@ -20,8 +20,8 @@ from core.exchange.trace_receiver import TraceReceiver
 from core.store.purge import purge_sessions
 from tests.core.exchange.home import Home, home
 from tests.core.exchange.test_exporters import worked
-from tests.core.exchange.test_otel_words import chat, export, span, spoken, turns, user
-from tests.core.exchange.test_receiver import send
+from tests.core.exchange.test_foreign_traces import chat, export, span, spoken, turns, user
+from tests.core.exchange.test_trace_receiver import send
 
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 

@@ -15,7 +15,7 @@ from core.store.data_folder import DATABASE_FILE, open_data_folder
 from core.store.purge import purge_sessions
 from core.store.skill_store import SkillStore
 from tests.core.store.made import fill, journal_at
-from tests.core.store.test_opening import _no_first_page, _no_header
+from tests.core.store.test_data_folder import _no_first_page, _no_header
 
 BODY = b"---\nname: notes\ndescription: Keeps notes.\n---\n" + b"Write. " * 1500
 KEY = "library/notes"

@@ -13,9 +13,9 @@ from core.domain.events import RunStarted, SessionEvent, UserMessage
 from core.domain.text import Text
 from core.engine.api.engine import Engine
 from core.models.catalog import SCRIPTED
-from tests.core.workspace.test_branch import git
+from tests.core.workspace.test_git_branch import git
 from tests.ui.hands import click, find, press, write
-from tests.ui.test_desktop import Person, activate, live, until
+from tests.ui.test_desktop_app import Person, activate, live, until
 from ui.dialogs.trust_dialog import TrustDialog
 from ui.message.mode_button import ModeButton
 from ui.shell.main_window import MainWindow
