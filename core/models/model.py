@@ -97,7 +97,10 @@ class ReplyDelta:
     written: str = ""
 
     def merge(self, later: "ReplyDelta") -> "ReplyDelta":
-        """Return the fields known after `later` that belong to the whole reply: all but text, reasoning and calls."""
+        """Return the fields of the whole reply (usage, stop reason, …) updated by `later`.
+
+        Text, reasoning and calls are not accumulated.
+        """
         if later.usage is None and not (later.stop_reason or later.provider_state or later.note or later.written):
             return self
         return ReplyDelta(

@@ -246,7 +246,7 @@ class MemoryRecords:
         """Remove a memory from the table and the index; return its key, or 0.
 
         A contentless FTS5 index can only delete an entry given the exact text that was indexed. The embedding is kept
-        if `after`, the terms that will be indexed next, equal the old ones.
+        if `new_terms`, the terms about to be indexed, equal the old ones.
         """
         query = "SELECT key, status, words, context_words, fingerprint FROM memory WHERE id = ?"
         row = self._db.execute(query, (name,)).fetchone()
@@ -300,7 +300,7 @@ class MemoryRecords:
             self._update_totals(use.memory)
 
     def rate_run(self, session: str, run: int, rating: str) -> int:
-        """Save the rating of a run, good or bad, with all memories it received. Return how many."""
+        """Rate a run, good or bad, on every memory it received. Return the number of these memories."""
         self._db.execute("UPDATE memory_use SET run_rating = ? WHERE session = ? AND run = ?", (rating, session, run))
         received = self.uses(session, run)
         for use in received:

@@ -54,7 +54,7 @@ def run_git(
     seconds: int = SECONDS,
     check: bool = True,
 ) -> str:
-    """Run git in a folder and return its output; `hooks` lets hooks run. Raise Problem in words if it fails."""
+    """Run git in a folder and return its output; `hooks` enables hooks. Raises Problem if git fails."""
     git = find_program("git", folder)
     if not git:
         raise Problem("Git is not installed.", "", "Install git.")
@@ -82,7 +82,7 @@ def run_program(
 
 
 def own_programs(folder: Path, push_urls: Sequence[str]) -> tuple[str, ...]:
-    """Return what programs of its own a repository would run: names of settings and hooks, for the user.
+    """Return the programs that a repository would run, as names of its settings and hooks, to show to the user.
 
     `push_urls` are the addresses that a push would go to.
     """
@@ -99,7 +99,7 @@ def is_local(remote_url: str) -> bool:
 
 
 def has_unsafe_settings(programs: Sequence[str]) -> bool:
-    """Return whether the settings name programs, which cannot be disabled as hooks can."""
+    """Return whether settings run programs. Unlike hooks, these cannot be disabled."""
     return any(not name.startswith("hook") for name in programs)
 
 
@@ -125,7 +125,7 @@ def _own_settings(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _environment(settings: Mapping[str, str], *, hooks: bool) -> dict[str, str]:
-    """Return the environment, with git settings that also hold for the git processes that a program starts."""
+    """Return an environment with git settings that child processes inherit."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
     environment |= {"GH_PROMPT_DISABLED": "1", "NO_COLOR": "1", "GIT_CONFIG_COUNT": str(len(settings))}

@@ -76,7 +76,7 @@ from core.tools.tool import READ_ONLY_ACCESS, Tool
 
 EMPTY_REPLY = "The model returned an empty reply."
 TRUNCATED_REPLY_HINT = "Your reply was cut off at the output limit. Do less in one call."
-TIME_LIMIT_REASON = "the time of the run was over"  # stored as the reason of ReplyInterrupted, and compared
+TIME_LIMIT_REASON = "the time of the run was over"  # the reason of a ReplyInterrupted
 
 
 async def run_turns(run: RunContext) -> RunEnded | RunPaused:
@@ -170,7 +170,7 @@ async def request_reply(run: RunContext) -> None:
 
 
 async def add_to_messages(run: RunContext) -> None:
-    """Run the user's hooks for new messages of the user, and add the memories that fit them."""
+    """Run the hooks for newly queued user messages, then add the memories that are relevant to them."""
     conversation = run.conversation
     new = [message for message in conversation.queued if message.category == USER and message.seq > run.hooked_until]
     if new:
@@ -263,7 +263,7 @@ def _owes_words(run: RunContext) -> bool:
 
 
 async def handle_call(run: RunContext, call: ToolCall) -> None:
-    """Handle one call and record its result: from the engine, from the tool, or a refusal."""
+    """Execute or refuse one call and record its outcome."""
     try:
         parameters = parse_call(run, call)
     except Problem as problem:
