@@ -61,8 +61,10 @@ def _edit(checked: CheckedEdit, context: ToolContext) -> ToolResult:
     if digest:
         require_read(parameters.path, before, digest)
     text = decode_text(before, parameters.path)
+    others = _others_with(parameters.old_string, checked.known, context)
+    others_note = f" {parameters.old_string} is also in {', '.join(others)}." if others else ""
     if _is_applied(text, parameters):
-        return ToolResult(f"{parameters.path} has new_string already and no old_string. {NOTHING_CHANGED}")
+        return ToolResult(f"{parameters.path} has new_string already and no old_string.{others_note} {NOTHING_CHANGED}")
     try:
         edited = apply_edit(text, parameters)
     except Problem as problem:
@@ -74,11 +76,9 @@ def _edit(checked: CheckedEdit, context: ToolContext) -> ToolResult:
         raise Problem(f"{parameters.path} would be too large.", f"{len(after):,} bytes; {LIMIT:,} can be edited.")
     modes = replace_file(context, parameters.path, after)
     note = " White space of old_string did not match exactly and was adjusted." if edited.adjusted else ""
-    if others := _others_with(parameters.old_string, checked.known, context):
-        note += f" {parameters.old_string} is also in {', '.join(others)}."
     where = f"at line {edited.line}" if edited.replaced == 1 else f"in {edited.replaced} places"
     return ToolResult(
-        f"Edited {parameters.path} {where}.{note}",
+        f"Edited {parameters.path} {where}.{note}{others_note}",
         changes=(FileChange(parameters.path, before, after, modes),),
         known_files=((parameters.path, content_digest(after)),) if digest else (),
     )

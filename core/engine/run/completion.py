@@ -11,7 +11,8 @@ from core.domain.problems import ErrorDetails
 from core.domain.text import Text
 from core.engine.run.acceptance import check_acceptance
 from core.engine.run.delegate import check_output_schema
-from core.engine.run.run_context import NUDGE_PREFIX, RunContext
+from core.engine.run.required_calls import NUDGE_PREFIX
+from core.engine.run.run_context import RunContext, shortened
 from core.engine.state.conversation import Conversation
 from core.models.model import Request
 from core.models.stop_reasons import REPEATED
@@ -20,6 +21,7 @@ from core.models.work_phrases import asks_for_question, asks_for_work, check_com
 from core.models.written_call_reader import find_written_calls, task_of
 from core.tools.argument_check import argument_fault
 from core.tools.catalogue import ASK, tool_named
+from core.tools.read import READ
 from core.tools.run import RUN
 from core.tools.tool import NOTHING_CHANGED, READ_ONLY_ACCESS
 
@@ -33,6 +35,9 @@ IDLE_NUDGE = f"{NUDGE_PREFIX}, and no change has been made for this task. {{}} I
 REPEATED_NUDGE = (
     "[Your reply repeated one passage without end and was stopped. Do not write it again. Make the next tool call, "
     "or say in a few sentences what you did.]"
+)
+EMPTY_NUDGE = (
+    f"{NUDGE_PREFIX} and is empty, and your last call changed nothing. The task is: {{0}} Call edit or write.]"
 )
 CHECK_NUDGE = f"{NUDGE_PREFIX}, and `{{0}}` has not been run since the last change. Call run with this command.]"
 FAILED_CHECK_NUDGE = f"{NUDGE_PREFIX}, but `{{0}}` still fails. Call edit or write to correct the file.]"
@@ -160,7 +165,18 @@ def _missing_work(run: RunContext, request: Request, since: int) -> list[tuple[s
         found.append((CODE_NUDGE, "the model showed code in its reply instead of writing it into a file"))
     if missing := run.missing_file(task):
         found.append((MISSING_NUDGE.format(missing), f"the task asks for {missing}, which does not exist"))
+    if asks_for_work(task) and not run.last_reply_text().strip() and _has_just_looked(run.conversation):
+        text = EMPTY_NUDGE.format(shortened(task))
+        found.append((text, "the model stopped without a word after a call that changed nothing"))
     return found
+
+
+def _has_just_looked(conversation: Conversation) -> bool:
+    """Return whether the last call read a file, or found its work done."""
+    calls = [call for message in conversation.messages for call in message.calls]
+    result = next((message for message in reversed(conversation.messages) if message.role == "tool"), None)
+    is_reading = bool(calls) and calls[-1].tool == READ.name
+    return is_reading or (result is not None and result.text.head.endswith(NOTHING_CHANGED))
 
 
 def _check_of_changes(conversation: Conversation, command: str, since: int) -> tuple[str, str] | None:

@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -33,6 +32,7 @@ from core.domain.text import Attachment, Text
 from core.domain.tiers import NO_TIERS, Tiers, choose_model
 from core.engine.policy.untrusted import fallback_boundary, mark_and_redact
 from core.engine.run.execute import execute_call, file_changed_event
+from core.engine.run.required_calls import required_calls
 from core.engine.services.hooks import NO_OUTCOME, Hook, HookMoment, HookOutcome, decided, load_hooks, run_hooks
 from core.engine.services.skills import SkillService
 from core.engine.state.compaction import HARNESS, USER
@@ -69,7 +69,6 @@ FAULT_REMINDER = "[The task is: {}\nFirst say in one sentence what has to change
 RESULTS_OF_FILE_TOOLS = {f"{RESULTS_PREFIX}{tool}" for tool in ("read", "write", "edit")}
 MAX_REMINDER_CHARS = 400
 SCHEMA_MISMATCH_PREFIX = "[Your reply does not fit the schema"
-NUDGE_PREFIX = "[Your reply called no tool"
 
 CallExecutor = Callable[
     [Tool, str, Any, ToolContext, dict[str, str]], Awaitable[tuple[list[SessionEvent], dict[str, bytes]]]
@@ -77,6 +76,11 @@ CallExecutor = Callable[
 Delegation = Callable[["RunContext", ToolCall, DelegateArguments], Awaitable[None]]
 
 PolicyEvaluator = Callable[["RunContext", Tool, str, Any], Awaitable[PolicyDecision | None]]
+
+
+def shortened(task: str) -> str:
+    """Return a task as it is repeated to a model."""
+    return task if len(task) <= MAX_REMINDER_CHARS else task[:MAX_REMINDER_CHARS] + "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +260,7 @@ class RunContext:
             read_attachment=self.attachment_bytes,
             system_prompt=prefix.system,
             output_schema=self._enforced_schema(start),
-            required_calls=self._required_calls(prefix.tools),
+            required_calls=required_calls(self._last_note(), prefix.tools) if self.has_compact_prompt else (),
         )
 
     def _task_reminder(self) -> list[Message]:
@@ -280,8 +284,7 @@ class RunContext:
             reminder = CREATE_REMINDER if missing else FAULT_REMINDER if reports_fault(task) else WORK_REMINDER
         else:
             return []
-        task = task if len(task) <= MAX_REMINDER_CHARS else task[:MAX_REMINDER_CHARS] + "…"
-        return [Message("user", Text(reminder.format(task, missing)), category=HARNESS)]
+        return [Message("user", Text(reminder.format(shortened(task), missing)), category=HARNESS)]
 
     def _enforced_schema(self, start: RunStarted | None) -> dict[str, Any] | None:
         """Return the JSON Schema that the provider should enforce, or None.
@@ -300,14 +303,6 @@ class RunContext:
                 if self.tool_context.broker.stat(name) is None:
                     return name
         return ""
-
-    def _required_calls(self, tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
-        """Return the tools of which a small model has to call one now: those that the nudge names, or else all."""
-        note = self._last_note()
-        if not self.has_compact_prompt or not note.startswith(NUDGE_PREFIX):
-            return ()
-        named = tuple(tool for tool in tools if re.search(rf"\b[Cc]all (?:\w+ or )?{re.escape(tool.name)}\b", note))
-        return named or tuple(tools)
 
     def _last_note(self) -> str:
         """Return the message of the engine to the model that its next reply answers; "" if there is none."""

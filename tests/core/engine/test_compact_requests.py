@@ -152,3 +152,12 @@ def test_a_file_that_is_written_as_it_was_counts_as_no_work(tmp_path: Path) -> N
     same = calling("write", path="a.txt", content="one\n")
     posts, _, _ = run_compact(tmp_path, "a.txt is wrong. Correct it.", same, DONE, DONE)
     assert "no change has been made" in posts[1]["messages"][-1]["content"]
+
+
+def test_an_empty_reply_after_reading_is_not_the_end_of_the_work(tmp_path: Path) -> None:
+    empty = answer(stream(chunk(content=""), chunk("stop")))
+    reading, right = calling("read", path="a.txt"), calling("edit", path="a.txt", old_string="one", new_string="two")
+    work = calling("run", command="true")
+    posts, text, _ = run_compact(tmp_path, "Rename one to two everywhere.", work, reading, empty, right, DONE)
+    assert [required_tools(post) for post in posts] == [[], [], ["write", "edit"], []] and text == "two\n"
+    assert "Rename one to two everywhere." in posts[2]["messages"][-1]["content"]
