@@ -73,8 +73,8 @@ def requested_files(task: str) -> list[str]:
 
 
 def reports_fault(task: str) -> bool:
-    """Return whether a task asks for the correction of something that is wrong."""
-    return asks_for_work(task) and bool(_FAULT.search(task))
+    """Return whether a task asks for the correction of something that is wrong, or for what a command needs to pass."""
+    return asks_for_work(task) and bool(_FAULT.search(task) or check_command(task))
 
 
 def asks_for_question(task: str) -> bool:

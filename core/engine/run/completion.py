@@ -136,11 +136,10 @@ async def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     ):
         return None
     found = [] if not is_small else await asyncio.to_thread(_missing_work, run, request, since)
-    found += _idle_nudges(run, request, since)
-    if due := next(((text, reason) for text, reason in found if text not in nudges), None):
-        return Text(due[0]), due[1]
     check = _check_of_changes(conversation, check_command(task_of(request)), since) if is_small else None
-    return (Text(check[0]), check[1]) if check and nudges.count(check[0]) < MAX_CHECKS else None
+    found += [check] if check and nudges.count(check[0]) < MAX_CHECKS else _idle_nudges(run, request, since)
+    due = next(((text, reason) for text, reason in found if text not in nudges or (text, reason) == check), None)
+    return (Text(due[0]), due[1]) if due else None
 
 
 def _idle_nudges(run: RunContext, request: Request, since: int) -> list[tuple[str, str]]:
@@ -188,18 +187,19 @@ def _check_of_changes(conversation: Conversation, command: str, since: int) -> t
         return None
     written = json.dumps(command, ensure_ascii=False)[1:-1]
     calls = {call.id: call for message in conversation.messages for call in message.calls}
-    checked, is_changed, failed = False, False, False
+    checked, tried, failed = False, False, False
     for message in conversation.messages:
         call = calls.get(message.call_id)
         if message.role != "tool" or message.seq <= since or call is None:
             continue
         if call.tool == RUN.name and written in call.arguments.head:
             checked, failed = True, message.failed
-        elif (tool := tool_named(call.tool)) and tool.access == "write" and _changed(message):
-            checked, is_changed, failed = False, True, False
+        elif (tool := tool_named(call.tool)) and tool.access == "write":
+            checked, failed = checked and not _changed(message), failed and not _changed(message)
+            tried = True
     if failed:
         return FAILED_CHECK_NUDGE.format(command), f"{command} fails, and the model has changed nothing since"
-    if is_changed and not checked:
+    if tried and not checked:
         return CHECK_NUDGE.format(command), f"{command} has not been run since the last change"
     return None
 
