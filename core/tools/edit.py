@@ -21,6 +21,7 @@ from core.workspace.threads import run_to_completion
 MIN_SIMILARITY, MAX_COMPARED, MAX_COMPARED_LINES = 0.5, 200, 5_000  # of a line that is quoted as similar; characters
 SHORT_CHARS = 1_500  # of a file that is as easily written as edited
 MAX_OTHERS = 50  # files that are searched for a replaced identifier
+ALSO_IN = re.compile(r" (\w+) is also in [^\n]+?\.(?= |$)")  # the note about other files in a result
 _IDENTIFIER = re.compile(r"(?=.*[a-zA-Z])\w{3,64}", re.ASCII)
 MIN_INEXACT_MATCH, MIN_APPLIED_MATCH = 8, 4  # characters; less text is too likely to match by chance
 

@@ -19,8 +19,10 @@ from core.models.stop_reasons import REPEATED
 from core.models.text_call_adapter import FINAL_STATE
 from core.models.work_phrases import asks_for_question, asks_for_work, check_command, promises_work
 from core.models.written_call_reader import find_written_calls, task_of
+from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.argument_check import argument_fault
 from core.tools.catalogue import ASK, tool_named
+from core.tools.edit import ALSO_IN, EDIT
 from core.tools.read import READ
 from core.tools.run import RUN
 from core.tools.tool import NOTHING_CHANGED, READ_ONLY_ACCESS
@@ -39,6 +41,7 @@ REPEATED_NUDGE = (
 EMPTY_NUDGE = (
     f"{NUDGE_PREFIX} and is empty, and your last call changed nothing. The task is: {{0}} Call edit or write.]"
 )
+LEFT_NUDGE = f"{NUDGE_PREFIX}, but {{0}}. The task is: {{1}} Call edit for that file.]"
 CHECK_NUDGE = f"{NUDGE_PREFIX}, and `{{0}}` has not been run since the last change. Call run with this command.]"
 FAILED_CHECK_NUDGE = f"{NUDGE_PREFIX}, but `{{0}}` still fails. Call edit or write to correct the file.]"
 CODE_NUDGE = f"{NUDGE_PREFIX}: code in a reply changes no file. Call write with the whole new text of the file.]"
@@ -164,10 +167,23 @@ def _missing_work(run: RunContext, request: Request, since: int) -> list[tuple[s
         found.append((CODE_NUDGE, "the model showed code in its reply instead of writing it into a file"))
     if missing := run.missing_file(task):
         found.append((MISSING_NUDGE.format(missing), f"the task asks for {missing}, which does not exist"))
+    if left := _left_over(run.conversation, task, since):
+        found.append((LEFT_NUDGE.format(left, shortened(task)), left))
     if asks_for_work(task) and not run.last_reply_text().strip() and _has_just_looked(run.conversation):
         text = EMPTY_NUDGE.format(shortened(task))
         found.append((text, "the model stopped without a word after a call that changed nothing"))
     return found
+
+
+def _left_over(conversation: Conversation, task: str, since: int) -> str:
+    """Return what the last `edit` said about other files with the identifier that it replaced, if the task names it."""
+    edits = [message.text.head for message in conversation.messages if message.seq > since and _is_edit(message)]
+    match = ALSO_IN.search(edits[-1]) if edits else None
+    return match[0].strip(" .") if match and re.search(rf"\b{match[1]}\b", task) else ""
+
+
+def _is_edit(message: Message) -> bool:
+    return message.role == "tool" and message.category == f"{RESULTS_PREFIX}{EDIT.name}"
 
 
 def _has_just_looked(conversation: Conversation) -> bool:

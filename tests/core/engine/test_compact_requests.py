@@ -161,3 +161,12 @@ def test_an_empty_reply_after_reading_is_not_the_end_of_the_work(tmp_path: Path)
     posts, text, _ = run_compact(tmp_path, "Rename one to two everywhere.", work, reading, empty, right, DONE)
     assert [required_tools(post) for post in posts] == [[], [], ["write", "edit"], []] and text == "two\n"
     assert "Rename one to two everywhere." in posts[2]["messages"][-1]["content"]
+
+
+def test_files_that_a_renaming_leaves_out_are_named_at_the_end(tmp_path: Path) -> None:
+    task = "In a.txt, rename one to two, and likewise in b.txt."
+    reading = [calling("write", path="b.txt", content="all for one\n"), calling("read", path="b.txt")]
+    edits = [calling("edit", path=path, old_string="one", new_string="two") for path in ("a.txt", "b.txt")]
+    posts, text, _ = run_compact(tmp_path, task, *reading, edits[0], DONE, edits[1], DONE)
+    assert [required_tools(post) for post in posts][2:] == [[], ["edit"], []] and text == "two\n"
+    assert "but one is also in b.txt" in posts[3]["messages"][-1]["content"]
