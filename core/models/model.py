@@ -84,6 +84,8 @@ class ReplyDelta:
         cost: the cost of the reply in US dollars; None if unknown.
         written: the complete text as the model wrote it, if calls were read from it. `text` is then the complete text
             without the calls, and replaces the pieces that came before.
+        activity: what the provider does before the reply begins, such as loading the model. Such a delta contains
+            nothing else and is no part of the reply.
     """
 
     text: str = ""
@@ -95,6 +97,7 @@ class ReplyDelta:
     note: str = ""
     cost: float | None = None
     written: str = ""
+    activity: str = ""
 
     def merge(self, later: "ReplyDelta") -> "ReplyDelta":
         """Return the fields known after `later` that belong to the whole reply: all but text, reasoning and calls."""

@@ -403,7 +403,7 @@ class MainWindow(QWidget):
             self.session_index,
             self._state,
             folder=self._folder,
-            reply_draft=self.pane.live_output.reply,
+            live_output=self.pane.live_output,
             notice=self.notice,
         )
 
