@@ -60,7 +60,12 @@ def test_one_click_downloads_a_model_that_then_does_a_sample_task(
 ) -> None:
     async def act(person: Person) -> None:
         start, status = person.window.start, find(person.window, QPushButton, "status.models")
-        await click_when_shown(person, "Download")
+        download = await until(lambda: button(person, "Download"), "the offer")
+        assert person.shell.focusWidget() is start
+        for name in ("start.local_model.other", "start.local_model"):
+            press(person.shell.focusWidget(), Qt.Key.Key_Tab)
+            assert person.shell.focusWidget().objectName() == name
+        press(download, Qt.Key.Key_Space)
         await until(lambda: "50% of" in state(person) or None, "the progress in the card")
         await until(lambda: "Downloading Tiny 1B: 50%" in status.text() or None, "the progress in the status line")
         await click_when_shown(person, "Pause")
