@@ -98,6 +98,7 @@ class NewSessionForm(QWidget):
         self._limits_button = Button(look, "", name="start.limits", tone="quiet", icon="gauge")
         self.choose_limits(None)
         self._folder_button = Button(look, self.tr("Choose a folder…"), name="start.folder", icon="folder-open")
+        self._folder_button.set_elide_mode(Qt.TextElideMode.ElideLeft)
         self._recent_button = Button(
             look, self.tr("Recent folders"), name="start.recent", tone="quiet", icon="history", has_menu=True
         )

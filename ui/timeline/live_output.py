@@ -27,6 +27,7 @@ class LiveOutput:
     def __init__(self) -> None:
         self._replies: dict[str, str] = {}
         self._reasoning: dict[str, str] = {}
+        self._activities: dict[str, str] = {}
         self._printed: dict[tuple[str, str], bytes] = {}
 
     def apply(self, updates: Iterable[object]) -> None:
@@ -45,6 +46,8 @@ class LiveOutput:
             ]
         elif draft.ended:
             self._end_reply(name)
+        elif draft.activity:
+            self._activities[name] = draft.activity
         elif draft.reasoning and name not in self._replies:
             self._reasoning[name] = (self._reasoning.get(name, "") + draft.reasoning)[-REASONING_CHARS:]
         if draft.text:
@@ -74,7 +77,12 @@ class LiveOutput:
             reasoning = "…" + reasoning[reasoning.find(" ") + 1 :]
         return "\n".join(f"> {line}" for line in reasoning.splitlines())
 
+    def activity(self, session: str) -> str:
+        """Return what the provider does before the reply begins; empty once its text has begun."""
+        return "" if session in self._replies or session in self._reasoning else self._activities.get(session, "")
+
     def _end_reply(self, session: str) -> None:
+        self._activities.pop(session, None)
         self._replies.pop(session, None)
         self._reasoning.pop(session, None)
 

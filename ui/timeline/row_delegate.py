@@ -110,8 +110,9 @@ class TimelineRowDelegate(QStyledItemDelegate):
         word = translate(verb(step.kind, step.status))
         self._paint_text(painter, QRect(x, box.y(), max(0, right - x), box.height()), word, theme.text, fonts.strong)
         x += self._strong.horizontalAdvance(word) + 8
-        if right - x > 12:
-            text = self._mono.elidedText(visible(step.object), Qt.TextElideMode.ElideRight, right - x - 8)
+        object_text = self._model.object_of(step)
+        if right - x > 12 and object_text:
+            text = self._mono.elidedText(visible(object_text), Qt.TextElideMode.ElideRight, right - x - 8)
             self._paint_text(painter, QRect(x, box.y(), right - x, box.height()), text, theme.second, fonts.mono)
         if columns.bar_width:
             self._paint_bar(painter, columns, box, step, theme.color(look.token))
@@ -200,6 +201,7 @@ class TimelineRowDelegate(QStyledItemDelegate):
             selected,
             ratio,
             elapsed_tenths,
+            self._model.object_of(step),
             self._model.axis(step.run),
             self._expand_icon(step),
             self._model.is_expanded(step.row),

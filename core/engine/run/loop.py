@@ -202,6 +202,9 @@ async def stream_reply(run: RunContext, model: Model) -> None:
     try:
         async with aclosing(model.stream(request)) as deltas:
             async for delta in deltas:
+                if delta.activity:
+                    run.live_updates.publish(LiveUpdate(run.session, activity=delta.activity))
+                    continue
                 first_token_s = first_token_s or time.monotonic() - sent_at
                 if delta.written:
                     text.clear()
