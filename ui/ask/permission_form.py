@@ -100,7 +100,7 @@ class PermissionForm(QWidget):
             self.allowed.emit(self.request_ids(), self.scope.scope(), self.scope.patterns())
 
     def edit_call(self) -> None:
-        """Let the user change the call, after they have seen it completely; a change is allowed once, and not for similar requests."""
+        """Let the user change the call, after they have seen it. A change is allowed once, not for similar requests."""
         if self._can_edit() and not self._is_editing:
             self._together_button.setChecked(False)
             self._set_editing(True, self._editor.original)
