@@ -291,6 +291,7 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     if isinstance(permitted, CallRefused):
         await run.record(permitted)
         return
+    parameters = permitted.parameters
     questions = CallQuestions(run, call.id)
     try:
         started = CallStarted(call.id, tool.name, tool.kind, tool.describe(parameters))
