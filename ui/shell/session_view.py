@@ -318,8 +318,8 @@ class SessionView(QWidget):
         history = self.scan.past
         added, removed = history.line_totals()
         lines = [(f"+{added}", "done")] * bool(added) + [(f"−{removed}", "failed")] * bool(removed)
-        if not lines and history.files:
-            lines = [(str(len(history.files)), "second")]
+        if not lines and (changed := sum(not file.unchanged for file in history.changed_files())):
+            lines = [(str(changed), "second")]
         self.page.show_figures(CHANGES, lines)
         count = f"{len(history.decisions):,}" if history.decisions else ""
         self.page.show_figures(DECISIONS, [(count, "second")] if count else [])
