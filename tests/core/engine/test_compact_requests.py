@@ -111,6 +111,9 @@ def test_a_file_that_the_task_asks_for_is_missed_at_the_end(tmp_path: Path) -> N
     posts, _, _ = run_compact(tmp_path / "1", task, count, DONE, writing, DONE)
     assert [post.get("response_format") is not None for post in posts] == [False, True, False]
     assert "count.txt does not exist" in posts[1]["messages"][-1]["content"]
+    shapes = posts[1]["response_format"]["json_schema"]["schema"]["anyOf"]
+    paths = [shape["properties"]["arguments"]["properties"].get("path") for shape in shapes]
+    assert required_tools(posts[1]) == ["write", "run"] and paths == [{"const": "count.txt"}, None]
     posts, _, _ = run_compact(tmp_path / "2", task, count, writing, DONE)
     assert [post.get("response_format") is not None for post in posts] == [False, False]
 
