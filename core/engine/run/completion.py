@@ -52,7 +52,7 @@ MISSING_NUDGE = f"{NUDGE_PREFIX}, and {{0}} does not exist. The task asks for it
 NEXT_CALL = "Only tool calls have an effect. Your next reply must call one of these tools: {}."
 WRITTEN_REASON = "it wrote them into its replies and then stopped calling tools"
 _CODE_BLOCK = re.compile(r"^```(?!sh\b|bash\b|shell\b|console\b|text\b|diff\b)\w+\n(?:.*\n){2,}?```", re.MULTILINE)
-MAX_NUDGES, MAX_CHECKS = 4, 2  # of a small model for each task; MAX_CHECKS is for the same message about a check
+MAX_NUDGES, MAX_CHECKS = 6, 3  # of a small model for each task; MAX_CHECKS is for the same message about a check
 NO_CALL_REASON = "the model neither called a tool nor declared that it was done"
 
 
@@ -187,11 +187,11 @@ def _is_edit(message: Message) -> bool:
 
 
 def _has_just_looked(conversation: Conversation) -> bool:
-    """Return whether the last call read a file, or found its work done."""
+    """Return whether the last call read a file, failed, or found its work done."""
     calls = [call for message in conversation.messages for call in message.calls]
     result = next((message for message in reversed(conversation.messages) if message.role == "tool"), None)
     is_reading = bool(calls) and calls[-1].tool == READ.name
-    return is_reading or (result is not None and result.text.head.endswith(NOTHING_CHANGED))
+    return is_reading or (result is not None and not _changed(result))
 
 
 def _check_of_changes(conversation: Conversation, command: str, since: int) -> tuple[str, str] | None:

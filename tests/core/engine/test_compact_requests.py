@@ -111,6 +111,9 @@ def test_a_file_that_the_task_asks_for_is_missed_at_the_end(tmp_path: Path) -> N
     posts, _, _ = run_compact(tmp_path / "1", task, count, DONE, writing, DONE)
     assert [post.get("response_format") is not None for post in posts] == [False, True, False]
     assert "count.txt does not exist" in posts[1]["messages"][-1]["content"]
+    shapes = posts[1]["response_format"]["json_schema"]["schema"]["anyOf"]
+    paths = [shape["properties"]["arguments"]["properties"].get("path") for shape in shapes]
+    assert required_tools(posts[1]) == ["write", "run"] and paths == [{"const": "count.txt"}, None]
     posts, _, _ = run_compact(tmp_path / "2", task, count, writing, DONE)
     assert [post.get("response_format") is not None for post in posts] == [False, False]
 
@@ -170,3 +173,11 @@ def test_files_that_a_renaming_leaves_out_are_named_at_the_end(tmp_path: Path) -
     posts, text, _ = run_compact(tmp_path, task, *reading, edits[0], DONE, edits[1], DONE)
     assert [required_tools(post) for post in posts][2:] == [[], ["edit"], []] and text == "two\n"
     assert "but one is also in b.txt" in posts[3]["messages"][-1]["content"]
+
+
+def test_an_empty_reply_to_the_engine_gets_a_nudge_and_is_no_error(tmp_path: Path) -> None:
+    empty = answer(stream(chunk(content=""), chunk("stop")))
+    same = calling("write", path="a.txt", content="one\n")
+    right = calling("write", path="a.txt", content="two\n")
+    posts, text, _ = run_compact(tmp_path, "Change a.txt, please.", same, same, same, empty, right, DONE)
+    assert "changed nothing 3 times" in posts[2]["messages"][-1]["content"] and text == "two\n"
