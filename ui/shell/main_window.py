@@ -294,6 +294,8 @@ class MainWindow(QWidget):
 
     def show_start(self) -> None:
         self.selection.choose_session("")
+        if self.start.form.isVisible():
+            self.start.form.focus_task()
 
     def start_with(self, task: str) -> None:
         """Show the start screen with this task filled in."""
@@ -404,7 +406,7 @@ class MainWindow(QWidget):
             self.session_index,
             self._state,
             folder=self._folder,
-            reply_draft=self.pane.live_output.reply,
+            live_output=self.pane.live_output,
             notice=self.notice,
         )
 
@@ -422,6 +424,7 @@ class MainWindow(QWidget):
             lambda error, cause: self.show_error(ErrorDetails(error, cause), ErrorSource("attach", view.session))
         )
         view.composer.submitted.connect(lambda _: self.notice.resolve(ErrorSource("attach", view.session)))
+        view.terminal.command_requested.connect(self.commands.actions.trigger)
         view.review_requested.connect(self._open_proposals)
         view.asking.unsent_text.connect(self.restore_draft)
 

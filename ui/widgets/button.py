@@ -3,11 +3,12 @@
 from typing import Final
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QWidget
 
 from ui.style.icons import pixmap
 from ui.style.theme import Look, blend, set_style_properties
+from ui.widgets.labels import ENTER_KEYS
 from ui.widgets.paint import draw_frame
 
 ICON: Final = 16
@@ -87,6 +88,13 @@ class Button(QPushButton):
 
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Click on Enter, also in a dialog whose default is another button."""
+        if event.key() not in ENTER_KEYS:
+            super().keyPressEvent(event)
+        elif not event.isAutoRepeat():
+            self.click()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:
