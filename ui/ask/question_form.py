@@ -228,6 +228,7 @@ class QuestionForm(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, focused = event.key(), self.focusWidget()
+        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
         self.mark_touched()
         if key == Qt.Key.Key_Escape:
             self.postpone()
@@ -235,7 +236,7 @@ class QuestionForm(QWidget):
             focused.click()
         elif key in ENTER_KEYS:
             self.submit_or_advance()
-        elif not (Qt.Key.Key_1 <= key <= Qt.Key.Key_9 and self.select_number(key - Qt.Key.Key_0)):
+        elif not (plain and Qt.Key.Key_1 <= key <= Qt.Key.Key_9 and self.select_number(key - Qt.Key.Key_0)):
             super().keyPressEvent(event)
 
 

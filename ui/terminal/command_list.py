@@ -112,7 +112,7 @@ class CommandDelegate(QStyledItemDelegate):
         painter.drawPixmap(box.x() + EDGE, box.y() + (box.height() - size) // 2, glyph)
         left, right = box.x() + EDGE + size + GAP, box.right() - EDGE + 1
         height = QFontMetrics(fonts.caption).height() + 4
-        for badge in reversed([badge for badge in badges(step) if badge.text != "exit 0"]):
+        for badge in reversed([badge for badge in badges(step) if badge.token == "failed"]):
             width = chip_width(badge.text, fonts.caption)
             if right - width - GAP - left < MIN_TEXT_WIDTH:
                 break

@@ -15,6 +15,7 @@ from ui.style.theme import Look
 from ui.terminal.command_list import MAX_COMMANDS, CommandDelegate, CommandsModel
 from ui.terminal.terminal_view import TerminalView
 from ui.widgets.button import Button
+from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import hairline, label
 from ui.widgets.splitter import horizontal_splitter
@@ -104,17 +105,15 @@ class TerminalPanel(QWidget):
         actions.addWidget(self._open)
         actions.addStretch(1)
         left_column.addLayout(actions)
-        header = QHBoxLayout()
-        header.setContentsMargins(14, 7, 12, 7)
-        header.setSpacing(6)
-        header.addWidget(self._command, 1)
+        header = CompactRow((14, 7, 12, 7))
+        header.row.addWidget(self._command, 1)
         for widget in (self._result, self._copy, self._show, self._stop):
-            header.addWidget(widget)
+            header.row.addWidget(widget)
         right = QWidget()
         right_column = QVBoxLayout(right)
         right_column.setContentsMargins(0, 0, 0, 0)
         right_column.setSpacing(0)
-        right_column.addLayout(header)
+        right_column.addWidget(header)
         right_column.addWidget(hairline())
         right_column.addWidget(self._text, 1)
         right_column.addWidget(self._note)
