@@ -6,13 +6,16 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from core.domain.skill import SkillRow
 from core.settings.schema import Settings
 from tests.ui.ask.questions import TONE, noon
 from tests.ui.hands import find
 from ui.ask.dialogs import QuestionDialog
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
+from ui.skills.header import SkillHeader
 from ui.style.theme import Look, load_fonts, load_theme
 from ui.timeline.row_layout import RowColumns
+from ui.timeline.run_end_card import RunEndCard
 from ui.widgets.button import Button
 from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
@@ -104,3 +107,27 @@ def test_the_focus_of_a_dialog_opened_by_keyboard_is_visible(look: Look, qtbot: 
     plain = decline.grab().toImage()
     window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
     assert decline.grab().toImage() != plain
+
+
+def test_the_header_of_a_skill_keeps_its_name(large: Look, qtbot: QtBot) -> None:
+    header = SkillHeader(large)
+    qtbot.addWidget(header)
+    header.show_skill(SkillRow("builtin/code-review", "code-review", "builtin", "enabled"), 1, "Reviews code.", [])
+    header.update_save_button(enabled=False, label="Save a copy")
+    header.resize(880, 100)
+    header.show()
+    title = find(header, ElidedLabel, "skill.title")
+    qtbot.waitUntil(lambda: title.width() >= title.sizeHint().width())
+    assert find(header, Button, "skill.versions").accessibleName() == "1 version"
+
+
+def test_the_end_of_a_run_leaves_out_its_question_rather_than_what_the_run_did(large: Look, qtbot: QtBot) -> None:
+    around = QWidget()
+    qtbot.addWidget(around)
+    around.show()
+    card = RunEndCard(large, around)
+    prompt = find(card, QLabel, "end.asks")
+    card.show()
+    for width, shown in ((560, False), (1000, True)):
+        card.resize(width, 120)
+        assert prompt.isVisible() == shown
