@@ -425,6 +425,7 @@ class MainWindow(QWidget):
             lambda error, cause: self.show_error(ErrorDetails(error, cause), ErrorSource("attach", view.session))
         )
         view.composer.submitted.connect(lambda _: self.notice.resolve(ErrorSource("attach", view.session)))
+        view.terminal.command_requested.connect(self.commands.actions.trigger)
         view.review_requested.connect(self._open_proposals)
         view.asking.unsent_text.connect(self.restore_draft)
 

@@ -76,6 +76,7 @@ from core.tools.tool import READ_ONLY_ACCESS, Tool
 
 EMPTY_REPLY = "The model returned an empty reply."
 TRUNCATED_REPLY_HINT = "Your reply was cut off at the output limit. Do less in one call."
+STOPPED = "[stopped before it was done]"
 TIME_LIMIT_REASON = "the time of the run was over"  # the reason of a ReplyInterrupted
 
 
@@ -307,7 +308,12 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     except asyncio.CancelledError:
         # On exit with an open question, the call stays pending and is repeated once the user has answered.
         if not (run.closing and questions.waiting):
-            await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
+            output = f"{run.tool_context.commands.stopped_output(call.id)}\n{STOPPED}".lstrip("\n")
+            stopped = with_excerpts(run, [ToolReturned(call.id, Text(output), failed=True)])
+            untrusted = run.conversation.permissions.untrusted
+            await run.record(
+                *with_untrusted_event(untrusted, tool, call.id, started.object, stopped, trusted=run.trusted)
+            )
         raise
     events = with_excerpts(run, events)
     all_events = with_untrusted_event(
