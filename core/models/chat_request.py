@@ -28,6 +28,8 @@ def chat_body(
     body: dict[str, Any] = {"model": model, "messages": messages, "stream": True}
     if dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}
+    if dialect.prompt_progress:
+        body["return_progress"] = True
     if request.tools:
         body["tools"] = function_tools(request.tools, names)
         if request.required_calls and request.output_schema is None and dialect.schema == "json_schema":

@@ -85,6 +85,8 @@ class ReplyDelta:
         cost: the cost of the reply in US dollars; None if unknown.
         written: the complete text as the model wrote it, if calls were read from it. `text` is then the complete text
             without the calls, and replaces the pieces that came before.
+        activity: what the provider does before the reply begins, such as loading the model. Such a delta contains
+            nothing else and is no part of the reply.
     """
 
     text: str = ""
@@ -96,9 +98,13 @@ class ReplyDelta:
     note: str = ""
     cost: float | None = None
     written: str = ""
+    activity: str = ""
 
     def merge(self, later: "ReplyDelta") -> "ReplyDelta":
-        """Return the fields known after `later` that belong to the whole reply: all but text, reasoning and calls."""
+        """Return the fields of the whole reply (usage, stop reason, …) updated by `later`.
+
+        Text, reasoning and calls are not accumulated.
+        """
         if later.usage is None and not (later.stop_reason or later.provider_state or later.note or later.written):
             return self
         return ReplyDelta(

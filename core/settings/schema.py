@@ -116,6 +116,7 @@ class McpServerSettings:
         command, args: the program and its arguments.
         url: the address, instead of a program.
         allow_http: http is permitted although the host is another computer.
+        oauth: the user has signed in to the URL, and the keyring has the tokens.
         variables: environment variables or headers in addition to the default ones.
         enabled: whether agents may use its tools.
         tools: the tools the user approved.
@@ -126,6 +127,7 @@ class McpServerSettings:
     args: tuple[str, ...] = ()
     url: str = ""
     allow_http: bool = False
+    oauth: bool = False
     variables: tuple[McpVariable, ...] = ()
     enabled: bool = True
     tools: tuple[McpToolSettings, ...] = ()
@@ -189,8 +191,10 @@ class Settings:
         SettingInfo(
             MODELS,
             "Model tiers",
-            "Models for easy, medium and hard work; the first that works is used. Summaries and reviews use Small. "
-            "With the model “auto”, each step uses the tier it needs. If empty, the session's model does everything.",
+            "Models for easy (small), medium (mid) and hard (frontier) work. If you list several, the first one that "
+            "works is used. Context summaries and reviews of sessions use Small. A session with the model “auto” uses "
+            "the tier that each step needs. An empty tier uses another one; if all are empty, the session's model does "
+            "all.",
         ),
     )
     providers: tuple[Provider, ...] = setting_field(
@@ -225,8 +229,8 @@ class Settings:
         SettingInfo(
             MODELS,
             "Text-based tool calls",
-            "Models that cannot call tools or write each call as text instead. Journeyman detects such models and "
-            "adds them here. The Test button of a model checks it again.",
+            "Models without native tool calls: they write each call as text. Journeyman detects such models and adds "
+            "them here. To check a model again, use the Test button of its provider.",
         ),
     )
     local_idle_minutes: int = setting_field(
