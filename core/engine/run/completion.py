@@ -57,7 +57,7 @@ NEXT_CALL = "Only tool calls have an effect. Your next reply must call one of th
 WRITTEN_REASON = "it wrote them into its replies and then stopped calling tools"
 _COMMAND_BLOCK = re.compile(r"^```(?:sh|bash|shell)\n(?:.*\n)+?```", re.MULTILINE)
 _CODE_BLOCK = re.compile(r"^```(?!sh\b|bash\b|shell\b|console\b|text\b|diff\b)\w+\n(?:.*\n){2,}?```", re.MULTILINE)
-MAX_NUDGES, MAX_CHECKS = 6, 3  # of a small model for each task; MAX_CHECKS is for the same message about a check
+MAX_NUDGES, MAX_CHECKS = 4, 2  # of a small model for each task; MAX_CHECKS is for the same message about a check
 NO_CALL_REASON = "the model neither called a tool nor declared that it was done"
 
 
