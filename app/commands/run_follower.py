@@ -309,6 +309,8 @@ def step_line(step: Step) -> str:
     parts = [f"exit {metrics['exit_code']}"] if "exit_code" in metrics else []
     if metrics.get("files"):
         parts.append(f"+{metrics.get('added', 0)} −{metrics.get('removed', 0)}")
+    if metrics.get("changed"):
+        parts.append("allowed with your changes")
     if step.status not in {"done", "completed"}:
         parts.append(step.status)
     parts.append(f"{(step.ended_at - step.started_at) / 1e6:.1f}s" if step.ended_at else "…")

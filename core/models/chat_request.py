@@ -32,8 +32,8 @@ def chat_body(
         body["return_progress"] = True
     if request.tools:
         body["tools"] = function_tools(request.tools, names)
-        if request.call_required and request.output_schema is None and dialect.schema == "json_schema":
-            body["response_format"] = _format(_call_schema(request.tools, names), dialect)
+        if request.required_calls and request.output_schema is None and dialect.schema == "json_schema":
+            body["response_format"] = _format(_call_schema(request.required_calls, names), dialect)
     if request.options.max_output_tokens is not None:
         body[dialect.max_tokens_field] = request.options.max_output_tokens
     if request.options.temperature is not None:

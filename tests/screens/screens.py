@@ -53,7 +53,7 @@ from ui.settings.rules_and_data_pages import DataState
 from ui.settings.settings_dialog import RULES as RULES_PAGE
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
 from ui.shell.main_window import MainWindow
-from ui.shell.session_view import CHANGES, CONTEXT, DECISIONS
+from ui.shell.session_view import CHANGES, CONTEXT, DECISIONS, TERMINAL
 from ui.shell.shortcuts_dialog import ShortcutsDialog
 from ui.shell.window_frame import WindowFrame
 from ui.start.new_session_form import ProviderOffer
@@ -263,7 +263,7 @@ def _steps(stage: _Stage) -> Screens:
 def _tabs(stage: _Stage) -> Screens:
     """Yield the other tabs of a run, fully loaded."""
     view = stage.window.view
-    for name in (CHART_TAB, CHANGES, CONTEXT, DECISIONS):
+    for name in (CHART_TAB, CHANGES, CONTEXT, DECISIONS, TERMINAL):
         view.page.show_tab(name)
         view.scan.finish()
         view.requests.finish()

@@ -373,6 +373,7 @@ class MainWindow(QWidget):
         self.sessions.footer.page_requested.connect(self.selection.choose_page)
         self.sessions.chosen.connect(self.show_session)
         self.sessions.hit_chosen.connect(self.show_event)
+        self.sessions.page_item_chosen.connect(self.selection.choose_page)
         self.sessions.new_session_requested.connect(self.show_start)
         self.status.inbox_requested.connect(self.inbox.open_at)
         self.inbox.session_chosen.connect(self.go_to_request)
@@ -424,6 +425,7 @@ class MainWindow(QWidget):
             lambda error, cause: self.show_error(ErrorDetails(error, cause), ErrorSource("attach", view.session))
         )
         view.composer.submitted.connect(lambda _: self.notice.resolve(ErrorSource("attach", view.session)))
+        view.terminal.command_requested.connect(self.commands.actions.trigger)
         view.review_requested.connect(self._open_proposals)
         view.asking.unsent_text.connect(self.restore_draft)
 

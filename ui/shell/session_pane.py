@@ -17,12 +17,14 @@ from ui.style.theme import Look
 from ui.timeline.live_output import LiveOutput
 from ui.widgets.error_bar import ErrorBar
 from ui.widgets.labels import hairline
+from ui.widgets.splitter import remember_sizes
 
 
 class SessionPane(QWidget):
     """A session view with tabs.
 
-    `live_output` holds the replies in progress. `notice` shows if the draft of a message cannot be stored.
+    `live_output` holds what is streaming: replies, the loading of a local model, and the output of commands. `notice`
+    shows if the draft of a message cannot be stored.
     """
 
     activated = Signal()
@@ -37,6 +39,8 @@ class SessionPane(QWidget):
         self.session = ""
         self.view = SessionView(look, session_index.reader)
         self.view.changes.review.set_store(state)
+        self.view.terminal.set_output_source(live_output.output_since)
+        remember_sizes(self.view.terminal.splitter, state, "terminal.widths")
         self._state = state
         self.drafts = UnsentDrafts(self.view.composer, state, folder, notice)
         self.tabs = SessionTabs(look, session_index.row)
@@ -110,6 +114,7 @@ class SessionPane(QWidget):
         else:
             self.view.page.end_draft()
         self.view.show_follow_up()
+        self.view.terminal.follow_output()
 
     # Qt overrides
 

@@ -15,10 +15,29 @@ from core.domain.events import (
 from core.engine.state.live_updates import LiveUpdate
 from core.store.journal_update import JournalUpdate
 
-MAX_OUTPUT_BYTES = 16 * 1024  # kept of each running command, from the end
+MAX_OUTPUT_BYTES = 256 * 1024  # kept of each running command, from the end
+TAIL_BYTES = 16 * 1024  # in which the last lines are looked for
 TAIL_LINES = 12
 REASONING_CHARS = 600  # of the reasoning in progress, from the end
 MAX_REPLY = 256 * 1024  # characters of a reply in progress, because a faulty provider could stream forever
+
+
+class PrintedOutput:
+    """The end of what a running command has printed, and how many bytes it has printed in all."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._bytes = bytearray()
+
+    def append(self, output: bytes) -> None:
+        self._bytes += output
+        self.size += len(output)
+        if len(self._bytes) > 2 * MAX_OUTPUT_BYTES:
+            del self._bytes[:-MAX_OUTPUT_BYTES]
+
+    def since(self, position: int) -> bytes:
+        """Return what was printed after the first `position` bytes, as far as it is kept."""
+        return bytes(self._bytes[max(0, position - (self.size - len(self._bytes))) :])
 
 
 class LiveOutput:
@@ -28,7 +47,7 @@ class LiveOutput:
         self._replies: dict[str, str] = {}
         self._reasoning: dict[str, str] = {}
         self._activities: dict[str, str] = {}
-        self._printed: dict[tuple[str, str], bytes] = {}
+        self._printed: dict[tuple[str, str], PrintedOutput] = {}
 
     def apply(self, updates: Iterable[object]) -> None:
         """Apply a batch of live updates and journal updates, in order."""
@@ -41,9 +60,7 @@ class LiveOutput:
     def apply_live_update(self, draft: LiveUpdate) -> None:
         name = draft.session
         if draft.call:
-            self._printed[name, draft.call] = (self._printed.get((name, draft.call), b"") + draft.output)[
-                -MAX_OUTPUT_BYTES:
-            ]
+            self._printed.setdefault((name, draft.call), PrintedOutput()).append(draft.output)
         elif draft.ended:
             self._end_reply(name)
         elif draft.activity:
@@ -86,7 +103,13 @@ class LiveOutput:
         self._replies.pop(session, None)
         self._reasoning.pop(session, None)
 
+    def output_since(self, session: str, call: str, position: int) -> tuple[int, bytes]:
+        """Return how many bytes a running call has printed, and those after the first `position` that are kept."""
+        printed = self._printed.get((session, call))
+        return (printed.size, printed.since(position)) if printed else (0, b"")
+
     def output_tail(self, session: str, call: str) -> str:
         """Return the last lines that a call has printed."""
-        text = self._printed.get((session, call), b"").decode("utf-8", "replace")
+        size, _ = self.output_since(session, call, 0)
+        text = self.output_since(session, call, size - TAIL_BYTES)[1].decode("utf-8", "replace")
         return "\n".join(text.rstrip("\n").split("\n")[-TAIL_LINES:])

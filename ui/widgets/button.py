@@ -3,11 +3,12 @@
 from typing import Final
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QWidget
 
 from ui.style.icons import pixmap
 from ui.style.theme import Look, blend, set_style_properties
+from ui.widgets.labels import ENTER_KEYS
 from ui.widgets.paint import draw_frame
 
 ICON: Final = 16
@@ -78,11 +79,22 @@ class Button(QPushButton):
             self.updateGeometry()
             self.update()
 
+    def has_icon(self) -> bool:
+        return bool(self._icon)
+
+    def full_width(self) -> int:
+        """Return the width that the button needs for its text."""
+        short, self._short = self._short, False
+        width = self.sizeHint().width()
+        self._short = short
+        return width
+
     def set_icon_only(self, short: bool) -> None:
-        """Show only the icon, with the label as tooltip."""
+        """Show only the icon, with the label as tooltip unless it has one that says more."""
         if short != self._short:
             self._short = short
-            self.setToolTip(self.accessibleName() if short else "")
+            if self.toolTip() in ("", self.accessibleName()):
+                self.setToolTip(self.accessibleName() if short else "")
             self.updateGeometry()
             self.update()
 
@@ -93,12 +105,19 @@ class Button(QPushButton):
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Click on Enter, also in a dialog whose default is another button."""
+        if event.key() not in ENTER_KEYS:
+            super().keyPressEvent(event)
+        elif not event.isAutoRepeat():
+            self.click()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:
             option = QStyleOptionButton()
             self.initStyleOption(option)
             option.text = ""
-            if not option.state & QStyle.StateFlag.State_KeyboardFocusChange:
+            if not (option.state & QStyle.StateFlag.State_KeyboardFocusChange or self._opened_by_keyboard()):
                 # The focus ring is shown only for keyboard focus; after a click it would be distracting.
                 option.state &= ~QStyle.StateFlag.State_HasFocus
             self.style().drawControl(QStyle.ControlElement.CE_PushButton, option, painter, self)
@@ -106,6 +125,11 @@ class Button(QPushButton):
                 draw_frame(painter, self.rect().adjusted(2, 2, -2, -2), 4, None, self._text_color())
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             self._paint_content(painter)
+
+    def _opened_by_keyboard(self) -> bool:
+        """Return whether this is a dialog over a window that is used by keyboard; its focus must be visible at once."""
+        owner = self.window().parentWidget()
+        return owner is not None and owner.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
 
     def _paint_content(self, painter: QPainter) -> None:
         look, color = self._look, self._text_color()

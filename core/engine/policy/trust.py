@@ -16,16 +16,18 @@ from core.domain.clock import now
 from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Problem
 from core.domain.rules import Effect, PermissionRule, new_rule
+from core.engine.policy.instruction_files import MAX_FILE_SIZE, NAMES, instruction_files
 from core.store.rule_store import LoadedRules, RuleStore, new_rule_id
 from core.workspace.broker import FileBroker
 from core.workspace.paths import system_state_reason
+from core.workspace.readable_system import is_in_installation
 
 RULE_TOOL = "folder"  # trust is stored in the rule book under this tool name, so it is listed and revoked like any rule
-INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".mcp.json")
+MCP_FILE = ".mcp.json"
 INSTRUCTION_FOLDERS = (".agents", ".claude/skills", ".claude/commands", ".journeyman")
 # The files that are listed to the user. All further instruction files belong to one of these.
-LISTED_PATTERNS = (*INSTRUCTION_FILES, ".agents/commands/*.md", "*/skills/*/SKILL.md", ".journeyman/*")
-MAX_FILES, MAX_FILE_SIZE, MAX_DEPTH = 2_000, 4 << 20, 8
+LISTED_PATTERNS = (*NAMES, MCP_FILE, ".agents/commands/*.md", "*/skills/*/SKILL.md", ".journeyman/*")
+MAX_FILES, MAX_DEPTH = 2_000, 8
 UNREADABLE_MARK = "-"  # the mark of contents that cannot be pinned and are never followed
 NOT_TRUSTED = "You have not trusted this folder (`journeyman trust`), so the file was ignored."
 CHANGED_SINCE_TRUST = "The file has changed since you trusted this folder (`journeyman trust`), so it was ignored."
@@ -109,23 +111,28 @@ def inspect_folder(book: LoadedRules, folder: Path) -> FolderTrust:
         name for name, mark in instructions.items() if yes and (mark == UNREADABLE_MARK or pins.get(name) != mark)
     ]
     empty = next(folder.iterdir(), None) is None
-    listed = [name for name in instructions if any(fnmatchcase(name, pattern) for pattern in LISTED_PATTERNS)]
+    prompted = {found.name for found in instruction_files(folder)}
+    listed = [
+        name
+        for name in instructions
+        if name in prompted or any(fnmatchcase(name, pattern) for pattern in LISTED_PATTERNS)
+    ]
     return FolderTrust(_key(str(folder)), trust_decision(book, str(folder)), tuple(listed), tuple(changed), empty)
 
 
 def find_instructions(folder: Path) -> dict[str, str]:
-    """Return the files in a folder that an agent would follow or execute, with digests of their contents.
+    """Return the files that an agent in this folder would follow or execute, with digests of their contents.
 
-    Links that lead out of the folder are not followed.
+    They include instructions in the folders above, up to the top of the repository, and imported files. Links that
+    lead out of the folder are not followed.
     """
     marks: dict[str, str] = {}
     try:
+        for found in instruction_files(folder):
+            marks[found.name] = UNREADABLE_MARK if found.error else content_digest(found.contents)
         with FileBroker(folder) as broker:
-            for name in (
-                *INSTRUCTION_FILES,
-                *(name for tree in INSTRUCTION_FOLDERS for name in _files_below(broker, tree)),
-            ):
-                if broker.stat(name) is not None:
+            for name in (MCP_FILE, *(name for tree in INSTRUCTION_FOLDERS for name in _files_below(broker, tree))):
+                if name not in marks and broker.stat(name) is not None:
                     marks[name] = _content_mark(broker, name)
                 if len(marks) >= MAX_FILES:
                     break
@@ -201,7 +208,8 @@ def _content_mark(broker: FileBroker, name: str) -> str:
 def refuse_unsafe_folder(folder: Path, data: Path) -> None:
     """Raise Problem for folders in which commands of an agent could do too much damage.
 
-    These are a whole disk, a home folder, Journeyman's data folder, and folders of the running system or with sockets.
+    These are a whole disk, a home folder, Journeyman's data folder, Journeyman itself, and folders of the running
+    system or with sockets.
     """
     real, home, data = folder.resolve(), Path.home().resolve(), data.resolve()
     why, do = system_state_reason(real), "Choose or create a folder inside it."
@@ -209,6 +217,8 @@ def refuse_unsafe_folder(folder: Path, data: Path) -> None:
         do = "Choose a folder on a disk, such as one in your home folder."
     elif real == Path(real.anchor):
         why = "It is the root of the disk"
+    elif is_in_installation(real):
+        why = "It is part of Journeyman itself"
     elif data.is_relative_to(real):
         why = "It is Journeyman's data folder" if data == real else "It contains Journeyman's data folder"
     elif home.is_relative_to(real):
