@@ -22,7 +22,7 @@ NAMES = {
 
 
 def gguf_model(folder: Path) -> Path:
-    """Write the model of a folder as a file beside it."""
+    """Write the model of a folder as a file next to it."""
     tensors = _tensors((folder / WEIGHTS).read_bytes())
     pieces = (folder / "vocab.txt").read_text().splitlines()
     last = {piece: number for number, piece in enumerate(pieces)}  # the file format allows each piece only once
