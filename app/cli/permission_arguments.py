@@ -29,6 +29,11 @@ def add_permissions(add: AddCommand) -> None:
     )
     choice.add_argument("--scope", choices=get_args(RuleScope), default="once", help=scope_help)
     choice.add_argument("--option", type=int, metavar="N", default=0, help="Choose the option that `pending` numbers N")
+    change_help = (
+        "Allow the call once with TEXT as its command, new text, diff or URL, or as its arguments in JSON; "
+        "- reads TEXT from standard input"
+    )
+    choice.add_argument("--change", metavar="TEXT", help=change_help)
     deny = _request(add, "deny", "Deny a permission request.")
     deny.add_argument("--reason", metavar="TEXT", default="", help="Tell the model why")
     _rules(add)
@@ -89,6 +94,9 @@ def _trust(add: AddCommand) -> None:
         folder_help = "The folder (default: the current one)"
         command.add_argument("folder", metavar="DIR", nargs="?", default=".", help=folder_help)
         _json(command)
+    used = add("instructions", "List the instructions that a run in a folder would use, and their tokens.")
+    used.add_argument("folder", metavar="DIR", nargs="?", default=".", help="The folder (default: the current one)")
+    _json(used)
 
 
 def _unreviewed(add: AddCommand) -> None:

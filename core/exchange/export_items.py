@@ -229,7 +229,8 @@ class ExportItemBuilder:
             return True
         item = self._calls.get(self._permission_calls.pop(event.request_id, ""))
         if item:
-            item.answer = "allowed by you" if event.allowed else "denied by you"
+            changes = " with changes" if event.arguments.head else ""
+            item.answer = f"allowed by you{changes}" if event.allowed else "denied by you"
         return item is not None
 
 

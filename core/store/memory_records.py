@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.domain.memory import (
@@ -194,6 +194,16 @@ class MemoryRecords:
             key = self._next_key(scope_number)
         self._insert_row(key, memory, indexed)
         return memory
+
+    def set_context(self, memory: Memory, context: str) -> None:
+        """Replace the context in the memory's last change: it is derived from messages, so it makes no new version."""
+        *earlier, last = self.changes(memory.id)
+        completed = replace(last, content=replace(memory.content, context=context))
+        self._db.execute(
+            "UPDATE memory_version SET content = ? WHERE memory = ? AND number = ?",
+            (_content_json(completed.content), memory.id, last.number),
+        )
+        self.rewrite(memory.id, [*earlier, completed])
 
     def add_all(self, changes: Sequence[MemoryChange]) -> int:
         """Insert new memories, each given by its first change. Return how many."""
@@ -391,21 +401,23 @@ def _memory(row: tuple[Any, ...]) -> Memory:
     )  # fmt: skip
 
 
-def _values(change: MemoryChange) -> tuple[Any, ...]:
-    content = change.content
-    content_json = "" if content is None else _WRITER.encode(
+def _content_json(content: MemoryContent | None) -> str:
+    return "" if content is None else _WRITER.encode(
         [
             content.kind, content.text, content.scope, content.scope_id, content.context, content.confidence,
             dict(content.fields),
         ]
     )  # fmt: skip
+
+
+def _values(change: MemoryChange) -> tuple[Any, ...]:
     return (
         change.memory,
         change.number,
         change.at,
         change.action,
         change.author,
-        content_json,
+        _content_json(change.content),
         change.session,
         change.seq,
         change.reason,

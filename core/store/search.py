@@ -17,7 +17,9 @@ from core.domain.events import (
     QueueChanged,
     Replied,
     ReplyInterrupted,
+    RequestRetried,
     RunEnded,
+    RunPaused,
     RunRated,
     SessionCreated,
     SessionEvent,
@@ -79,8 +81,10 @@ def searchable_texts(event: SessionEvent) -> Iterator[str]:
             yield text.head
         case ContextCompacted(summary=summary):
             yield summary.head
-        case RunEnded(reason=reason, summary=summary):
-            yield from (reason, summary.head)
+        case RunEnded(reason=reason, summary=summary, error=error):
+            yield from (reason, summary.head, str(error or ""))
+        case RunPaused(error=error) | RequestRetried(error=error):
+            yield str(error or "")
         case FilesRewound(files=files):
             yield from (file.path for file in files)
         case SessionRenamed(title=title):
@@ -250,6 +254,19 @@ def _call_start(db: sqlite3.Connection, key: int, call: str) -> int:
         (key, end),
     )
     return next((row[0] for row in rows if json.loads(row[1]).get("call_id") == call), key)
+
+
+def find_excerpt(content: str, text: str) -> str:
+    """Return an excerpt around the first match in `content`; empty unless it contains every word of `text`.
+
+    Each word may be the beginning of a longer one.
+    """
+    words = re.findall(r"\w+", text)
+    if not words or not all(re.search(rf"\b{word}", content, re.IGNORECASE) for word in words):
+        return ""
+    content = " ".join(content.split())
+    match = match_pattern(text).search(content)
+    return _excerpt(content, match.start() if match else 0)
 
 
 def _excerpt(content: str, position: int) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from core.domain.event_values import InstructionFile
 from core.domain.problems import ErrorDetails
 from core.domain.rewind_events import OpenRewinds
 from core.timeline.text_diff import line_counts
@@ -70,11 +71,15 @@ class ChangedFile:
 
     @property
     def added(self) -> int:
-        return self.net[0] if self.net else sum(change.added for change in self.changes if not change.rewound)
+        if self.net:
+            return self.net[0]
+        return 0 if self.unchanged else sum(change.added for change in self.changes if not change.rewound)
 
     @property
     def removed(self) -> int:
-        return self.net[1] if self.net else sum(change.removed for change in self.changes if not change.rewound)
+        if self.net:
+            return self.net[1]
+        return 0 if self.unchanged else sum(change.removed for change in self.changes if not change.rewound)
 
     @property
     def created(self) -> bool:
@@ -86,8 +91,8 @@ class ChangedFile:
 
     @property
     def unchanged(self) -> bool:
-        """Whether the file is as it was before its first change in the session."""
-        return self.changes[0].before == self.changes[-1].after
+        """Whether the file is as it was before its first change in the session; false if that is not known."""
+        return self.has_contents and self.changes[0].before == self.changes[-1].after
 
     @property
     def has_contents(self) -> bool:
@@ -173,6 +178,7 @@ class SessionActivity:
     requests: list[SentRequest] = field(default_factory=list)
     compactions: list[CompactionPoint] = field(default_factory=list)
     compact: bool = False  # whether the latest run has a compact prompt
+    instructions: tuple[InstructionFile, ...] = ()  # of the latest run
     open_rewinds: OpenRewinds = field(default_factory=OpenRewinds)
     _open: dict[str, int] = field(default_factory=dict)
     _tier_choice: tuple[str, ...] = ()
@@ -197,6 +203,7 @@ class SessionActivity:
                 self.requests[-1] = replace(self.requests[-1], first_token_s=float(line.get("first_token_s", 0.0)))
             elif kind == "run_started":
                 self.compact = line.get("prompt_size") == "compact"
+                self.instructions = tuple(InstructionFile(**file) for file in line.get("instruction_files") or ())
             elif kind == "run_rated":
                 if line.get("by", "user") == "user":
                     self.ratings[int(line.get("run_number", 0))] = (
@@ -395,10 +402,11 @@ def decision_of(line: EventJson) -> DecisionEntry | None:
         case "permission_decided":
             allowed, scope = bool(line.get("allowed")), str(line.get("scope", "once"))
             by = str(line.get("decided_by", "user"))
+            changes = " with changes" if text_head(line.get("arguments")) else ""
             return entry(
                 "permission",
                 "",
-                chosen=f"allowed {scope}" if allowed else "denied",
+                chosen=f"allowed {scope}{changes}" if allowed else "denied",
                 why=text_head(line.get("reason")),
                 status="done" if allowed else "stopped",
                 cause="you" if by == "user" else by,

@@ -18,7 +18,7 @@ from core.tools.tool import FileChange, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 from core.workspace.folder_scan import ScannedChange, SensitivePaths, UnrecordedChanges
 from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
-from core.workspace.running_command import FinishedCommand
+from core.workspace.running_command import FinishedCommand, OutputBuffer
 from core.workspace.sandbox import Sandbox
 from core.workspace.threads import await_to_completion, run_to_completion
 
@@ -61,14 +61,20 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     )
     if parameters.background:
         return await _run_in_background(sandbox, request, context)
-    guard = TrustedFilesGuard(context)
+    guard, printed, listener = TrustedFilesGuard(context), OutputBuffer(), context.output_listener()
+
+    def on_output(chunk: bytes) -> None:
+        printed.add(chunk)
+        if listener:
+            listener(chunk)
+
     try:
-        finished = await sandbox.run(request, context.output_listener(), guard.check)
+        finished = await sandbox.run(request, on_output, guard.check)
     except asyncio.CancelledError:
         await await_to_completion(guard.stop())
         outcome = await run_to_completion(scan_and_revert, context)
         await run_to_completion(_history_notes, context, parameters.command)
-        await context.commands.record_stopped(context.call, outcome.changes)
+        await context.commands.record_stopped(context.call, outcome.changes, printed.text())
         raise
     await guard.stop()
     history = await run_to_completion(_history_notes, context, parameters.command)

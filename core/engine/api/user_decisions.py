@@ -77,6 +77,10 @@ class UserDecisions(Queries):
             await self._approvals.allow(request, scope, patterns, include_similar=include_similar), resume
         )
 
+    async def allow_changed(self, request: str, text: str, *, resume: bool = False) -> str:
+        """Approve a call once, as the user edited it, and return its session. The policy checks the changed call."""
+        return await self._resume_if_asked(await self._approvals.allow_changed(request, text), resume)
+
     async def deny(self, request: str, reason: str = "", *, include_similar: bool = False, resume: bool = False) -> str:
         """Deny a call and return its session. The model reads the reason."""
         return await self._resume_if_asked(
@@ -131,13 +135,19 @@ class UserDecisions(Queries):
         """Return whether the user trusts the folder, and which project instructions it contains."""
         return await asyncio.to_thread(inspect_folder, self._book.read(), check_workspace(folder))
 
-    async def trust(self, folder: Path, trusted: bool = True, by: str = "user") -> None:
+    async def trust(
+        self, folder: Path, trusted: bool = True, by: str = "user", seen: FolderTrust | None = None
+    ) -> None:
         """Follow the project instructions of the folder, or treat its files as untrusted content.
 
-        The decision is stored as a rule, which `revoke` removes.
+        The decision is stored as a rule, which `revoke` removes. With `seen`, the state that the user decided on, files
+        that have changed since are not trusted.
         """
         workspace = check_workspace(folder)
-        await save_trust(self._book, str(workspace), trusted, await asyncio.to_thread(find_instructions, workspace), by)
+        digests = await asyncio.to_thread(find_instructions, workspace)
+        if seen:
+            digests = {name: digest for name, digest in digests.items() if seen.digests.get(name) == digest}
+        await save_trust(self._book, str(workspace), trusted, digests, by)
         if not trusted:
             await self.skills.distrust_folder(workspace)
 

@@ -58,7 +58,7 @@ from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_tex
 from core.engine.run.untrusted_files import paths_label, with_untrusted_files
 from core.engine.run.use_skill import use_skill
 from core.engine.run.user_questions import CallQuestions, ask_user
-from core.engine.state.compaction import USER
+from core.engine.state.compaction import HARNESS, USER
 from core.engine.state.live_updates import LiveUpdate
 from core.models.catalog import SCRIPTED
 from core.models.model import Model, ModelError, ReplyDelta, RequestedCall
@@ -76,6 +76,7 @@ from core.tools.tool import READ_ONLY_ACCESS, Tool
 
 EMPTY_REPLY = "The model returned an empty reply."
 TRUNCATED_REPLY_HINT = "Your reply was cut off at the output limit. Do less in one call."
+STOPPED = "[stopped before it was done]"
 TIME_LIMIT_REASON = "the time of the run was over"  # the reason of a ReplyInterrupted
 
 
@@ -202,6 +203,9 @@ async def stream_reply(run: RunContext, model: Model) -> None:
     try:
         async with aclosing(model.stream(request)) as deltas:
             async for delta in deltas:
+                if delta.activity:
+                    run.live_updates.publish(LiveUpdate(run.session, activity=delta.activity))
+                    continue
                 first_token_s = first_token_s or time.monotonic() - sent_at
                 if delta.written:
                     text.clear()
@@ -258,8 +262,12 @@ def _owes_words(run: RunContext) -> bool:
     """Return whether an empty reply is an error: only directly after a user message, and not from a scripted model.
 
     After tool results a model may have nothing to add, and a scripted model replies with nothing after its script ends.
+    A small model that has nothing to say to the engine gets a nudge instead.
     """
-    return run.conversation.messages[-1].role == "user" and run.conversation.last_request[0] != SCRIPTED
+    last = run.conversation.messages[-1]
+    if run.has_compact_prompt and last.category == HARNESS:
+        return False
+    return last.role == "user" and run.conversation.last_request[0] != SCRIPTED
 
 
 async def handle_call(run: RunContext, call: ToolCall) -> None:
@@ -288,6 +296,7 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     if isinstance(permitted, CallRefused):
         await run.record(permitted)
         return
+    parameters = permitted.parameters
     questions = CallQuestions(run, call.id)
     try:
         started = CallStarted(call.id, tool.name, tool.kind, tool.describe(parameters))
@@ -299,7 +308,12 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     except asyncio.CancelledError:
         # On exit with an open question, the call stays pending and is repeated once the user has answered.
         if not (run.closing and questions.waiting):
-            await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
+            output = f"{run.tool_context.commands.stopped_output(call.id)}\n{STOPPED}".lstrip("\n")
+            stopped = with_excerpts(run, [ToolReturned(call.id, Text(output), failed=True)])
+            untrusted = run.conversation.permissions.untrusted
+            await run.record(
+                *with_untrusted_event(untrusted, tool, call.id, started.object, stopped, trusted=run.trusted)
+            )
         raise
     events = with_excerpts(run, events)
     all_events = with_untrusted_event(

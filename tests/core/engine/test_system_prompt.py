@@ -13,7 +13,8 @@ from core.domain.problems import Problem
 from core.domain.question import QuestionAsked
 from core.domain.text import Text
 from core.domain.tiers import Tiers
-from core.engine.prompting.system_prompt import INSTRUCTIONS_MAX_CHARS, prepare_start
+from core.engine.prompting.instructions import INSTRUCTIONS_MAX_CHARS
+from core.engine.prompting.system_prompt import prepare_start
 from core.engine.state.compaction import SESSION
 from core.engine.state.conversation import Conversation
 from core.models.anthropic import anthropic_body
@@ -76,7 +77,9 @@ def test_project_instructions_are_added_and_marked_as_such(tmp_path: Path) -> No
                 "AGENTS.md"
             ]  # the other file has the same text
             rows = scene.engine.timeline_steps(scene.engine.session(session))
-            assert [(row.object, row.status) for row in rows if row.kind == "instructions"] == [("AGENTS.md", "done")]
+            assert [(row.object, row.status) for row in rows if row.kind == "instructions"] == [
+                ("AGENTS.md, about 11 tokens", "done")
+            ]
 
     run_bounded(test())
 
