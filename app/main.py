@@ -132,6 +132,8 @@ def _given(args: "argparse.Namespace") -> list[str]:
         case "mcp", "add":
             return [_secret(f"{args.name}, {key}") for key in args.key]
         case ("run", None) | ("schedule", "add") if args.task == "-":
+            return [_stdin().strip()]
+        case "approve", None if args.change == "-":
             return [_stdin()]
         case _:
             return []
@@ -146,7 +148,7 @@ def _secret(name: str) -> str:
 
 def _stdin() -> str:
     try:
-        return sys.stdin.buffer.read().decode("utf-8").strip()
+        return sys.stdin.buffer.read().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise Problem("Standard input cannot be read.", f"{error}.", "Pipe a UTF-8 text into it.") from error
 

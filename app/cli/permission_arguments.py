@@ -29,6 +29,11 @@ def add_permissions(add: AddCommand) -> None:
     )
     choice.add_argument("--scope", choices=get_args(RuleScope), default="once", help=scope_help)
     choice.add_argument("--option", type=int, metavar="N", default=0, help="Choose the option that `pending` numbers N")
+    change_help = (
+        "Allow the call once with TEXT as its command, new text, diff or URL, or as its arguments in JSON; "
+        "- reads TEXT from standard input"
+    )
+    choice.add_argument("--change", metavar="TEXT", help=change_help)
     deny = _request(add, "deny", "Deny a permission request.")
     deny.add_argument("--reason", metavar="TEXT", default="", help="Tell the model why")
     _rules(add)

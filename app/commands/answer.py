@@ -46,6 +46,9 @@ async def answer(context: Invocation) -> int:
 async def approve(context: Invocation) -> int:
     args, engine = context.args, context.engine
     pending_request = _named_request(context)
+    if args.change is not None:
+        session = await engine.allow_changed(args.request, args.given[0] if args.change == "-" else args.change)
+        return _print_next_step(context, session, "Approved with your changes")
     option, scope, patterns = approval(pending_request.request, args.scope, args.option)
     if option:
         session = await engine.choose_option(args.request, option)

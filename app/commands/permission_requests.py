@@ -78,7 +78,8 @@ def print_request(out: Output, pending: PendingPermissionRequest) -> None:
         out.write(f"  In {_escape(request.cwd)}; sandbox: {request.sandbox_level}")
     for number, (_, label) in enumerate(request_options(request), 1):
         out.write(f"  {number}  {_escape(label)}")
-    out.write(f"Decide with: journeyman approve {request.id} [--option N], or: journeyman deny {request.id}")
+    change = "" if request.options else " | --change TEXT"
+    out.write(f"Decide with: journeyman approve {request.id} [--option N{change}], or: journeyman deny {request.id}")
 
 
 def _escape(text: str) -> str:

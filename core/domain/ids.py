@@ -21,9 +21,12 @@ def question_id(session: str, call: str) -> str:
     return f"{session}-{call}"
 
 
-def permission_id(session: str, call: str) -> str:
-    """Return the id of the permission request for a call. It is not random, so that it is the same after a crash."""
-    return f"{session}-{call}-may"
+def permission_id(session: str, call: str, changes: int = 0) -> str:
+    """Return the id of the permission request for a call. It is not random, so that it is the same after a crash.
+
+    `changes` is how often the user has changed the call: what they changed may need another request.
+    """
+    return f"{session}-{call}-may{changes or ''}"
 
 
 def run_id(session: str, number: int) -> str:

@@ -138,6 +138,15 @@ def is_stale(previous: PermissionRequest, current: PermissionRequest) -> bool:
     return previous.fingerprint != current.fingerprint
 
 
+def covers_change(shown: PermissionRequest, changed: PermissionRequest) -> bool:
+    """Return whether the approval of a request also covers the call as the user changed it.
+
+    The user wrote the change, so only what they could not know matters: another reason to ask, or other warnings.
+    """
+    fields = ("reason", "rule_id", "sandbox_level", "untrusted_sources", "reversible", "protected_paths")
+    return all(getattr(shown, name) == getattr(changed, name) for name in fields)
+
+
 def offered_scopes(request: PermissionRequest) -> tuple[RuleScope, ...]:
     """Return the scopes for which an approval of this request can be remembered."""
     if not request.reversible or not request.patterns:
@@ -174,7 +183,8 @@ class PermissionDecided:
 
     `decided_by` is `user`, or names the rule or mode change that made the answer unnecessary. `patterns` are the
     remembered patterns, one a line, and `rule_ids` the rules saved for them. `option_id` is the chosen option of an
-    external agent. A denial's `reason` is passed on to the model.
+    external agent. A denial's `reason` is passed on to the model. `arguments` is the JSON of the arguments as the user
+    changed them, and empty if the call is approved as it was.
     """
 
     request_id: str
@@ -185,6 +195,7 @@ class PermissionDecided:
     decided_by: str = "user"
     rule_ids: tuple[str, ...] = ()
     option_id: str = ""
+    arguments: Text = Text()
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,8 +168,9 @@ def fold(entry: EventRecord, outline: Outline) -> list[Step]:
             changed.close(question_id, status, object=first_line(answer_text(answer)))
         case PermissionRequested(request=request):
             changed.open("permission", key=request.id, object=_request_text(request), status="waiting", numbered=True)
-        case PermissionDecided(request_id=request_id, allowed=allowed):
-            changed.close(request_id, "done" if allowed else "stopped", metrics={"allowed": int(allowed)})
+        case PermissionDecided(request_id=request_id, allowed=allowed, arguments=arguments):
+            marks = {"allowed": int(allowed)} | ({"changed": 1} if arguments.head else {})
+            changed.close(request_id, "done" if allowed else "stopped", metrics=marks)
         case (
             SessionCreated() | CallAllowed() | QuestionAnswerStarted() | DecisionMade() | IssueReported()
             | SessionMetadataEvent()

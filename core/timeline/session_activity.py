@@ -399,10 +399,11 @@ def decision_of(line: EventJson) -> DecisionEntry | None:
         case "permission_decided":
             allowed, scope = bool(line.get("allowed")), str(line.get("scope", "once"))
             by = str(line.get("decided_by", "user"))
+            changes = " with changes" if text_head(line.get("arguments")) else ""
             return entry(
                 "permission",
                 "",
-                chosen=f"allowed {scope}" if allowed else "denied",
+                chosen=f"allowed {scope}{changes}" if allowed else "denied",
                 why=text_head(line.get("reason")),
                 status="done" if allowed else "stopped",
                 cause="you" if by == "user" else by,

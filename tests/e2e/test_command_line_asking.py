@@ -105,3 +105,17 @@ def test_a_form_is_answered_with_a_line_for_each_question(terminal: Terminal) ->
     assert terminal("answer", question, "Quinn\n\nlarge\nYes").code == 0
     done = terminal("resume", terminal.session(), "--retry")
     assert "It said: Quinn, 30, large, True." in done.out
+
+
+def test_a_call_is_approved_with_changes(terminal: Terminal) -> None:
+    terminal.script(RUN, {"text": "It said: {{result}}"})
+    assert terminal("run", "Go.", "--script", "script.json", "--mode", "ask-all").code == 3
+    (request,) = waiting(terminal)
+    wrong = terminal("approve", request, "--change", " ")
+    assert wrong.code == 1 and "The changed text is empty." in wrong.err and waiting(terminal) == [request]
+    done = terminal("approve", request, "--change", "echo changed")
+    assert done.code == 0 and "Approved with your changes." in done.out
+    resumed = terminal("resume", terminal.session())
+    assert resumed.code == 0 and "It said: changed" in resumed.out and not (terminal.folder / "made").exists()
+    shown = terminal("show", terminal.session()).out
+    assert "run echo hi; touch made  (allowed with your changes" in shown and "Ran      echo changed" in shown

@@ -1,14 +1,15 @@
 """A local model in the real window: downloaded with one click, paused, resumed, and used for a first task."""
 
 import json
+import os
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QAbstractItemModel, QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPlainTextEdit, QPushButton, QTableView, QWidget
 
 from core.models.local.local_models import LocalModels
 from core.models.local.model_table import LocalModel
@@ -59,7 +60,12 @@ def test_one_click_downloads_a_model_that_then_does_a_sample_task(
 ) -> None:
     async def act(person: Person) -> None:
         start, status = person.window.start, find(person.window, QPushButton, "status.models")
-        await click_when_shown(person, "Download")
+        download = await until(lambda: button(person, "Download"), "the offer")
+        assert person.shell.focusWidget() is start
+        for name in ("start.local_model.other", "start.local_model"):
+            press(person.shell.focusWidget(), Qt.Key.Key_Tab)
+            assert person.shell.focusWidget().objectName() == name
+        press(download, Qt.Key.Key_Space)
         await until(lambda: "50% of" in state(person) or None, "the progress in the card")
         await until(lambda: "Downloading Tiny 1B: 50%" in status.text() or None, "the progress in the status line")
         await click_when_shown(person, "Pause")
@@ -129,6 +135,36 @@ def test_a_model_file_is_dropped_on_the_window(
         await until(lambda: models.currentText() == "local/mine" or None, "the model of the file")
 
     in_window(qapp, home, act)
+
+
+def test_the_timeline_says_what_the_model_does_and_takes_the_focus(
+    qapp: QApplication, home: Path, tmp_path: Path, server: FileServer
+) -> None:
+    pipe = tmp_path / "prompt"
+    os.mkfifo(pipe)
+    (home / "models").mkdir(parents=True)
+    (home / "models" / "tiny.gguf").write_text(json.dumps({"text": "Damp.", "wait": str(pipe)}))
+
+    async def act(person: Person) -> None:
+        await click_when_shown(person, "Use")
+        task = find(person.window.start, QPlainTextEdit, "start.task")
+        await until(lambda: "photos.csv" in task.toPlainText() or None, "the sample task")
+        go = find(person.window.start, QPushButton, "start.go")
+        await until(lambda: go.isEnabled() or None, "the form")
+        go.setFocus()
+        click(go)
+        await until(lambda: person.window.view.session or None, "the session")
+        view = person.window.view
+        await until(lambda: "reading the prompt, 50%" in last_row(view.page.model) or None, "the progress")
+        assert view.page.focusWidget() is not None and isinstance(view.page.focusWidget(), QTableView)
+        pipe.write_text("go on")
+        await until(lambda: person.window.row(view.session).status == "done" or None, "the end of the run")
+
+    in_window(qapp, home, act)
+
+
+def last_row(model: QAbstractItemModel) -> str:
+    return str(model.index(model.rowCount() - 1, 0).data() or "")
 
 
 def test_the_settings_delete_a_model(qapp: QApplication, home: Path, server: FileServer) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QMenu,
 
 from core.domain.events import RunStarted, SessionEvent, UserMessage
 from core.domain.text import Text
+from core.domain.tiers import Tiers
 from core.engine.api.engine import Engine
 from core.models.catalog import SCRIPTED
 from tests.core.workspace.test_git_branch import git
@@ -155,8 +156,8 @@ def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, 
         await until(window.start.isVisible, "the start screen")
         window.start.shown.emit()
         agents = find(window.start, QComboBox, "start.agent")
-        await until(lambda: agents.isVisible() and agents.findData("editor") > 0, "the agents")
-        agents.setCurrentIndex(agents.findData("editor"))
+        await until(lambda: agents.isVisible() and agents.findText("editor") > 0, "the agents")
+        agents.setCurrentIndex(agents.findText("editor"))
         efforts = find(window.start, QComboBox, "start.effort")
         efforts.setCurrentIndex(efforts.findData("high"))
         mode = find(window.start, ModeButton, "start.mode")
@@ -238,3 +239,48 @@ async def start_in(folder: Path, engine: Engine) -> None:
 
 async def collect(engine: Engine, session: str) -> list[SessionEvent]:
     return [entry.event async for entry in engine.events(session)]
+
+
+def test_the_model_and_the_tier_of_a_chosen_agent_are_used(qapp: QApplication, home: Path, tmp_path: Path) -> None:
+    (home / "agents").mkdir()
+    (home / "agents" / "fast.toml").write_text('tier = "small"\ndescription = "For short tasks"')
+    (home / "agents" / "local.toml").write_text('model = "ollama/qwen3"')
+    (home / "agents" / "plain.toml").write_text("")
+    folder = tmp_path / "work"
+    folder.mkdir()
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await person.program.engine.ask(set_tiers)
+        await until(window.start.isVisible, "the start screen")
+        window.start.shown.emit()
+        agents, models = (find(window.start, QComboBox, f"start.{name}") for name in ("agent", "model"))
+        await until(lambda: agents.isVisible() and agents.findText("fast") > 0, "the agents")
+        before = models.currentText()
+        assert before == "ollama/not-there"
+
+        def choose(name: str) -> str:
+            agents.setFocus()
+            agents.setCurrentIndex(agents.findText(name))
+            agents.activated.emit(agents.currentIndex())
+            return models.currentText()
+
+        assert choose("local") == "ollama/qwen3" and choose("plain") == before
+        assert choose("local") == "ollama/qwen3" and choose("fast") == "small"
+        tip = agents.itemData(agents.findText("fast"), Qt.ItemDataRole.ToolTipRole)
+        assert tip == "For short tasks\nModel: small"
+        window.start.choose_folder(str(folder))
+        write(find(window, QPlainTextEdit, "start.task"), "Go")
+        press(find(window, QPlainTextEdit, "start.task"), Qt.Key.Key_Return)
+        session = await until(lambda: window.selection.session, "the session")
+        events = await person.program.engine.ask(lambda engine: collect(engine, session))
+        start = next(event for event in events if isinstance(event, RunStarted))
+        assert (start.profile, start.model) == ("fast", "small")
+        window.actions_by_id["run.stop"].trigger()
+        await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
+
+    live(qapp, home, act)
+
+
+async def set_tiers(engine: Engine) -> None:
+    engine.settings.change(model="ollama/not-there", tiers=Tiers(small=("ollama/tiny",)))

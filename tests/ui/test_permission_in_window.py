@@ -140,3 +140,22 @@ def test_a_whole_file_is_compared_with_its_current_contents(qapp: QApplication, 
         assert "  one" in text.toPlainText() and "+ three" in text.toPlainText()
 
     live(qapp, home, act)
+
+
+def test_a_changed_call_is_decided_once_with_the_changed_arguments(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await wait_for_consent(person, CHAIN)
+        card = await until(lambda: window.view.asking.card, "the card")
+        await until(lambda: find(card, QPushButton, "consent.change").isEnabled(), "the call can be changed")
+        click(find(card, QPushButton, "consent.change"))
+        field = find(card, QPlainTextEdit, "consent.edit")
+        field.selectAll()
+        write(field, "pytest -q")
+        click(find(card, QPushButton, "consent.allow"))
+        await until(lambda: person.shell.windowTitle() == "Journeyman", "no request is waiting")
+        [word] = await decisions_of(person, session)
+        assert word.allowed and '"command": "pytest -q"' in word.arguments.head
+        assert person.notice() == ""
+
+    live(qapp, home, act)

@@ -10,6 +10,7 @@ from core.domain.question import Answer, Question
 from ui.ask.cards import PermissionCard, QuestionCard
 from ui.ask.dialogs import PermissionDialog, QuestionDialog
 from ui.ask.pending_permission import PendingPermission
+from ui.ask.permission_form import PermissionDraft
 from ui.style.theme import Look
 
 BAR_MARGIN = 8
@@ -23,6 +24,7 @@ class AskArea(QWidget):
 
     answered = Signal(str, Answer)
     allowed = Signal(tuple, str, tuple)
+    changed = Signal(str, str)
     denied = Signal(tuple, str)
     denied_all = Signal()
     first_interaction = Signal(str)
@@ -41,7 +43,7 @@ class AskArea(QWidget):
         self._requests: tuple[OpenRequest, ...] = ()
         self._card: Card | None = None
         self._dialog: Dialog | None = None
-        self._drafts: dict[str, Answer | str] = {}
+        self._drafts: dict[str, Answer | PermissionDraft] = {}
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
@@ -134,6 +136,7 @@ class AskArea(QWidget):
                 self._look, self._card.pending, context=self._title, draft=self._card.draft(), parent=self.window()
             )
             asking.allowed.connect(self._allow)
+            asking.changed.connect(self.changed)
             asking.denied.connect(self._deny)
             asking.denied_all.connect(self.denied_all)
             self._dialog = asking
@@ -174,9 +177,10 @@ class AskArea(QWidget):
             if first.timeout_s > 0:
                 card.form.first_interaction.connect(self.first_interaction)
             return card
-        reason_draft = draft if isinstance(draft, str) else ""
-        permission_card = PermissionCard(self._look, _permissions(self._requests), draft=reason_draft)
+        permission_draft = draft if isinstance(draft, PermissionDraft) else None
+        permission_card = PermissionCard(self._look, _permissions(self._requests), draft=permission_draft)
         permission_card.allowed.connect(self._allow)
+        permission_card.changed.connect(self.changed)
         permission_card.denied.connect(self._deny)
         permission_card.denied_all.connect(self.denied_all)
         return permission_card

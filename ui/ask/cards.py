@@ -9,7 +9,7 @@ from core.domain.clock import now as wall_clock
 from core.domain.question import Answer, Question
 from ui.ask.ask_card import AskCard
 from ui.ask.pending_permission import PendingPermission, similar_requests
-from ui.ask.permission_form import PermissionForm
+from ui.ask.permission_form import PermissionDraft, PermissionForm
 from ui.ask.question_form import QuestionForm
 from ui.ask.request_summary import queue_position, summarize_permission, summarize_question
 from ui.style.theme import Look
@@ -52,6 +52,7 @@ class PermissionCard(AskCard):
     """A card for the first of the waiting requests; similar requests can be answered together with it."""
 
     allowed = Signal(tuple, str, tuple)
+    changed = Signal(str, str)
     denied = Signal(tuple, str)
     denied_all = Signal()
 
@@ -62,15 +63,16 @@ class PermissionCard(AskCard):
         look: Look,
         waiting: Sequence[PendingPermission],
         *,
-        draft: str = "",
+        draft: PermissionDraft | None = None,
         clock: Callable[[], int] = wall_clock,
         parent: QWidget | None = None,
     ) -> None:
         self._waiting = tuple(waiting)
         summary = summarize_permission(waiting[0], queue_position(1, len(waiting)))
         super().__init__(look, summary, clock=clock, parent=parent)
-        self.form.fill(draft)
+        self.form.fill(draft or PermissionDraft())
         self.form.allowed.connect(self.allowed)
+        self.form.changed.connect(self.changed)
         self.form.denied.connect(self.denied)
         self.form.denied_all.connect(self.denied_all)
 
@@ -78,8 +80,8 @@ class PermissionCard(AskCard):
     def pending(self) -> tuple[PendingPermission, ...]:
         return self._waiting
 
-    def draft(self) -> str:
-        """Return the reason for denying that has been typed so far."""
+    def draft(self) -> PermissionDraft:
+        """Return what has been typed so far: the reason for denying, or the changed call."""
         return self.form.draft()
 
     def show_request(self, pending: PendingPermission) -> None:

@@ -20,7 +20,7 @@ from core.domain.clock import now as wall_clock
 from core.domain.question import Answer, Question
 from ui.ask.age_label import AgeLabel
 from ui.ask.pending_permission import PendingPermission, similar_requests
-from ui.ask.permission_form import PermissionForm
+from ui.ask.permission_form import PermissionDraft, PermissionForm
 from ui.ask.question_form import QuestionForm
 from ui.ask.request_summary import RequestSummary, queue_position, summarize_permission, summarize_question
 from ui.style.icons import pixmap
@@ -208,6 +208,7 @@ class QuestionDialog(AskDialog):
 
 class PermissionDialog(AskDialog):
     allowed = Signal(tuple, str, tuple)
+    changed = Signal(str, str)
     denied = Signal(tuple, str)
     denied_all = Signal()
 
@@ -220,7 +221,7 @@ class PermissionDialog(AskDialog):
         waiting: Sequence[PendingPermission],
         *,
         context: str = "",
-        draft: str = "",
+        draft: PermissionDraft | None = None,
         clock: Callable[[], int] = wall_clock,
         parent: QWidget | None = None,
     ) -> None:
@@ -228,13 +229,14 @@ class PermissionDialog(AskDialog):
         summary = summarize_permission(waiting[0], queue_position(1, len(waiting)))
         super().__init__(look, summary, context=context, clock=clock, parent=parent)
         self.setWindowTitle(self.tr("Permission request"))
-        self.form.fill(draft)
+        self.form.fill(draft or PermissionDraft())
         self.form.allowed.connect(self._allow)
+        self.form.changed.connect(self._allow_changed)
         self.form.denied.connect(self._deny)
         self.form.denied_all.connect(self._deny_all)
 
-    def draft(self) -> str:
-        """Return the reason for denying that has been typed so far."""
+    def draft(self) -> PermissionDraft:
+        """Return what has been typed so far: the reason for denying, or the changed call."""
         return self.form.draft()
 
     def _make_form(self, head: QWidget) -> PermissionForm:
@@ -250,6 +252,10 @@ class PermissionDialog(AskDialog):
 
     def _allow(self, names: tuple[str, ...], scope: str, patterns: tuple[str, ...]) -> None:
         self.allowed.emit(names, scope, patterns)
+        self.accept()
+
+    def _allow_changed(self, name: str, text: str) -> None:
+        self.changed.emit(name, text)
         self.accept()
 
     def _deny(self, names: tuple[str, ...], reason: str) -> None:

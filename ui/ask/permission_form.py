@@ -1,12 +1,14 @@
 """The form of a permission request: the full tool call, its details, the scope of the approval, and the buttons."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from ui.ask.call_editor import CallEditor
 from ui.ask.full_text import DisplayLine, FullTextView
 from ui.ask.pending_permission import PendingPermission, call_lines, request_details, request_title
 from ui.ask.scope_row import ScopeRow
@@ -20,14 +22,24 @@ LABEL_WIDTH: Final = 84  # width of the column with the names of the details
 GAP: Final = 8
 
 
+@dataclass(frozen=True, slots=True)
+class PermissionDraft:
+    """What the user has typed so far: the reason for denying, and the call as they are changing it, if they are."""
+
+    reason: str = ""
+    change: str | None = None
+
+
 class PermissionForm(QWidget):
     """The form of a permission request, shared by the card and the dialog.
 
     Allow is disabled until the user has scrolled the text to its end and a short delay has passed. Keys: A allows
-    (only if the call can be undone), D denies, 1 to 4 choose the scope, Esc leaves the request open without denying it.
+    (only if the call can be undone), C changes the call first, D denies, 1 to 4 choose the scope, Esc leaves the
+    request open without denying it, or discards a change.
     """
 
     allowed = Signal(tuple, str, tuple)
+    changed = Signal(str, str)
     denied = Signal(tuple, str)
     denied_all = Signal()
     postponed = Signal(str)
@@ -59,8 +71,12 @@ class PermissionForm(QWidget):
         self.scope.changed.connect(self._update_state)
         self._reason_field.entered.connect(self.deny)
         self._allow.clicked.connect(self.allow)
+        self._change.clicked.connect(self.edit_call)
+        self._editor.text_changed.connect(self._update_state)
+        self._editor.text_changed.connect(self._emit_layout_changed)
+        self._editor.submitted.connect(self.allow)
         self._deny.clicked.connect(self.deny_or_show_reason)
-        self._later.clicked.connect(self.postpone)
+        self._later.clicked.connect(self.discard_or_postpone)
         self._deny_all_button.clicked.connect(lambda: self.denied_all.emit())
         self._together_button.toggled.connect(self._show_together)
         self._show_lines()
@@ -72,11 +88,57 @@ class PermissionForm(QWidget):
         return (self._request.id, *(request.id for request in included))
 
     def can_allow(self) -> bool:
-        return self.delay.has_elapsed and self._seen and self.scope.is_complete()
+        complete = bool(self._editor.text().strip()) if self._is_editing else self.scope.is_complete()
+        return self.delay.has_elapsed and self._seen and complete
 
     def allow(self) -> None:
-        if self.can_allow():
+        if not self.can_allow():
+            return
+        if self._is_editing:
+            self.changed.emit(self._request.id, self._editor.text())
+        else:
             self.allowed.emit(self.request_ids(), self.scope.scope(), self.scope.patterns())
+
+    def edit_call(self) -> None:
+        """Let the user change the call, after they have seen it. A change is allowed once, not for similar requests."""
+        if self._can_edit() and not self._is_editing:
+            self._together_button.setChecked(False)
+            self._set_editing(True, self._editor.original)
+            self._editor.focus_text()
+
+    def discard_or_postpone(self) -> None:
+        """Discard a change of the call; without one, leave the request open."""
+        if self._is_editing:
+            self._set_editing(False, self._editor.original)
+            self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        else:
+            self.postpone()
+
+    @property
+    def _is_editing(self) -> bool:
+        return self._editor.isVisibleTo(self)
+
+    def _can_edit(self) -> bool:
+        return self.delay.has_elapsed and self._seen and not self._request.request.options
+
+    def _set_editing(self, editing: bool, text: str) -> None:
+        """Show the editor instead of the scope, or hide it and discard the change."""
+        self._editor.setVisible(editing)
+        self._editor.set_text(text)
+        for widget in (self.scope, self._together_button, self._change):
+            widget.setVisible(not editing)
+        self._together_button.setVisible(not editing and bool(self._similar))
+        self._allow.setText(self.tr("Allow changed call") if editing else self.tr("Allow"))
+        self._allow.setAccessibleName(self._allow.text())
+        self._allow.set_shortcut_hint(self.tr("Ctrl+Enter") if editing else self._allow_hint())
+        self._deny.set_shortcut_hint("" if editing else self.tr("D"))
+        self._later.setText(self.tr("Discard change") if editing else self.tr("Decide later"))
+        self._later.setAccessibleName(self._later.text())
+        self._update_state()
+        self.layout_changed.emit()
+
+    def _allow_hint(self) -> str:
+        return self.tr("A") if self._request.request.reversible else ""
 
     def deny_or_show_reason(self) -> None:
         """Show the field for a reason; deny if it is already shown, or if an external agent would not read a reason."""
@@ -93,14 +155,16 @@ class PermissionForm(QWidget):
     def postpone(self) -> None:
         self.postponed.emit(self._request.id)
 
-    def draft(self) -> str:
-        """Return the reason for denying that has been typed so far."""
-        return self._reason_field.stripped_text()
+    def draft(self) -> PermissionDraft:
+        """Return what has been typed so far."""
+        return PermissionDraft(self._reason_field.stripped_text(), self._editor.text() if self._is_editing else None)
 
-    def fill(self, draft: str) -> None:
-        if draft:
-            self._reason_field.setPlainText(draft)
+    def fill(self, draft: PermissionDraft) -> None:
+        if draft.reason:
+            self._reason_field.setPlainText(draft.reason)
             self._show_reason_field()
+        if draft.change is not None:
+            self._set_editing(True, draft.change)
 
     def show_request(self, pending: PendingPermission) -> None:
         """Show the same request with the current contents of the file it changes."""
@@ -122,7 +186,10 @@ class PermissionForm(QWidget):
         self._look = look
         self._text.restyle(look)
         self.scope.restyle(look)
-        for button in (self._later, self._deny, self._allow, self._deny_all_button, self._together_button):
+        self._editor.restyle(look)
+        for button in (
+            self._later, self._deny, self._allow, self._change, self._deny_all_button, self._together_button
+        ):  # fmt: skip
             button.restyle(look)
         for name, text in self._details:
             name.setFont(look.fonts.second)
@@ -157,9 +224,12 @@ class PermissionForm(QWidget):
         self._deny_all_button.setVisible(queue_length > 1)
         deny_text = self.tr("Deny") if pending.request.options else self.tr("Deny…")
         self._deny = Button(look, deny_text, name="consent.deny", hint=self.tr("D"))
-        allow_hint = self.tr("A") if pending.request.reversible else ""
         self._deny.setToolTip(self.tr("The agent continues without this call. You can tell it why"))
-        self._allow = Button(look, self.tr("Allow"), name="consent.allow", tone="primary", hint=allow_hint)
+        self._allow = Button(look, self.tr("Allow"), name="consent.allow", tone="primary", hint=self._allow_hint())
+        self._change = Button(look, self.tr("Change…"), name="consent.change", hint=self.tr("C"))
+        self._change.setToolTip(self.tr("Edit the call, then allow it as you wrote it"))
+        self._change.setVisible(not pending.request.options)
+        self._editor = CallEditor(look, pending)
         together_text = self.tr("Answer these {} requests together").format(len(self._similar) + 1)
         self._together_button = Button(look, together_text, name="consent.together")
         self._together_button.setCheckable(True)
@@ -185,6 +255,7 @@ class PermissionForm(QWidget):
         answer_layout.setSpacing(GAP)
         answer_layout.addWidget(self._remaining)
         answer_layout.addWidget(self.scope)
+        answer_layout.addWidget(self._editor)
         answer_layout.addWidget(self._build_reason_field())
         form_layout.addLayout(answer_layout)
         if dialog:
@@ -200,6 +271,7 @@ class PermissionForm(QWidget):
         button_row.addStretch(1)
         button_row.addWidget(self._deny_all_button)
         button_row.addWidget(self._deny)
+        button_row.addWidget(self._change)
         button_row.addWidget(self._allow)
         return button_row
 
@@ -273,6 +345,7 @@ class PermissionForm(QWidget):
             self._allow.setText(self.tr("Allow") if option.allows else self.tr("Send this answer"))
             self._allow.setAccessibleName(f"{self._allow.text()}: {option.name}")
         self._allow.setEnabled(self.can_allow())
+        self._change.setEnabled(self._can_edit())
         bar = self._scroll.verticalScrollBar()
         lines_below = -(-(bar.maximum() - bar.value()) // max(1, self._text.fontMetrics().lineSpacing()))
         lines_left = lines_below + self._text.lines_left()
@@ -289,13 +362,15 @@ class PermissionForm(QWidget):
         key, focused = event.key(), self.focusWidget()
         plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
         if key == Qt.Key.Key_Escape:
-            self.postpone()
+            self.discard_or_postpone()
         elif key in ENTER_KEYS and isinstance(focused, QPushButton) and focused.hasFocus():
             focused.click()
         elif key in ENTER_KEYS and self._field.isVisibleTo(self):
             self.deny()
         elif key == Qt.Key.Key_A and plain and self._request.request.reversible and not event.isAutoRepeat():
             self.allow()
+        elif key == Qt.Key.Key_C and plain:
+            self.edit_call()
         elif key == Qt.Key.Key_D and plain:
             self.deny_or_show_reason()
         elif Qt.Key.Key_1 <= key <= Qt.Key.Key_9 and plain and self.scope.select_number(key - Qt.Key.Key_0):

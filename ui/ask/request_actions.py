@@ -46,6 +46,10 @@ class RequestActions:
 
         self._start(self._bridge.ask(allow_all), "allow")
 
+    def allow_changed(self, name: str, text: str) -> None:
+        """Allow a call once, as the user changed it."""
+        self._start(self._bridge.ask(lambda engine: engine.allow_changed(name, text, resume=True)), "allow")
+
     def deny(self, names: tuple[str, ...], reason: str) -> None:
         async def deny_all(engine: "Engine") -> None:
             for name in names:

@@ -125,7 +125,9 @@ def badges(step: Step) -> list[Badge]:
         result.append(Badge(translate("in the background")))
     if marks.get("untrusted"):
         result.append(Badge(translate("untrusted content"), "waiting"))
-    if "allowed" in marks:
+    if marks.get("changed"):
+        result.append(Badge(translate("allowed with your changes")))
+    elif "allowed" in marks:
         result.append(Badge(translate("allowed") if marks["allowed"] else translate("denied")))
     result += changed_line_badges(step)
     if marks.get("wait_ms"):

@@ -16,7 +16,7 @@ from ui.controllers.completions import list_completions
 from ui.controllers.folder_trust import confirm_folder_trust
 from ui.shell.main_window import MainWindow
 from ui.start.limits_dialog import RunLimits
-from ui.start.new_session_form import NewSession, ProviderOffer
+from ui.start.new_session_form import NewSession, OfferedAgent, ProviderOffer
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -67,11 +67,11 @@ class NewSessionController:
 
     async def _load_models(self) -> None:
         form = self._window.start.form
-        form.set_agents(await self._bridge.ask(_profile_names))
         form.set_recent_folders(await self._bridge.ask(_recent_folders))
         form.set_usual_limits(await self._bridge.ask(_usual_limits))
         offers, chosen = await self._bridge.ask(_offers)
         self._window.start.show_providers(offers, chosen)
+        form.set_agents(await self._bridge.ask(_agents))
 
     def _list_completions(self) -> None:
         """Load the files and custom commands of the chosen folder for the task."""
@@ -137,8 +137,11 @@ async def _usual_limits(engine: "Engine") -> RunLimits:
     return RunLimits(now.max_turns, now.max_minutes, now.max_tokens, now.max_cost)
 
 
-async def _profile_names(engine: "Engine") -> list[str]:
-    return sorted(engine.profiles())
+async def _agents(engine: "Engine") -> list[OfferedAgent]:
+    return [
+        OfferedAgent(name, engine.default_model(name) if profile.model or profile.tier else "", profile.description)
+        for name, profile in sorted(engine.profiles().items())
+    ]
 
 
 async def _recent_folders(engine: "Engine") -> list[str]:

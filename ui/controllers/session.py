@@ -45,6 +45,7 @@ class SessionController(QObject):
         requests = RequestActions(bridge, tasks.start)
         view.answered.connect(requests.answer)
         asking.allowed.connect(requests.allow)
+        asking.changed.connect(requests.allow_changed)
         asking.denied.connect(requests.deny)
         asking.denied_all.connect(self.stop)  # stop the run, or the model would ask again
         asking.first_interaction.connect(requests.hold_timeout)

@@ -61,15 +61,18 @@ class TrustDialog(QDialog):
                 "If you trust it, the agent follows these files as they are now. When one of them changes, you are "
                 "asked again. Trust it only if you know who wrote them."
             )
-            ignored = self.tr("If you do not, the agent still works here but ignores these files.")
+            ignored = self.tr(
+                "If you continue without trusting it, the agent still works here but ignores these files."
+            )
         else:
             trusted = self.tr(
                 "If you trust it, the agent relies on the files in it. When project instructions appear, you are asked "
                 "again. Trust it only if you know who wrote the files."
             )
-            ignored = self.tr("If you do not, the agent still works here.")
+            ignored = self.tr("If you continue without trusting it, the agent still works here.")
         ignored += " " + self.tr(
-            "Once it has read a file, it asks before each use of the network, despite saved rules."
+            "Once it has read any file, it asks before each use of the network, despite saved rules, because the file "
+            "may contain instructions from others."
         )
         undo = self.tr("You can change this later under Settings, Trusted folders.")
         return [("trusted", trusted), ("ignored", ignored), ("undo", undo)]

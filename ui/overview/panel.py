@@ -59,6 +59,7 @@ class OverviewPanel(PanelPage):
         actions = RequestActions(bridge, start_task)
         self.asking.answered.connect(self._answer)
         self.asking.allowed.connect(self._allow)
+        self.asking.changed.connect(self._allow_changed)
         self.asking.denied.connect(self._deny)
         self.asking.denied_all.connect(self._stop)
         self.asking.first_interaction.connect(actions.hold_timeout)
@@ -196,6 +197,10 @@ class OverviewPanel(PanelPage):
 
     def _allow(self, names: tuple[str, ...], scope: str, patterns: tuple[str, ...]) -> None:
         self._actions.allow(names, scope, patterns)  # type: ignore[arg-type]  # the card offers these scopes only
+        self._go_on()
+
+    def _allow_changed(self, name: str, text: str) -> None:
+        self._actions.allow_changed(name, text)
         self._go_on()
 
     def _deny(self, names: tuple[str, ...], reason: str) -> None:

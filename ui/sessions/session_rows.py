@@ -252,10 +252,6 @@ def _group(key: str, members: list[SessionRow], expanded_keys: Collection[str]) 
         TRASH: _tr("Trash"),
     }
     count = len(members) if key in titles and key != PINNED else 0
-    if key == WAITING:
-        count = sum(
-            max(1, row.pending_requests) for row in members
-        )  # counts requests, not sessions, to agree with the status line
     expanded = key not in COLLAPSIBLE or key in expanded_keys
     lines = [SessionLine(row) for row in members] if expanded else []
     return [SessionHeading(key, titles.get(key, key), count, expanded), *lines]

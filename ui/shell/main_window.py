@@ -136,6 +136,8 @@ class MainWindow(QWidget):
             self.show_session(name)
         else:
             self._show_selected()
+            if not chosen:
+                self.start.focus_content()  # the window system has focused the first button
         self.split_view.restore(activate=not chosen)
         if not chosen and (page := state.text("page")) in PAGES_BY_ID:
             self.selection.choose_page(page)
@@ -294,8 +296,7 @@ class MainWindow(QWidget):
 
     def show_start(self) -> None:
         self.selection.choose_session("")
-        if self.start.form.isVisible():
-            self.start.form.focus_task()
+        self.start.focus_content()
 
     def start_with(self, task: str) -> None:
         """Show the start screen with this task filled in."""
@@ -390,7 +391,7 @@ class MainWindow(QWidget):
         if self._central_area.shows(self.pages):
             self.pages.focus_page()
         elif self._central_area.shows(self.start):
-            self.start.form.focus_task()
+            self.start.focus_content()
         elif self.view.asking.card:
             self.view.asking.focus_card()
         else:

@@ -108,6 +108,7 @@ class SessionPane(QWidget):
         self.view.restyle(look)
 
     def _show_draft(self) -> None:
+        self.view.page.show_activity(self._live_output.activity(self.session))
         if (text := self._live_output.reply(self.session)).strip():
             self.view.page.show_draft(text)
         else:

@@ -42,7 +42,8 @@ WIDGET_SHORTCUTS: Final = (
                 ("Alt+1", "First tab (Alt+2 for the second, …)"))),
     ("Proposal", (("Y", "Keep"), ("E", "Edit, then keep"), ("N", "Reject"))),
     ("Question", (("1", "First option (2 for the second, …)"), ("Return", "Answer"), ("Esc", "Decide later"))),
-    ("Permission request", (("A", "Allow"), ("D", "Deny"), ("1", "First scope (2 for the second, …)"),
+    ("Permission request", (("A", "Allow"), ("C", "Change the call before allowing it"),
+        ("Ctrl+Enter", "Allow the changed call"), ("D", "Deny"), ("1", "First scope (2 for the second, …)"),
                             ("Esc", "Decide later"))),
 )  # fmt: skip
 

@@ -44,6 +44,14 @@ class ProviderOffer:
     variable: str = ""
 
 
+class OfferedAgent(NamedTuple):
+    """An agent profile of the user. `model` is the model or tier that it names, or "" if it has no preference."""
+
+    name: str = ""
+    model: str = ""
+    description: str = ""
+
+
 class NewSession(NamedTuple):
     """What the user entered.
 
@@ -90,6 +98,7 @@ class NewSessionForm(QWidget):
         self._mode_button.show_mode(self._mode)
         self._agents = _drop_down(look, "start.agent", self.tr("Agent"))
         self._agents.hide()
+        self._model_before_agent = ""  # restored when an agent without a model of its own is chosen
         self._efforts = _drop_down(look, "start.effort", self.tr("Reasoning effort"))
         for effort in EFFORTS:
             text = self.tr("Effort: {}").format(effort) if effort else self.tr("Default effort")
@@ -98,6 +107,7 @@ class NewSessionForm(QWidget):
         self._limits_button = Button(look, "", name="start.limits", tone="quiet", icon="gauge")
         self.choose_limits(None)
         self._folder_button = Button(look, self.tr("Choose a folder…"), name="start.folder", icon="folder-open")
+        self._folder_button.set_elide_mode(Qt.TextElideMode.ElideLeft)
         self._recent_button = Button(
             look, self.tr("Recent folders"), name="start.recent", tone="quiet", icon="history", has_menu=True
         )
@@ -126,6 +136,7 @@ class NewSessionForm(QWidget):
         self._attach_button.clicked.connect(self._choose_files)
         self._limits_button.clicked.connect(self._open_limits)
         self._mode_button.chosen.connect(self._choose_mode)
+        self._agents.activated.connect(self._choose_agent)
         self.attached.changed.connect(self._update_state)
         self._task_field.mime_data_received.connect(self.attached.add_mime_data)
         self._task_field.textChanged.connect(self._update_state)
@@ -148,15 +159,32 @@ class NewSessionForm(QWidget):
         self._update_state()
         self.focus_task()
 
-    def set_agents(self, names: Sequence[str]) -> None:
+    def set_agents(self, agents: Sequence[OfferedAgent]) -> None:
         """List the agent profiles of the user; without any, there is nothing to choose."""
         before = self._agents.currentData()
         self._agents.clear()
-        self._agents.addItem(self.tr("Default agent"), "")
-        for name in names:
-            self._agents.addItem(visible(name), name)
-        self._agents.setCurrentIndex(max(0, self._agents.findData(before)))
-        self._agents.setVisible(bool(names))
+        self._agents.addItem(self.tr("Default agent"), OfferedAgent())
+        for agent in agents:
+            self._agents.addItem(visible(agent.name), agent)
+            tip = "\n".join(filter(None, (agent.description, agent.model and self.tr("Model: {}").format(agent.model))))
+            self._agents.setItemData(self._agents.count() - 1, visible(tip), Qt.ItemDataRole.ToolTipRole)
+        names = ["", *(agent.name for agent in agents)]
+        self._agents.setCurrentIndex(names.index(before.name) if before and before.name in names else 0)
+        self._agents.setVisible(bool(agents))
+
+    def _choose_agent(self, _index: int) -> None:
+        """Select the model that the agent's profile names; the user may then choose another one."""
+        agent = self._agents.currentData()
+        model = agent.model or self._model_before_agent
+        if agent.model and not self._model_before_agent:
+            self._model_before_agent = self._models.currentText()
+        elif not agent.model:
+            self._model_before_agent = ""
+        if model:
+            if self._models.findText(model) < 0:
+                self._models.addItem(model)
+            self._models.setCurrentIndex(self._models.findText(model))
+            self._update_state()
 
     def set_recent_folders(self, folders: Sequence[str]) -> None:
         """List the folders of the latest sessions."""
@@ -275,10 +303,11 @@ class NewSessionForm(QWidget):
     def _start(self) -> None:
         """Start the session. If only the folder is missing, ask for it."""
         if self._start_button.isEnabled():
+            profile = self._agents.currentData()
             self.start_requested.emit(
                 NewSession(
                     self._task_field.stripped_text(), self._folder, self._models.currentText(), self._mode,
-                    self._agents.currentData() or "", self._efforts.currentData() or "", self.attached.files(),
+                    profile.name if profile else "", self._efforts.currentData() or "", self.attached.files(),
                     self._limits,
                 )
             )  # fmt: skip

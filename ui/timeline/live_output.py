@@ -47,6 +47,7 @@ class LiveOutput:
         self._replies: dict[str, str] = {}
         self._reasoning: dict[str, str] = {}
         self._printed: dict[tuple[str, str], PrintedOutput] = {}
+        self._activities: dict[str, str] = {}
 
     def apply(self, updates: Iterable[object]) -> None:
         """Apply a batch of live updates and journal updates, in order."""
@@ -62,6 +63,8 @@ class LiveOutput:
             self._printed.setdefault((name, draft.call), PrintedOutput()).append(draft.output)
         elif draft.ended:
             self._end_reply(name)
+        elif draft.activity:
+            self._activities[name] = draft.activity
         elif draft.reasoning and name not in self._replies:
             self._reasoning[name] = (self._reasoning.get(name, "") + draft.reasoning)[-REASONING_CHARS:]
         if draft.text:
@@ -91,7 +94,12 @@ class LiveOutput:
             reasoning = "…" + reasoning[reasoning.find(" ") + 1 :]
         return "\n".join(f"> {line}" for line in reasoning.splitlines())
 
+    def activity(self, session: str) -> str:
+        """Return what the provider does before the reply begins; empty once its text has begun."""
+        return "" if session in self._replies or session in self._reasoning else self._activities.get(session, "")
+
     def _end_reply(self, session: str) -> None:
+        self._activities.pop(session, None)
         self._replies.pop(session, None)
         self._reasoning.pop(session, None)
 

@@ -61,5 +61,6 @@ def _allowed(lines: list[dict[str, Any]], call: str) -> str:
         if line["kind"] == "permission_decided" and request and line["request_id"] == request and line["allowed"]:
             decided_by = str(line.get("decided_by") or "user")
             decider = translate("you") if decided_by == "user" else visible(decided_by)
-            return f"{decider}, {translate(str(line.get('scope') or 'once'))}"
+            changes = ", " + translate("with your changes") if (line.get("arguments") or {}).get("head") else ""
+            return f"{decider}, {translate(str(line.get('scope') or 'once'))}{changes}"
     return ""

@@ -36,6 +36,7 @@ class Button(QPushButton):
         super().__init__(text, parent)
         self._look, self._tone, self._icon, self._hint = look, tone, icon, ""
         self._opens, self._short = has_menu, False
+        self._elide_mode = Qt.TextElideMode.ElideRight
         self.setObjectName(name)
         self.setAccessibleName(text)
         self.setAutoDefault(False)
@@ -66,6 +67,10 @@ class Button(QPushButton):
         self._icon = name
         self.updateGeometry()
         self.update()
+
+    def set_elide_mode(self, mode: Qt.TextElideMode) -> None:
+        """Set which part of a text is left out that is too long."""
+        self._elide_mode = mode
 
     def set_shortcut_hint(self, hint: str) -> None:
         if hint != self._hint:
@@ -129,7 +134,8 @@ class Button(QPushButton):
     def _paint_content(self, painter: QPainter) -> None:
         look, color = self._look, self._text_color()
         content = self._content_width(hint=self._shows_hint())
-        left, over = max(0.0, (self.width() - content) / 2), max(0.0, content - self.width())
+        fits = content <= self.width()
+        left, over = ((self.width() - content) / 2, 0.0) if fits else (PAD, content + 2 * PAD - self.width())
         middle = self.height() / 2
         if self._icon:
             size = look.size(ICON)
@@ -139,7 +145,7 @@ class Button(QPushButton):
         if self.text() and not self._short:
             metrics = QFontMetrics(look.fonts.strong)
             width = metrics.horizontalAdvance(self.text()) - over
-            text = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, int(width) + 1)
+            text = metrics.elidedText(self.text(), self._elide_mode, int(width) + 1)
             painter.setFont(look.fonts.strong)
             painter.setPen(color)
             rect = QRectF(left, 0, width + 1, self.height())

@@ -77,6 +77,10 @@ class UserDecisions(Queries):
             await self._approvals.allow(request, scope, patterns, include_similar=include_similar), resume
         )
 
+    async def allow_changed(self, request: str, text: str, *, resume: bool = False) -> str:
+        """Approve a call once, as the user edited it, and return its session. The policy checks the changed call."""
+        return await self._resume_if_asked(await self._approvals.allow_changed(request, text), resume)
+
     async def deny(self, request: str, reason: str = "", *, include_similar: bool = False, resume: bool = False) -> str:
         """Deny a call and return its session. The model reads the reason."""
         return await self._resume_if_asked(

@@ -301,7 +301,7 @@ class _Replayer:
                     return Allowed(cause, rule)
                 case CallRefused(call_id=name, reason=reason, rule_id=rule) if name == call:
                     return Denied(self._full_text(reason), rule)
-                case PermissionDecided(request_id=name) if name == permission_id(run.session, call):
+                case PermissionDecided(request_id=name) if name.startswith(permission_id(run.session, call)):
                     return None
                 case CallStarted(call_id=name) if name == call:
                     return None

@@ -22,6 +22,8 @@ from core.engine.state.unresolved_calls import UNFINISHED
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.rule_store import RuleStore, new_rule_id
+from core.tools.catalogue import read_arguments
+from core.tools.editable_argument import edited_arguments
 
 
 class Approvals:
@@ -57,6 +59,23 @@ class Approvals:
             return PermissionDecided(request_id, True, scope, saved_patterns, rule_ids=rule_ids)
 
         return await self._decide(pending, approval, rules, include_similar=include_similar)
+
+    async def allow_changed(self, request: str, text: str) -> str:
+        """Approve a request once, with the call as the user edited it, and return its session.
+
+        `text` is what `editable_text` returned, edited. Raise Problem if it cannot be used. The waiting run evaluates
+        the changed call, and asks again if it needs approval for a reason that the request did not show.
+        """
+        pending = self._open_request(request)
+        if pending.request.options:
+            why = "Only the external agent itself can run its call."
+            raise Problem("This call cannot be changed.", why, "Deny it with a reason instead.")
+        tool = pending.request.tool
+        arguments = edited_arguments(tool, pending.arguments, text)
+        if arguments:
+            read_arguments(tool, arguments, (tool,))
+        decision = PermissionDecided(request, True, arguments=Text(arguments))
+        return await self._decide(pending, lambda _request_id: decision)
 
     async def deny(self, request: str, reason: str, *, include_similar: bool = False) -> str:
         """Deny a request, with a reason that the model reads, and return its session."""

@@ -19,6 +19,7 @@ from core.domain.rules import Effect, PermissionRule, new_rule
 from core.store.rule_store import LoadedRules, RuleStore, new_rule_id
 from core.workspace.broker import FileBroker
 from core.workspace.paths import system_state_reason
+from core.workspace.readable_system import is_in_installation
 
 RULE_TOOL = "folder"  # trust is stored in the rule book under this tool name, so it is listed and revoked like any rule
 INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".mcp.json")
@@ -201,7 +202,8 @@ def _content_mark(broker: FileBroker, name: str) -> str:
 def refuse_unsafe_folder(folder: Path, data: Path) -> None:
     """Raise Problem for folders in which commands of an agent could do too much damage.
 
-    These are a whole disk, a home folder, Journeyman's data folder, and folders of the running system or with sockets.
+    These are a whole disk, a home folder, Journeyman's data folder, Journeyman itself, and folders of the running
+    system or with sockets.
     """
     real, home, data = folder.resolve(), Path.home().resolve(), data.resolve()
     why, do = system_state_reason(real), "Choose or create a folder inside it."
@@ -209,6 +211,8 @@ def refuse_unsafe_folder(folder: Path, data: Path) -> None:
         do = "Choose a folder on a disk, such as one in your home folder."
     elif real == Path(real.anchor):
         why = "It is the root of the disk"
+    elif is_in_installation(real):
+        why = "It is part of Journeyman itself"
     elif data.is_relative_to(real):
         why = "It is Journeyman's data folder" if data == real else "It contains Journeyman's data folder"
     elif home.is_relative_to(real):

@@ -77,7 +77,7 @@ from core.tools.tool import READ_ONLY_ACCESS, Tool
 EMPTY_REPLY = "The model returned an empty reply."
 TRUNCATED_REPLY_HINT = "Your reply was cut off at the output limit. Do less in one call."
 STOPPED = "[stopped before it was done]"
-TIME_LIMIT_REASON = "the time of the run was over"  # stored as the reason of ReplyInterrupted, and compared
+TIME_LIMIT_REASON = "the time of the run was over"  # the reason of a ReplyInterrupted
 
 
 async def run_turns(run: RunContext) -> RunEnded | RunPaused:
@@ -171,7 +171,7 @@ async def request_reply(run: RunContext) -> None:
 
 
 async def add_to_messages(run: RunContext) -> None:
-    """Run the user's hooks for new messages of the user, and add the memories that fit them."""
+    """Run the hooks for newly queued user messages, then add the memories that are relevant to them."""
     conversation = run.conversation
     new = [message for message in conversation.queued if message.category == USER and message.seq > run.hooked_until]
     if new:
@@ -203,6 +203,9 @@ async def stream_reply(run: RunContext, model: Model) -> None:
     try:
         async with aclosing(model.stream(request)) as deltas:
             async for delta in deltas:
+                if delta.activity:
+                    run.live_updates.publish(LiveUpdate(run.session, activity=delta.activity))
+                    continue
                 first_token_s = first_token_s or time.monotonic() - sent_at
                 if delta.written:
                     text.clear()
@@ -264,7 +267,7 @@ def _owes_words(run: RunContext) -> bool:
 
 
 async def handle_call(run: RunContext, call: ToolCall) -> None:
-    """Handle one call and record its result: from the engine, from the tool, or a refusal."""
+    """Execute or refuse one call and record its outcome."""
     try:
         parameters = parse_call(run, call)
     except Problem as problem:
@@ -289,6 +292,7 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     if isinstance(permitted, CallRefused):
         await run.record(permitted)
         return
+    parameters = permitted.parameters
     questions = CallQuestions(run, call.id)
     try:
         started = CallStarted(call.id, tool.name, tool.kind, tool.describe(parameters))

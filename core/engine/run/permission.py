@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from core.domain.events import CallRefused, EventRecord, SessionEvent, ToolCall
+from core.domain.events import CallRefused, EventRecord, HarnessMessage, SessionEvent, ToolCall
 from core.domain.ids import permission_id
 from core.domain.permissions import (
     Allowed,
@@ -16,9 +16,12 @@ from core.domain.permissions import (
     PermissionDecided,
     PermissionRequested,
     PolicyDecision,
+    covers_change,
     is_stale,
 )
+from core.domain.problems import Problem
 from core.domain.text import Text
+from core.engine.run.call_hooks import parse_call
 from core.engine.run.run_context import RunContext
 from core.store.journal_update import JournalUpdate
 from core.tools.tool import Tool
@@ -28,6 +31,9 @@ PolicyCheck = Callable[[], Awaitable[PolicyDecision | None]]
 
 NOT_ALLOWED = "The user did not allow this."
 NOT_ALLOWED_HINT = "Do it another way, or ask what they want instead."
+CHANGED_NOTE = "[The user changed this call of {tool} before allowing it. It was run with: {arguments}]"
+CHANGED_REASON = "you changed the call before it ran: {tool} {object}"
+MAX_NOTE_CHARS = 4_000  # characters of the changed arguments that the model reads; files it can read itself
 STALE_APPROVAL = (
     "Not run: something has changed since the user approved this call. Call again to request approval again."
 )
@@ -35,8 +41,13 @@ STALE_APPROVAL = (
 
 @dataclass(frozen=True, slots=True)
 class PermittedCall:
-    """A call that may execute. `events` are recorded together with its start; `grant` is what the tool may do."""
+    """A call that may execute.
 
+    `events` are recorded together with its start; `grant` is what the tool may do. `parameters` are those of the call,
+    as the user may have changed them.
+    """
+
+    parameters: Any
     events: tuple[SessionEvent, ...] = ()
     grant: CallGrant = NO_GRANT
 
@@ -49,14 +60,32 @@ class _CallUnderReview:
     tool: Tool
     call: ToolCall
     parameters: Any
+    changes: int = 0
 
     @property
     def name(self) -> str:
         """The id of the permission request."""
-        return permission_id(self.run.session, self.call.id)
+        return permission_id(self.run.session, self.call.id, self.changes)
 
     async def now(self) -> PolicyDecision | None:
-        return await self.run.evaluate(self.run, self.tool, self.call.id, self.parameters)
+        verdict = await self.run.evaluate(self.run, self.tool, self.call.id, self.parameters)
+        if self.changes and isinstance(verdict, NeedsApproval):
+            return replace(verdict, request=replace(verdict.request, id=self.name))
+        return verdict
+
+    def changed(self, arguments: str) -> "_CallUnderReview":
+        """Return the call with the arguments that the user wrote. Raise Problem if they are invalid."""
+        call = replace(self.call, arguments=Text(arguments))
+        return replace(self, call=call, parameters=parse_call(self.run, call), changes=self.changes + 1)
+
+    def permitted(self, grant: CallGrant = NO_GRANT, *events: SessionEvent) -> PermittedCall:
+        if self.changes:
+            arguments = self.call.arguments.head
+            shown = arguments if len(arguments) <= MAX_NOTE_CHARS else f"{arguments[:MAX_NOTE_CHARS]}…"
+            note = CHANGED_NOTE.format(tool=self.tool.name, arguments=shown)
+            reason = CHANGED_REASON.format(tool=self.tool.name, object=self.tool.describe(self.parameters))
+            events = (HarnessMessage(Text(note), reason), *events)
+        return PermittedCall(self.parameters, events, grant)
 
     def refused(self, reason: str, rule: str = "") -> CallRefused:
         return CallRefused(self.call.id, self.tool.name, Text(reason), rule)
@@ -67,20 +96,40 @@ async def obtain_permission(
 ) -> PermittedCall | CallRefused:
     """Return the permission or the refusal for a call. If the policy requires it, ask the user and wait.
 
-    If a request for the call is already open, for example after a crash, wait for its decision.
+    If a request for the call is already open, for example after a crash, wait for its decision. The user may change
+    the call before allowing it; the changed call is evaluated again.
     """
     review = _CallUnderReview(run, tool, call, parameters)
     verdict = await review.now()
-    if isinstance(verdict, NeedsApproval) or review.name in run.conversation.permissions.requests:
+    requests = run.conversation.permissions.requests
+    while isinstance(verdict, NeedsApproval) or review.name in requests:
         decision = await await_approval(run, review.name, verdict, review.now)
-        return await _recheck(review, decision) if decision.allowed else review.refused(_refusal_text(decision))
+        if not decision.allowed:
+            return review.refused(_refusal_text(decision))
+        if not decision.arguments.head:
+            return await _recheck(review)
+        shown, original = requests[review.name], await review.now()
+        if isinstance(original, NeedsApproval) and is_stale(shown, original.request):
+            return review.refused(STALE_APPROVAL)
+        try:
+            review = review.changed(run.full_text(decision.arguments))
+        except Problem as problem:
+            return review.refused(f"[The user changed this call. {problem}]")
+        verdict = await review.now()
+        if isinstance(verdict, NeedsApproval) and review.name not in requests and covers_change(shown, verdict.request):
+            return review.permitted(_approved_grant(verdict))
     match verdict:
         case Allowed(reason=cause, rule_id=rule, argv=argv, read_only=read_only):
-            return PermittedCall((CallAllowed(call.id, cause, rule),), CallGrant(argv=argv, read_only=read_only))
+            return review.permitted(CallGrant(argv=argv, read_only=read_only), CallAllowed(call.id, cause, rule))
         case Denied(reason=reason, rule_id=rule):
             return review.refused(reason, rule)
-        case None:
-            return PermittedCall()
+        case _:
+            return review.permitted()
+
+
+def _approved_grant(approved: NeedsApproval) -> CallGrant:
+    """Return what a call may do that the user has approved."""
+    return CallGrant(protected_paths=approved.request.protected_paths, unsandboxed=True)
 
 
 async def await_approval(
@@ -135,7 +184,7 @@ async def _decide_by_policy(run: RunContext, name: str, verdict: PolicyDecision 
         run.claimed.discard(name)
 
 
-async def _recheck(review: _CallUnderReview, decision: PermissionDecided) -> PermittedCall | CallRefused:
+async def _recheck(review: _CallUnderReview) -> PermittedCall | CallRefused:
     """Evaluate an approved call again. An approval covers only what was shown and never overrides a denial."""
     verdict = await review.now()
     match verdict:
@@ -144,11 +193,11 @@ async def _recheck(review: _CallUnderReview, decision: PermissionDecided) -> Per
         case NeedsApproval(request=request):
             if is_stale(review.run.conversation.permissions.requests[review.name], request):
                 return review.refused(STALE_APPROVAL)
-            return PermittedCall(grant=CallGrant(protected_paths=request.protected_paths, unsandboxed=True))
+            return review.permitted(_approved_grant(verdict))
         case Allowed(argv=argv, read_only=read_only):
-            return PermittedCall(grant=CallGrant(argv=argv, read_only=read_only))
+            return review.permitted(CallGrant(argv=argv, read_only=read_only))
         case None:
-            return PermittedCall()
+            return review.permitted()
 
 
 def _refusal_text(decision: PermissionDecided) -> str:

@@ -164,6 +164,10 @@ class LocalModels:
         except Problem:
             return None
 
+    def is_loaded(self, name: str) -> bool:
+        """Return whether a model is in memory."""
+        return name in self._servers and self._servers[name].is_running and name not in self._loading
+
     def record_speed(self, name: str, speed: ModelSpeed) -> None:
         """Keep how fast a model was; a rate of 0 is unknown."""
         if speed != ModelSpeed():
@@ -247,8 +251,7 @@ class LocalModels:
         return self._row(model, file)
 
     def _row(self, model: LocalModel, file: ModelFile | None) -> LocalModelRow:
-        server = self._servers.get(model.name)
-        load_state: LoadState = "loaded" if server is not None and server.is_running else ""
+        load_state: LoadState = "loaded" if self.is_loaded(model.name) else ""
         return LocalModelRow(
             model.name,
             model.title,

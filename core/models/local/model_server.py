@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 
 from core.domain.optional_packages import how_to_install
 from core.models.model import ModelError
+from core.workspace.process_tree import kill_group
 
 XLLAMACPP = "xllamacpp>=2026.10"
 LOAD_S = 300.0  # how long loading a model may take
@@ -48,12 +49,13 @@ class ModelServer:
         self.served = ServedModel("", "")
         self.users = 0
         self.idle_timer: asyncio.TimerHandle | None = None
+        self._is_killed = False
         self._log: asyncio.Task[None] | None = None
         self._log_lines: list[str] = []
 
     @property
     def is_running(self) -> bool:
-        return self.process is not None and self.process.returncode is None
+        return self.process is not None and self.process.returncode is None and not self._is_killed
 
     async def start(self, command: Sequence[str], config: ServerConfig) -> None:
         """Start the process and wait until the model is loaded. Raises `ModelError`."""
@@ -62,7 +64,7 @@ class ModelServer:
         self.process = process = await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=os.name != "nt"
         )
-        self.config = config
+        self.config, self._is_killed = config, False
         self._log_lines = []
         self._log = asyncio.create_task(self._read_log(process))
         assert process.stdin is not None and process.stdout is not None
@@ -95,8 +97,11 @@ class ModelServer:
 
     def kill(self) -> None:
         if self.process is not None and self.process.returncode is None:
-            with suppress(ProcessLookupError):
+            self._is_killed = True
+            if os.name == "nt":
                 self.process.kill()
+            else:  # `Process.kill` could reap a process that has just ended, which asyncio waits for
+                kill_group(self.process.pid)
 
     async def close(self) -> None:
         """End the process, and wait until it has ended."""

@@ -15,6 +15,7 @@ from typing import Any
 
 NICE = 5  # below other programs, so that the window stays fast
 SPIN_COUNT = "1000"
+BATCH_TOKENS = 256  # progress is reported after each batch; smaller ones cost time
 CACHE_MIB = 512  # memory for the prompts of other sessions, so that switching between sessions does not read them again
 
 
@@ -42,6 +43,7 @@ def serve(config: dict[str, Any]) -> str:
     params.ui = False
     params.n_ctx = config["window"]
     params.n_parallel = 1
+    params.n_batch = params.n_ubatch = BATCH_TOKENS
     params.n_gpu_layers = config["gpu_layers"]
     if config["temperature"] >= 0:
         params.sampling.temp = config["temperature"]
