@@ -25,9 +25,9 @@ NAMES = re.findall(
     Cline Codex compactions Copilot coroutine cpp cpu CSV Ctrl dataclass Debian dialogs docstring Esc fallbacks
     façade FTS Gemini GGUF Git Git's GitHub GitLab glibc gzip handoff HTML httpx initializer Jaeger JetBrains
     JSON json keyring Kimi Landlock landlock Langfuse LGPL linter LLM LM localhost macOS Markdown mb MCP mcp
-    mcpServers md MiniLM minilm numpy Ollama OpenAI OpenClaw OpenCode OpenHands OpenRouter OpenTelemetry OTLP
+    OAuth mcpServers md MiniLM minilm numpy Ollama OpenAI OpenClaw OpenCode OpenHands OpenRouter OpenTelemetry OTLP
     Perfetto PgDown PgUp pipx Qt Qwen README recency rss sandboxed SearXNG severities SQLite sqlite submodules
-    SWE swe Tavily th todo TOML Tooltips Ubuntu unarchive Untrusted untrusted URL UTF validator vLLM worktree
+    PKCE SWE swe Tavily th todo TOML Tooltips Ubuntu unarchive Untrusted untrusted URL UTF validator vLLM worktree
     worktrees xllamacpp zstd
     """,
 )
