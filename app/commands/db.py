@@ -14,7 +14,7 @@ from core.store.integrity import damage
 
 
 async def db(context: Invocation) -> int:
-    """Back up, check or compact the database. `db restore` and `db repair` run without an engine: it must be closed."""
+    """Back up, check or compact the database. `db restore` and `db repair` need it to be closed."""
     if context.args.action == "backup":
         return await _backup(context)
     if context.args.action == "compact":

@@ -1,6 +1,7 @@
 """Follows a run to its end: prints its events, and answers its questions from the command line."""
 
 import asyncio
+import time
 
 from app.commands.invocation import Invocation
 from app.commands.permission_requests import print_request
@@ -25,6 +26,7 @@ from core.domain.steps import OPEN_STATUSES, Step, verb
 from core.domain.text import Text
 from core.domain.visible import strip_colors, visible
 from core.engine.api.engine import Engine
+from core.engine.state.live_updates import LiveUpdate
 from core.models.errors import format_duration
 from core.store.journal_update import JournalUpdate
 from core.timeline.idle_runs import ENDED_IDLE, ended_idle
@@ -33,6 +35,7 @@ NO_USER = "No user is available to approve it."
 UNKNOWN_PRICE = "The price of this model is unknown, so --max-cost {:g} has no effect."
 PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # paths of pipes that a shell passes, as for `<(command)`
 AGENT_ANSWER_TIMEOUT_S = 600.0  # how long an external agent is kept for a decision if --answer-timeout is not given
+ACTIVITY_S = 10.0  # between two lines about what a model does before its reply begins
 ASKING = (QuestionAsked, QuestionAnswerStarted, PermissionRequested)
 
 
@@ -46,13 +49,28 @@ class RunFollower:
         self._shown: set[str] = set()
         self._cost_limit = 0.0
         self._deadline: float | None = None  # when to give up waiting for permission decisions, in the loop's time
-        self._unsubscribe = context.engine.subscribe(self._updates.put_nowait)
+        self._session = ""
+        self._activity_due = time.monotonic() + ACTIVITY_S
+        engine = context.engine
+        self._subscriptions = (
+            engine.subscribe(self._updates.put_nowait), engine.subscribe_live_updates(self._on_live_update)
+        )  # fmt: skip
 
     def close(self) -> None:
-        self._unsubscribe()
+        for unsubscribe in self._subscriptions:
+            unsubscribe()
+
+    def _on_live_update(self, update: LiveUpdate) -> None:
+        """Say from time to time what a slow model does before its reply begins."""
+        args, now = self._context.args, time.monotonic()
+        is_shown = update.session == self._session and not (args.json or args.quiet)
+        if update.activity and is_shown and now >= self._activity_due:
+            self._activity_due = now + ACTIVITY_S
+            self._context.out.write_error(f"{update.activity[0].upper()}{update.activity[1:]}")
 
     async def follow(self, session: str) -> int:
         """Follow the current run of a session, and return its exit code. Cancellation stops the run."""
+        self._session = session
         self._context.engine.call_when_idle(session, lambda: self._updates.put_nowait(None))
         try:
             code = await self._until_code(session)

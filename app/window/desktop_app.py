@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from core.engine.services.sandbox_status import SandboxStatus
     from ui.base.bridge import Bridge
 
-SCALES = (80, 90, 100, 110, 125, 150, 175, 200)  # percent of the text size
+SCALES = (80, 90, 100, 110, 125, 150, 175, 200)  # text sizes, in percent of the default
 QUIT_CHECK_S = 0.1
 SWITCH_INTERVAL_S = 0.0005  # for sys.setswitchinterval: how long a thread may hold the GIL while others wait
 SAFE_MODE_NOTICE = ErrorDetails(
@@ -189,7 +189,7 @@ class DesktopApp(QObject):
         window.waiting_changed.connect(self._tray.refresh)
 
     def _quit(self) -> None:
-        self._raise_window()  # for a question about unsaved changes, or to show what is waited for
+        self._raise_window()  # so that the user sees the question about unsaved changes, or what the program waits for
         self.window.close_guard.quit()
 
     def _continue_in_background(self) -> None:
@@ -282,7 +282,7 @@ class DesktopApp(QObject):
         self._set(name, value)
 
     def _use(self, name: str, value: object) -> None:
-        """Apply the theme or text size, and store a copy in the window state for the first paint of the next start."""
+        """Apply a setting of the window. Theme and text size are also stored for the first paint of the next start."""
         if name == "on_close":
             self.window.close_guard.action = str(value)
         if name == "theme":

@@ -127,7 +127,7 @@ class _Unwrapper:
     def unwrap(self, words: tuple[str, ...], depth: int, wrapped: bool = False) -> list[tuple[str, ...]]:
         """Return the commands that `words` really run.
 
-        `wrapped` means that a program runs them, which knows no assignments and no builtins.
+        `wrapped` means that a program runs them, not a shell, so assignments and builtins do not apply.
         """
         if depth > MAX_DEPTH:
             raise Rejected("it nests shells too deeply")
@@ -240,7 +240,7 @@ def _wrapped_command(program: str, words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def program_name(name: str) -> str:
-    """Return the name of a program: `/usr/bin/git` and `git.exe` are git, `python3.12` is python, sqlite3 is itself."""
+    """Return the name of a program without path, `.exe` and version: `python3.12` is python, but sqlite3 is sqlite3."""
     program = re.split(r"[/\\]", name)[-1].casefold().removesuffix(".exe")
     unversioned = re.sub(r"(?<=[a-z+])-?\d+(\.\d+)*$", "", program)
     return unversioned if unversioned in program_sets().versioned else program

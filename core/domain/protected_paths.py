@@ -15,7 +15,7 @@ def _words(text: str) -> frozenset[str]:
 
 READ_ONLY_PROGRAMS = _words("cat head tail wc grep rg diff ls stat file du sort cut jq sha256sum")
 GIT_READS = _words("log diff show status blame ls-files ls-tree cat-file grep rev-parse branch shortlog")
-# Git subcommands that change Git's configuration, and the arguments with which they only read it.
+# Git subcommands that change a repository's `.git/config`, and the arguments with which they leave it unchanged.
 GIT_CONFIG_COMMANDS = {
     "config": _words("--get --get-all --get-regexp --get-urlmatch --list -l get list --global --system"),
     "remote": _words("-v --verbose show get-url"),

@@ -57,7 +57,7 @@ SECRET_FOLDERS: tuple[tuple[str, ...], ...] = (
 BACKUP_SUFFIX = re.compile(r"(~|#|\.(bak|backup|copy|old|orig|prev|rej|save|sw[a-p]|tmp|un~|\d{1,8}))+$")
 # The parts of .git that make git run programs. The rest has to stay writable, or git could not work.
 READ_ONLY_IN_GIT: tuple[tuple[str, ...], ...] = (
-    ("hooks",), ("config",), ("config.worktree",), ("info", "attributes"), ("commondir",),
+    ("hooks",), ("config",), ("config.worktree",), ("info", "attributes"), ("commondir",), ("glab-cli",),
 )  # fmt: skip
 # Folders in .git that can hold thousands of files, none of which makes git run a program.
 LARGE_IN_GIT = frozenset({"objects", "refs", "logs", "lfs", "rr-cache", "annex", "reftable"})

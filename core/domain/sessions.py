@@ -92,7 +92,7 @@ class SessionRow(NamedTuple):
 
 
 def fold_session(row: SessionRow, entry: EventRecord, changed: list[Step], outline: Outline) -> SessionRow:
-    """Return the row after the event `entry`, which changed these timeline rows and resulted in this outline."""
+    """Return the row after an event. `changed` are the steps that it changed, `outline` is the timeline after it."""
     if isinstance(entry.event, SessionMetadataEvent):  # must not change updated_at, by which the list is sorted
         return row._replace(last_seq=entry.seq, **_metadata_changes(entry.event, entry.at))
     latest = changed[-1] if changed and changed[-1].kind not in NOT_ACTIVITY else None

@@ -33,7 +33,6 @@ from core.domain.events import (
     TextCallsEnabled,
     ToolCall,
     ToolReturned,
-    UntrustedContentRead,
     Usage,
     UserMessage,
 )
@@ -64,7 +63,7 @@ class RunEndItem:
 
 @dataclass(slots=True)
 class UserMessageItem:
-    """A message of the user."""
+    """A user message with its attachments."""
 
     at: int
     text: str
@@ -135,7 +134,7 @@ class ExportItemBuilder:
         self._running = False
         self._messages: list[UserMessageItem] = []
         self._model = ""
-        self._requests: dict[str, str] = {}
+        self._permission_calls: dict[str, str] = {}  # IDs of calls by those of their permission requests
 
     def add(self, entry: EventRecord) -> Iterator[ExportItem]:
         """Add an event and yield the items that are complete."""
@@ -178,7 +177,7 @@ class ExportItemBuilder:
 
     def _next(self, item: ExportItem) -> Iterator[ExportItem]:
         """Yield the item, or hold it back while a call is open. A reply is also held back for its own calls."""
-        if not any(act.status == "open" for act in self._calls.values()):
+        if not any(call.status == "open" for call in self._calls.values()):
             yield from self.flush()
         if self._pending_items or isinstance(item, ReplyItem):
             self._pending_items.append(item)
@@ -187,23 +186,23 @@ class ExportItemBuilder:
 
     def _reply(self, event: Replied, at: int) -> Iterator[ExportItem]:
         calls = [ToolCallItem(at, call, object=first_line(call.arguments)) for call in event.calls]
-        answered = ReplyItem(
+        reply = ReplyItem(
             at, self._requested_at or at, self._model, event.text.head, event.reasoning.head, event.usage, event.cost,
             event.stop_reason, calls,
         )  # fmt: skip
-        yield from self._next(answered)
+        yield from self._next(reply)
         self._calls |= {item.call.id: item for item in calls}
 
     def _update_call(self, event: SessionEvent, at: int) -> bool:
-        """Update the call that the event belongs to. Return whether the event needs no note of its own."""
+        """Update the call that the event belongs to, if any. Return whether that is enough to show the event."""
         item = self._calls.get(getattr(event, "call_id", ""))
         if isinstance(event, PermissionRequested | PermissionDecided):
             return self._update_permission(event)
         if item is None:
             return False
         match event:
-            case CallStarted(step_kind=kind, object=what):
-                item.at, item.kind, item.object = at, kind, what
+            case CallStarted(step_kind=kind, object=target):
+                item.at, item.kind, item.object = at, kind, target
             case ToolReturned(output=output, failed=failed, exit_code=code):
                 item.status, item.output, item.exit_code = "failed" if failed else "done", output.head, code
                 item.ended = at
@@ -212,23 +211,23 @@ class ExportItemBuilder:
             case FileChanged(path=path, added=added, removed=removed):
                 before = item.files.get(path, (0, 0))
                 item.files[path] = (before[0] + added, before[1] + removed)
-            case SubagentStarted(child_session=child, subagent=called):
-                item.child_session, item.subagent = child, called
+            case SubagentStarted(child_session=child, subagent=name):
+                item.child_session, item.subagent = child, name
             case QuestionAsked(question=question):
                 item.kind, item.question = "question", "\n".join(part.text for part in question.all_questions())
             case QuestionAnswered(answer=answer):
                 item.answer, item.status, item.ended = answer_text(answer), "done", at
-            case DecisionMade() | IssueReported() | UntrustedContentRead():
-                return isinstance(event, UntrustedContentRead)
+            case DecisionMade() | IssueReported():
+                return False  # they are shown as notes
             case _:
                 pass
         return True
 
     def _update_permission(self, event: PermissionRequested | PermissionDecided) -> bool:
         if isinstance(event, PermissionRequested):
-            self._requests[event.request.id] = event.request.call_id
+            self._permission_calls[event.request.id] = event.request.call_id
             return True
-        item = self._calls.get(self._requests.pop(event.request_id, ""))
+        item = self._calls.get(self._permission_calls.pop(event.request_id, ""))
         if item:
             changes = " with changes" if event.arguments.head else ""
             item.answer = f"allowed by you{changes}" if event.allowed else "denied by you"

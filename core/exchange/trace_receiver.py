@@ -2,10 +2,9 @@
 
 import asyncio
 import json
-import zlib
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from http import HTTPStatus
 
 from core.domain.events import SessionCreated, SessionEvent
 from core.domain.ids import session_id
@@ -13,27 +12,18 @@ from core.domain.problems import Problem
 from core.exchange.importers.opentelemetry import OpenTelemetryImporter, add_span, sort_spans
 from core.exchange.importers.session_builder import SessionBuilder
 from core.exchange.otlp_spans import OtlpSpan, from_json, from_protobuf
+from core.exchange.trace_connection import READ_BYTES, HttpError, RequestHead, TraceConnection
 from core.exchange.transcript_reader import MALFORMED_ERRORS
 from core.store.journal import Journal
 from core.workspace.threads import await_to_completion
 
 HOST = "127.0.0.1"
-MAX_HEAD_BYTES = 65_536
-MAX_BODY_BYTES = 64 << 20  # bytes of a request body, also after decompression
 IDLE_TIMEOUT_S = 60.0  # after which an idle connection is closed
 MAX_OPEN_TRACES = 200  # open at once; the one that has been silent longest is closed for a new one
 MAX_CLOSED_TRACES = 2000  # closed traces whose later spans are still added to their session
-DRAIN_LIMIT, DRAIN_TIMEOUT_S = (
-    4 * MAX_BODY_BYTES,
-    10.0,
-)  # bytes and seconds that a refused request is still read, so that its client gets the reply
 PATHS = ("/v1/traces", "/v1/logs", "/v1/metrics")
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 PendingEvent = tuple[int, SessionEvent, Mapping[str, bytes]]
-
-
-class _HttpError(Exception):
-    """An HTTP error reply. Its arguments are the status line and the reason sent as the body."""
 
 
 class TraceReceiver:
@@ -61,7 +51,7 @@ class TraceReceiver:
     async def listen(self, port: int) -> None:
         """Listen on a port, or on any free port if it is 0. Raises Problem if the port is not available."""
         try:
-            self._server = await asyncio.start_server(self._serve, HOST, port, limit=MAX_HEAD_BYTES)
+            self._server = await asyncio.start_server(self._serve, HOST, port, limit=READ_BYTES)
         except OSError as error:
             raise Problem(
                 f"Port {port} cannot be used to receive traces.", f"{error.strerror or error}.", "Choose another port."
@@ -88,7 +78,7 @@ class TraceReceiver:
         malformed: BaseException | None = None
         async with self._lock:
             if self._server is None:
-                raise _HttpError("503 Service Unavailable", "Journeyman no longer receives traces.")
+                raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, "Journeyman no longer receives traces.")
             await self._write()
             for span in sort_spans(spans):
                 try:
@@ -157,51 +147,47 @@ class TraceReceiver:
             self._failing = True
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
+        connection = TraceConnection(reader, writer)
         try:
-            while await asyncio.wait_for(self._handle_request(reader, writer), IDLE_TIMEOUT_S):
+            while await asyncio.wait_for(self._handle_request(connection), IDLE_TIMEOUT_S):
                 pass
-        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # the client disconnected, was idle for too long, or sent a head that is too large
+        except (TimeoutError, OSError):
+            pass  # the client was idle for too long or disconnected
         finally:
-            writer.close()
-            with suppress(OSError):
-                await writer.wait_closed()
+            await connection.close()
 
-    async def _handle_request(self, reader: StreamReader, writer: StreamWriter) -> bool:
+    async def _handle_request(self, connection: TraceConnection) -> bool:
         """Handle one request. Return whether the connection stays open."""
-        head = await reader.readuntil(b"\r\n\r\n")
-        request_line, *lines = head.decode("latin-1").split("\r\n")
-        method, _, target = request_line.partition(" ")
-        headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        kind = headers.get("content-type", "").split(";")[0].strip().lower()
         try:
-            path = self._check_request(method, target.split(" ")[0], headers, kind)
-            body = _decompressed(await _body(reader, headers), headers.get("content-encoding", "").lower())
-            if path == PATHS[0]:
+            if (head := await connection.read_head()) is None:
+                return False
+            kind = self._check_head(head)
+            body = await connection.read_body(head)
+            if head.path == PATHS[0]:
                 await await_to_completion(self.ingest(_spans(body, kind)))
-        except _HttpError as http_error:
-            await _refuse(reader, writer, http_error)
+        except HttpError as http_error:
+            await connection.refuse(http_error)
             return False
         except Problem as problem:
             self._report_once(problem)
-            await _refuse(reader, writer, _HttpError("503 Service Unavailable", str(problem)))
+            await connection.refuse(HttpError(HTTPStatus.SERVICE_UNAVAILABLE, str(problem)))
             return False
         except MALFORMED_ERRORS as error:
-            await _refuse(reader, writer, _bad_request(error))
+            await connection.refuse(_bad_request(error))
             return False
-        await _respond(writer, "200 OK", kind, b"{}" if kind == JSON else b"")
-        return headers.get("connection", "").lower() != "close"
+        return await connection.reply(kind, b"{}" if kind == JSON else b"")
 
-    def _check_request(self, method: str, path: str, headers: Mapping[str, str], kind: str) -> str:
-        if headers.get("host", "") not in {f"{name}:{self.port}" for name in (HOST, "localhost")}:
-            raise _HttpError("403 Forbidden", "Only programs on this computer may send traces.")
-        if path not in PATHS:
-            raise _HttpError("404 Not Found", f"The paths are {', '.join(PATHS)}.")
-        if method != "POST":
-            raise _HttpError("405 Method Not Allowed", "Use POST.")
-        if kind not in (JSON, PROTOBUF):
-            raise _HttpError("415 Unsupported Media Type", f"Send {JSON} or {PROTOBUF}.")
-        return path
+    def _check_head(self, head: RequestHead) -> str:
+        """Return the content type of a request that may send traces; raise `HttpError` for any other."""
+        if head.headers.get("host", "") not in {f"{name}:{self.port}" for name in (HOST, "localhost")}:
+            raise HttpError(HTTPStatus.FORBIDDEN, "Only programs on this computer may send traces.")
+        if head.path not in PATHS:
+            raise HttpError(HTTPStatus.NOT_FOUND, f"The paths are {', '.join(PATHS)}.")
+        if head.method != "POST":
+            raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, "Use POST.")
+        if head.content_type not in (JSON, PROTOBUF):
+            raise HttpError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Send {JSON} or {PROTOBUF}.")
+        return head.content_type
 
 
 def _spans(body: bytes, kind: str) -> list[OtlpSpan]:
@@ -216,62 +202,5 @@ def _spans(body: bytes, kind: str) -> list[OtlpSpan]:
         raise _bad_request(error) from error
 
 
-def _bad_request(error: BaseException) -> _HttpError:
-    return _HttpError("400 Bad Request", f"expected a trace export request: {error}")
-
-
-async def _body(reader: StreamReader, headers: Mapping[str, str]) -> bytes:
-    if headers.get("transfer-encoding", "").lower() == "chunked":
-        parts: list[bytes] = []
-        while size := _size((await reader.readuntil(b"\r\n")).split(b";")[0].strip(), 16, sum(map(len, parts))):
-            parts.append(await reader.readexactly(size))
-            await reader.readexactly(2)
-        while (await reader.readuntil(b"\r\n")).strip():
-            pass
-        return b"".join(parts)
-    return await reader.readexactly(_size(headers.get("content-length", "0").encode(), 10, 0))
-
-
-def _size(text: bytes, base: int, before: int) -> int:
-    try:
-        size = int(text, base)
-    except ValueError as error:
-        raise _HttpError("400 Bad Request", "invalid length") from error
-    if size < 0 or size + before > MAX_BODY_BYTES:
-        raise _HttpError("413 Content Too Large", f"at most {MAX_BODY_BYTES >> 20} MB")
-    return size
-
-
-def _decompressed(body: bytes, coding: str) -> bytes:
-    if coding in ("", "identity"):
-        return body
-    if coding != "gzip":
-        raise _HttpError("415 Unsupported Media Type", "expected gzip or no content encoding")
-    unpack = zlib.decompressobj(31)
-    try:
-        plain = unpack.decompress(body, MAX_BODY_BYTES)
-    except zlib.error as error:
-        raise _HttpError("400 Bad Request", f"invalid gzip data: {error}") from error
-    if unpack.unconsumed_tail:
-        raise _HttpError("413 Content Too Large", f"at most {MAX_BODY_BYTES >> 20} MB")
-    if not unpack.eof:
-        raise _HttpError("400 Bad Request", "the gzip data is truncated")
-    return plain
-
-
-async def _refuse(reader: StreamReader, writer: StreamWriter, error: _HttpError) -> None:
-    """Send an error reply, then read on for a while: most clients read the reply only after sending everything."""
-    status, message = error.args
-    await _respond(writer, status, "text/plain", str(message).encode("utf-8", "replace"), "Connection: close\r\n")
-    writer.write_eof()
-    remaining = DRAIN_LIMIT
-    with suppress(TimeoutError):
-        async with asyncio.timeout(DRAIN_TIMEOUT_S):
-            while remaining > 0 and (part := await reader.read(MAX_HEAD_BYTES)):
-                remaining -= len(part)
-
-
-async def _respond(writer: StreamWriter, status: str, kind: str, body: bytes, extra_headers: str = "") -> None:
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n{extra_headers}\r\n"
-    writer.write(head.encode("latin-1", "replace") + body)
-    await writer.drain()
+def _bad_request(error: BaseException) -> HttpError:
+    return HttpError(HTTPStatus.BAD_REQUEST, f"expected a trace export request: {error}")

@@ -33,7 +33,7 @@ def pending_proposals(memories: Memories, proposals: ProposalStore) -> list[Prop
 def _proposes_same(proposal: Proposal, other: Proposal) -> bool:
     """Return whether two proposals are about the same lesson or merge the same memories.
 
-    The wording of a lesson follows its newest outcome, so that it differs after each new outcome.
+    The texts cannot be compared, because each outcome changes the wording of a lesson.
     """
     if (proposal.action, proposal.author) != (other.action, other.author):
         return (proposal.action, proposal.target, proposal.text) == (other.action, other.target, other.text)

@@ -84,6 +84,8 @@ class RunRecorder:
             return
         events = runs.events(entry.session, ("run_started", "untrusted_content_read"))
         untrusted = any(kind == "untrusted_content_read" or fields.get("untrusted_sources") for kind, fields in events)
+        if not untrusted:
+            _complete_contexts(rows, runs, entry.session)
         outcome = build_outcome(run, untrusted=untrusted)
         if outcome and not runs.outcome_memory(entry.session, entry.run):
             if not untrusted:
@@ -106,3 +108,13 @@ class RunRecorder:
         if memory:
             content = with_rating(memory, rating)
             rows.write(MemoryChange(memory.id, memory.version + 1, self._clock(), "edited", "run", content, session))
+
+
+def _complete_contexts(rows: MemoryRecords, runs: RunReader, session: str) -> None:
+    """Add the messages that followed to the contexts of the memories that the agent saved in this session."""
+    for memory in rows.find(session=session):
+        if memory.author != "agent" or memory.version != 1 or not memory.content.context:
+            continue
+        context = surroundings(runs.messages_around(session, memory.seq), memory.content.text)[:CONTEXT_LIMIT]
+        if context != memory.content.context:
+            rows.set_context(memory, context)

@@ -16,13 +16,16 @@ NAMES = frozenset(field.name for field in fields(MemoryContent))
 
 
 def to_proposal_details(content: MemoryContent) -> str:
-    """Return the content as the JSON details of a proposal. The text is included to detect that the user edited it."""
+    """Return the content as the JSON details of a proposal.
+
+    They include the proposed text, so that a later edit by the user can be detected.
+    """
     details = {name: value for name, value in asdict(content).items() if value != ""}
     return json.dumps(details, ensure_ascii=False)
 
 
 def from_proposal(text: str, details: str) -> MemoryContent:
-    """Return the content that a proposal would save: `text` with the JSON `details`."""
+    """Return the memory that accepting a proposal saves: its JSON `details`, with `text` as the wording."""
     content = MemoryContent(**{"text": text, **json.loads(details or '{"kind": "knowledge"}')})
     return reworded(content, text)
 

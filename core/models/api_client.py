@@ -60,6 +60,7 @@ class ReplyParser(ABC):
     Attributes:
         text: text received since the caller last cleared the list.
         reasoning: reasoning received since the caller last cleared the list.
+        activity: what the provider does before the reply begins, as of the last event.
         arguments: arguments of calls received since the caller last cleared the list.
         complete: the reply is complete, though more events (such as usage) may follow.
         ended: no more events follow.
@@ -69,6 +70,7 @@ class ReplyParser(ABC):
         self.text: list[str] = []
         self.reasoning: list[str] = []
         self.arguments: list[str] = []
+        self.activity = ""
         self.complete = False
         self.ended = False
         self._error_context = context
@@ -135,6 +137,9 @@ class ApiClient:
                 text, reasoning = "".join(reply_parser.text), "".join(reply_parser.reasoning)
                 is_repeated = guard.feed(text, reasoning, "".join(reply_parser.arguments))
                 reply_parser.arguments.clear()
+                if reply_parser.activity:
+                    yield ReplyDelta(activity=reply_parser.activity)
+                    reply_parser.activity = ""
                 if text or reasoning:
                     reply_parser.text.clear()
                     reply_parser.reasoning.clear()

@@ -250,18 +250,23 @@ class ModelCatalog:
         limits = ModelLimits(info.max_output, window, info.images, info.pdf) if model else UNKNOWN_LIMITS
         return API_FORMATS[provider.api](self._endpoint(provider, key, timeouts), model, limits)
 
+    def is_loaded(self, model: str) -> bool:
+        """Return whether a model of the embedded provider is in memory."""
+        return self.local_models is not None and self.local_models.is_loaded(model)
+
     @asynccontextmanager
     async def connect_embedded(self, model: str) -> "AsyncGenerator[ProviderModel, None]":
         """Serve a model of the embedded provider while the context is open."""
         from core.models.api_client import ModelLimits
-        from core.models.api_formats import API_FORMATS
+        from core.models.chat import ChatCompletionsModel
+        from core.models.dialects import EMBEDDED_DIALECT
 
         if self.local_models is None:
             raise ModelError("Local models are not available here.", retryable=False)
         async with self.local_models.serving(model) as served:
-            provider = replace(EMBEDDED_PROVIDER, url=served.url)
+            endpoint = self._endpoint(replace(EMBEDDED_PROVIDER, url=served.url), ApiKey(served.key))
             window = self.known_info(f"{EMBEDDED_PROVIDER.name}/{model}").window
-            yield API_FORMATS["chat"](self._endpoint(provider, ApiKey(served.key)), model, ModelLimits(None, window))
+            yield ChatCompletionsModel(endpoint, model, ModelLimits(None, window), EMBEDDED_DIALECT)
 
     async def masked(self, request: Request) -> Request:
         """Return a request without the user's API keys and without anything else that is a key or password."""
@@ -359,6 +364,8 @@ class LazyProviderModel:
         try:
             async with AsyncExitStack() as exit_stack:
                 if self._provider.is_embedded:
+                    if not self._catalog.is_loaded(self._model):
+                        yield ReplyDelta(activity="loading the model")
                     remote = await exit_stack.enter_async_context(self._catalog.connect_embedded(self._model))
                 else:
                     remote = await self._connected()

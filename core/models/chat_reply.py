@@ -53,6 +53,9 @@ class ChatReplyParser(ReplyParser):
             raise make_error("garbled", self._error_context, "One of its chunks is not a JSON object.")
         if chunk.get("error") or chunk.get("object") == "error":
             raise error_from_event(self._error_context, chunk)
+        if isinstance(progress := chunk.get("prompt_progress"), dict):
+            self.activity = _prompt_activity(progress)
+            return False
         if usage := chunk.get("usage"):
             self._usage = usage
         choices = chunk.get("choices")
@@ -194,3 +197,11 @@ class ChatReplyParser(ReplyParser):
         if writes and reads + writes > (as_count(prompt_tokens) or 0):
             cached_tokens = reads - writes  # OpenRouter includes cache writes in the cached tokens
         return parse_usage(prompt_tokens, completion_tokens, cached_tokens, cache_write_tokens, reasoning_tokens)
+
+
+def _prompt_activity(progress: dict[str, Any]) -> str:
+    """Return what llama.cpp does: how much of the prompt it has read, without the part that its cache holds."""
+    total, known, done = (as_count(progress.get(name)) or 0 for name in ("total", "cache", "processed"))
+    if done >= total:
+        return "writing the reply"
+    return f"reading the prompt, {100 * (done - known) // max(1, total - known)}%"

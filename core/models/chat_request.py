@@ -28,10 +28,12 @@ def chat_body(
     body: dict[str, Any] = {"model": model, "messages": messages, "stream": True}
     if dialect.stream_usage:
         body["stream_options"] = {"include_usage": True}
+    if dialect.prompt_progress:
+        body["return_progress"] = True
     if request.tools:
         body["tools"] = function_tools(request.tools, names)
-        if request.call_required and request.output_schema is None and dialect.schema == "json_schema":
-            body["response_format"] = _format(_call_schema(request.tools, names), dialect)
+        if request.required_calls and request.output_schema is None and dialect.schema == "json_schema":
+            body["response_format"] = _format(_call_schema(request.required_calls, names), dialect)
     if request.options.max_output_tokens is not None:
         body[dialect.max_tokens_field] = request.options.max_output_tokens
     if request.options.temperature is not None:

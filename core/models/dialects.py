@@ -19,6 +19,7 @@ class Dialect:
             in its field, or `always` for that field on every reply, even if it is empty.
         stream_usage: whether `stream_options` may request token usage.
         cache_prefix: the prefix of model names that support cache breakpoints; empty for none.
+        prompt_progress: whether the provider can report how much of the prompt it has read.
         call_id_length: the required length of call ids; 0 if any length is accepted.
     """
 
@@ -34,10 +35,12 @@ class Dialect:
     reasoning_back: str = "same"
     stream_usage: bool = True
     cache_prefix: str = ""
+    prompt_progress: bool = False
     call_id_length: int = 0
 
 
 DEFAULT_DIALECT = Dialect("plain")
+EMBEDDED_DIALECT = Dialect("embedded", prompt_progress=True)
 DIALECTS = (
     Dialect(
         "openai",

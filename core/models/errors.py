@@ -1,8 +1,7 @@
 """Classification of provider failures into `ModelError` kinds with messages for the user.
 
-The kinds: unreachable, refused, tls, moved, not_a_server, key, forbidden, credit, model, too_long, filtered,
-no_tools, rate_limited, overloaded, server, rejected, timeout, cut, garbled, too_much. One more kind, `empty`, is
-raised by the engine for an empty reply.
+The kinds are the keys of `ERROR_KINDS`. The engine adds one more, `empty`, for an empty reply. The patterns match the
+messages and codes that providers and servers are known to send.
 """
 
 import json
@@ -49,7 +48,7 @@ TOO_LONG = re.compile(
             r"maximum input length is .* tokens",
             r"the input length exceeds the context length",
             r"ContextWindowExceeded",
-            r"^4(?:00|13)\s*(?:status code)?\s*\(no body\)",
+            r"^4(?:00|13)\s*(?:status code)?\s*\(no body\)",  # also made by `is_too_long`
         )
     ),
     re.IGNORECASE,
@@ -106,13 +105,17 @@ class ErrorContext:
 
 
 class ErrorBody(NamedTuple):
-    """A parsed error body: message and machine-readable codes.
+    """A parsed error body.
 
-    `has_error_object` is whether the body is an object with an `error` object, as model providers send it.
+    Attributes:
+        codes: the machine-readable codes, separated by spaces.
+        status: the HTTP status that the body itself states as its code; 0 if it states none.
+        has_error_object: whether the body is an object with an `error` object, as model providers send it.
     """
 
     message: str
-    codes: str
+    codes: str = ""
+    status: int = 0
     has_error_object: bool = False
 
     @property
@@ -219,8 +222,7 @@ def error_from_response(context: ErrorContext, status: int, headers: Mapping[str
 def error_from_event(context: ErrorContext, error: Any) -> ModelError:
     """Build the error for an error event in the middle of a stream."""
     parsed = parse_error_body(error, str(error))
-    status = int(parsed.codes.split()[-1]) if re.search(r"(^| )[45]\d\d$", parsed.codes) else 0
-    return make_error(classify_error(parsed, status or 500), context, parsed.message)
+    return make_error(classify_error(parsed, parsed.status or 500), context, parsed.message)
 
 
 def classify_error(body: ErrorBody, status: int) -> str:
@@ -237,7 +239,7 @@ def classify_error(body: ErrorBody, status: int) -> str:
         ("no_tools", NO_TOOLS),
         ("model", UNKNOWN_MODEL),
     ):
-        if status != 529 and pattern.search(body.full_text):
+        if status != 529 and pattern.search(body.full_text):  # 529 only ever means that Anthropic is overloaded
             return kind
     if status in (503, 529) or (status >= 500 and OVERLOADED.search(body.full_text)):
         return "overloaded"
@@ -256,9 +258,9 @@ def is_too_long(body: ErrorBody, status: int = 400) -> bool:
 def parse_error_body(plain: Any, text: str = "") -> ErrorBody:
     """Parse a decoded error body in any of the formats that providers use; `text` is the fallback message."""
     if isinstance(plain, str):
-        return ErrorBody(plain, "")
+        return ErrorBody(plain)
     if not isinstance(plain, Mapping):
-        return ErrorBody(text[:MAX_CAUSE_LENGTH], "")
+        return ErrorBody(text[:MAX_CAUSE_LENGTH])
     inner = plain.get("error")
     if isinstance(inner, str):
         return ErrorBody(inner, _codes(plain))
@@ -270,7 +272,8 @@ def parse_error_body(plain: Any, text: str = "") -> ErrorBody:
         message = "; ".join(parts)
     if not isinstance(message, str):
         message = json.dumps(message)
-    return ErrorBody(message or ("" if plain else text[:MAX_CAUSE_LENGTH]), _codes(plain), has_error_object)
+    message = message or ("" if plain else text[:MAX_CAUSE_LENGTH])
+    return ErrorBody(message, _codes(plain), _stated_status(plain), has_error_object)
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
@@ -305,11 +308,14 @@ def _parse_seconds(text: str) -> float | None:
 
 
 def _codes(plain: Mapping[str, Any]) -> str:
-    """Return the machine-readable codes of an error, separated by spaces, the numeric code last."""
+    """Return the machine-readable codes of an error, separated by spaces."""
     details = plain.get("details")
-    codes = [
-        plain.get("type"),
-        details.get("error_code") if isinstance(details, Mapping) else None,
-        plain.get("status"),
-    ]
-    return " ".join(str(code) for code in (*codes, plain.get("code")) if isinstance(code, str | int))
+    detailed = details.get("error_code") if isinstance(details, Mapping) else None
+    codes = (plain.get("type"), detailed, plain.get("status"), plain.get("code"))
+    return " ".join(str(code) for code in codes if isinstance(code, str | int))
+
+
+def _stated_status(plain: Mapping[str, Any]) -> int:
+    """Return the HTTP error status among the fields of an error, which some providers send as a string."""
+    codes = [str(plain.get(name)) for name in ("code", "status")]
+    return next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 0)

@@ -41,7 +41,8 @@ class Request:
         script_position: how many replies and failures the run has had; only scripted models read it.
         purpose: what the request is for, such as a review or a summary; empty for the agent itself.
         output_schema: the JSON schema the reply must match.
-        call_required: the reply has to be a call, written as JSON; ignored by providers that cannot enforce it.
+        required_calls: the reply has to be a call of one of these tools, written as JSON, if there are any; ignored by
+            providers that cannot enforce it.
         read_text: returns the full content of a text, loading it from the blob store if it is long.
         read_attachment: returns the bytes of an attachment; empty if they have been deleted.
     """
@@ -52,7 +53,7 @@ class Request:
     tools: Sequence[ToolSpec] = ()
     options: ReplyOptions = ReplyOptions()
     output_schema: Mapping[str, Any] | None = None
-    call_required: bool = False
+    required_calls: Sequence[ToolSpec] = ()
     read_text: Callable[[Text], str] = text_head
     read_attachment: Callable[[Attachment], bytes] = lambda attachment: b""
     system_prompt: str = ""
@@ -84,6 +85,8 @@ class ReplyDelta:
         cost: the cost of the reply in US dollars; None if unknown.
         written: the complete text as the model wrote it, if calls were read from it. `text` is then the complete text
             without the calls, and replaces the pieces that came before.
+        activity: what the provider does before the reply begins, such as loading the model. Such a delta contains
+            nothing else and is not a part of the reply.
     """
 
     text: str = ""
@@ -95,9 +98,13 @@ class ReplyDelta:
     note: str = ""
     cost: float | None = None
     written: str = ""
+    activity: str = ""
 
     def merge(self, later: "ReplyDelta") -> "ReplyDelta":
-        """Return the fields known after `later` that belong to the whole reply: all but text, reasoning and calls."""
+        """Return the fields of the whole reply (usage, stop reason, …) updated by `later`.
+
+        Text, reasoning and calls are not accumulated.
+        """
         if later.usage is None and not (later.stop_reason or later.provider_state or later.note or later.written):
             return self
         return ReplyDelta(

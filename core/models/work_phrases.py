@@ -11,7 +11,8 @@ _WORK = (
 )
 # Verbs that may also ask for an answer in words, so they count only with a file or code as their object.
 _MAYBE = (
-    "build|change|clean|convert|copy|create|drop|extract|fill|format|generate|make|optimize|prepare|put|reorganize|"
+    "adapt|adjust|bring|build|change|clean|complete|convert|copy|create|drop|extend|extract|fill|finish|format|"
+    "generate|make|optimize|prepare|put|reorganize|"
     "resolve|rewrite|save|set|sort|split|store|translate|write"
 )
 _LOOKING = (
@@ -41,6 +42,17 @@ _NEW_FILE = re.compile(
     r"`?(?P<file>[\w-]+(?:[./][\w-]+)*\.[a-z]{1,5})\b(?!/)",
     re.IGNORECASE,
 )
+_FAULT = re.compile(
+    r"\b(?:bugs?|correct|crash(?:es|ed)?|debug|defects?|errors?|fails?|failing|faults?|fix|repair|wrong)\b",
+    re.IGNORECASE,
+)
+_HOW = re.compile(r"\b(?:how (?:do|can|could|should|would|to)|(?:which|what|a|the) command|explain)\b", re.IGNORECASE)
+_ASKING = re.compile(r"\bask (?:me|the user)\b", re.IGNORECASE)
+_CHECK = re.compile(
+    r"`(?P<command>[^`\n]+)`\s+(?:(?:must|should|has to|still|always|now)\s+)*"
+    r"(?:pass|succeed|work|fail|crash)(?:s|es)?\b",
+    re.IGNORECASE,
+)
 _REMOVAL = re.compile(r"\b(?:delete|remove|rename|move|drop|not|never)\b", re.IGNORECASE)
 _CONDITION = re.compile(r"\b(?:if you|once you|when you|after you|unless|would you like|let me know)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -48,6 +60,8 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 def asks_for_work(task: str) -> bool:
     """Return whether a task asks for a change or a command, and not only for an answer."""
+    if check_command(task) and "?" not in task:
+        return True
     return any(
         re.fullmatch(_WORK, match["verb"], re.IGNORECASE) or _OBJECT.search(sentence)
         for sentence, match in _requests(task)
@@ -57,6 +71,27 @@ def asks_for_work(task: str) -> bool:
 def requested_files(task: str) -> list[str]:
     """Return the names of the files that a task asks to write or create; none if it also moves or deletes files."""
     return [] if _REMOVAL.search(task) else list(dict.fromkeys(match["file"] for match in _NEW_FILE.finditer(task)))
+
+
+def reports_fault(task: str) -> bool:
+    """Return whether a task asks for the correction of something that is wrong, or for what a command needs to pass."""
+    return asks_for_work(task) and bool(_FAULT.search(task) or check_command(task))
+
+
+def asks_for_question(task: str) -> bool:
+    """Return whether a task demands a question to the user."""
+    return bool(_ASKING.search(task))
+
+
+def asks_how(task: str) -> bool:
+    """Return whether a task may be answered with a command that the user runs."""
+    return bool(_HOW.search(task))
+
+
+def check_command(task: str) -> str:
+    """Return the command of which a task says that it has to succeed or that it fails now; "" if there is none."""
+    match = _CHECK.search(task)
+    return match["command"].strip() if match else ""
 
 
 def _requests(task: str) -> Iterator[tuple[str, re.Match[str]]]:

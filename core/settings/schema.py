@@ -191,8 +191,10 @@ class Settings:
         SettingInfo(
             MODELS,
             "Model tiers",
-            "Models for easy, medium and hard work; the first that works is used. Summaries and reviews use Small. "
-            "With the model “auto”, each step uses the tier it needs. If empty, the session's model does everything.",
+            "Models for easy (small), medium (mid) and hard (frontier) work. If you list several, the first one that "
+            "works is used. Context summaries and reviews of sessions use Small. A session with the model “auto” uses "
+            "the tier that each step needs. An empty tier uses another one; if all are empty, the session's model does "
+            "all.",
         ),
     )
     providers: tuple[Provider, ...] = setting_field(
@@ -227,8 +229,8 @@ class Settings:
         SettingInfo(
             MODELS,
             "Text-based tool calls",
-            "Models that cannot call tools or write each call as text instead. Journeyman detects such models and "
-            "adds them here. The Test button of a model checks it again.",
+            "Models without native tool calls: they write each call as text. Journeyman detects such models and adds "
+            "them here. To check a model again, use the Test button of its provider.",
         ),
     )
     local_idle_minutes: int = setting_field(
@@ -318,8 +320,8 @@ class Settings:
         SettingInfo(
             MEMORY,
             "Semantic search",
-            "The folder of a small embedding model (BERT, such as all-MiniLM-L6-v2) that "
-            "runs on this computer and finds memories by meaning. If empty, memories are found by keywords only. "
+            "The folder of a small embedding model (BERT, such as all-MiniLM-L6-v2), or a file in the GGUF format, "
+            "that runs on this computer and finds memories by meaning. If empty, memories are found by keywords only. "
             "“journeyman memory index” tests the model and shows the progress.",
         ),
     )

@@ -66,8 +66,8 @@ class SettingsFile:
 def read_settings(path: Path, *, frozen: bool = False) -> LoadedSettings:
     """Read a settings file.
 
-    A damaged file, or one of a newer version, is renamed instead of overwritten (unless `frozen`). An invalid setting
-    has its default until the user corrects it.
+    A damaged file, or one of a newer version, is renamed instead of overwritten; with `frozen` nothing is renamed. An
+    invalid setting has its default value until the user corrects it.
     """
     try:
         plain = json.loads(path.read_bytes())

@@ -257,7 +257,8 @@ class Journal:
                 update_pending_requests(db, state.number, update.entry)
                 record_skill_use(db, row_key(state.number, update.entry.seq), update.entry.event)
         if any(isinstance(event, RunStarted) for _, event in timed_events):
-            # While the disk is full, readers get older rows, which must not show the session as finished.
+            # The derived rows are written later, and not at all while the disk is full: until then the session must
+            # not look finished.
             db.execute("UPDATE session SET status = 'running' WHERE number = ?", (state.number,))
         return updates
 

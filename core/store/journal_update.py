@@ -1,4 +1,4 @@
-"""The reports to the window about changes in the store. It imports this without loading the code that writes."""
+"""Reports of changes in the store. The window imports this module without loading the code that writes."""
 
 from dataclasses import dataclass
 

@@ -3,7 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.domain.memory import (
@@ -195,6 +195,16 @@ class MemoryRecords:
         self._insert_row(key, memory, indexed)
         return memory
 
+    def set_context(self, memory: Memory, context: str) -> None:
+        """Replace the context in the memory's last change: it is derived from messages, so it makes no new version."""
+        *earlier, last = self.changes(memory.id)
+        completed = replace(last, content=replace(memory.content, context=context))
+        self._db.execute(
+            "UPDATE memory_version SET content = ? WHERE memory = ? AND number = ?",
+            (_content_json(completed.content), memory.id, last.number),
+        )
+        self.rewrite(memory.id, [*earlier, completed])
+
     def add_all(self, changes: Sequence[MemoryChange]) -> int:
         """Insert new memories, each given by its first change. Return how many."""
         numbers: dict[tuple[MemoryScope, str], int] = {}
@@ -246,7 +256,7 @@ class MemoryRecords:
         """Remove a memory from the table and the index; return its key, or 0.
 
         A contentless FTS5 index can only delete an entry given the exact text that was indexed. The embedding is kept
-        if `after`, the terms that will be indexed next, equal the old ones.
+        if `new_terms`, the terms about to be indexed, equal the old ones.
         """
         query = "SELECT key, status, words, context_words, fingerprint FROM memory WHERE id = ?"
         row = self._db.execute(query, (name,)).fetchone()
@@ -300,7 +310,7 @@ class MemoryRecords:
             self._update_totals(use.memory)
 
     def rate_run(self, session: str, run: int, rating: str) -> int:
-        """Save the rating of a run, good or bad, with all memories it received. Return how many."""
+        """Rate a run, good or bad, on every memory it received. Return the number of these memories."""
         self._db.execute("UPDATE memory_use SET run_rating = ? WHERE session = ? AND run = ?", (rating, session, run))
         received = self.uses(session, run)
         for use in received:
@@ -391,21 +401,23 @@ def _memory(row: tuple[Any, ...]) -> Memory:
     )  # fmt: skip
 
 
-def _values(change: MemoryChange) -> tuple[Any, ...]:
-    content = change.content
-    content_json = "" if content is None else _WRITER.encode(
+def _content_json(content: MemoryContent | None) -> str:
+    return "" if content is None else _WRITER.encode(
         [
             content.kind, content.text, content.scope, content.scope_id, content.context, content.confidence,
             dict(content.fields),
         ]
     )  # fmt: skip
+
+
+def _values(change: MemoryChange) -> tuple[Any, ...]:
     return (
         change.memory,
         change.number,
         change.at,
         change.action,
         change.author,
-        content_json,
+        _content_json(change.content),
         change.session,
         change.seq,
         change.reason,

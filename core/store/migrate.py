@@ -5,6 +5,7 @@ from collections.abc import Callable
 from importlib import resources
 from importlib.abc import Traversable
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import pairwise
 
 from core.domain.problems import Problem
 
@@ -14,10 +15,17 @@ Migration = Callable[[sqlite3.Connection], None]
 
 
 def list_migrations(folder: Traversable | None = None) -> list[tuple[int, Migration]]:
-    """Return every migration in order, from files `NNNN_title.sql`, or `NNNN_title.py` with a function `run(db)`."""
+    """Return every migration in order, from files `NNNN_title.sql`, or `NNNN_title.py` with a function `run(db)`.
+
+    Raises ValueError if two files have the same number, because only one of them would be applied.
+    """
     folder = folder or resources.files("core.store.migrations")
     names = sorted(item.name for item in folder.iterdir() if item.name[:4].isdigit())
-    return [(int(name[:4]), _change(folder / name)) for name in names if name.endswith((".sql", ".py"))]
+    names = [name for name in names if name.endswith((".sql", ".py"))]
+    for name, following in pairwise(names):
+        if name[:4] == following[:4]:
+            raise ValueError(f"the migrations {name} and {following} have the same number")
+    return [(int(name[:4]), _read_migration(folder / name)) for name in names]
 
 
 def latest_version(folder: Traversable | None = None) -> int:
@@ -31,7 +39,7 @@ def schema_version(db: sqlite3.Connection) -> int:
 
 
 def is_ours_or_empty(db: sqlite3.Connection) -> bool:
-    """Return whether the file is ours or still empty."""
+    """Return whether the file was written by Journeyman or is still empty."""
     owner = db.execute("PRAGMA application_id").fetchone()[0]
     return owner == APPLICATION_ID or (
         owner == 0 and db.execute("SELECT 1 FROM sqlite_schema").fetchone() is None and schema_version(db) == 0
@@ -64,25 +72,35 @@ def newer_schema(number: int) -> Problem:
 
 def migrate(db: sqlite3.Connection, folder: Traversable | None = None) -> None:
     """Apply every missing migration. A crash in the middle leaves the previous version."""
-    for number, change in list_migrations(folder):
-        if number <= schema_version(db):
-            continue
-        db.execute("PRAGMA foreign_keys = 0")  # A migration may recreate a table; the references are checked below.
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            change(db)
-            _check_references(db, number)
-            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            db.execute(f"PRAGMA user_version = {number}")
-            db.execute("COMMIT")
-        except BaseException:
-            if db.in_transaction:
-                db.execute("ROLLBACK")
-            raise
+    missing = [(number, apply) for number, apply in list_migrations(folder) if number > schema_version(db)]
+    (enforced,) = db.execute("PRAGMA foreign_keys").fetchone()
+    db.execute("PRAGMA foreign_keys = 0")  # A migration may recreate a table, so references are checked at its end.
+    try:
+        for number, apply in missing:
+            _apply(db, number, apply)
+    finally:
+        db.execute(f"PRAGMA foreign_keys = {enforced}")
+
+
+def _apply(db: sqlite3.Connection, number: int, apply: Migration) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        apply(db)
+        _check_references(db, number)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {number}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
 
 
 def statements(script: str) -> list[str]:
-    """Split a script into statements, because `executescript` commits on its own."""
+    """Split a script into statements, because `executescript` commits on its own.
+
+    Raises ValueError if the last statement is incomplete, as without its semicolon.
+    """
     complete: list[str] = []
     pending = ""
     for line in script.splitlines(keepends=True):
@@ -90,21 +108,23 @@ def statements(script: str) -> list[str]:
         if sqlite3.complete_statement(pending):
             complete.append(pending)
             pending = ""
+    if any(line.strip() and not line.lstrip().startswith("--") for line in pending.splitlines()):
+        raise ValueError(f"the script ends in an incomplete statement: {pending.strip()}")
     return complete
 
 
-def _change(file: Traversable) -> Migration:
+def _read_migration(file: Traversable) -> Migration:
     if file.name.endswith(".py"):
-        return lambda db: _run(file, db)
-    return lambda db: _execute(file.read_text("utf-8"), db)
+        return lambda db: _run_module(file, db)
+    return lambda db: _run_script(file.read_text("utf-8"), db)
 
 
-def _execute(script: str, db: sqlite3.Connection) -> None:
+def _run_script(script: str, db: sqlite3.Connection) -> None:
     for statement in statements(script):
         db.execute(statement)
 
 
-def _run(file: Traversable, db: sqlite3.Connection) -> None:
+def _run_module(file: Traversable, db: sqlite3.Connection) -> None:
     """Load and run a Python migration. The import statement cannot name a module that starts with a digit."""
     with resources.as_file(file) as path:
         spec = spec_from_file_location(f"migration_{path.stem}", path)

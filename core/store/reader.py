@@ -99,6 +99,15 @@ class Reader:
         )
         return [read_step(row) for row in rows]
 
+    def commands_before(self, session: str, row: int, count: int) -> list[Step]:
+        """Return the commands among the `count` rows of the timeline before `row`, newest first."""
+        number = self._number(session)
+        rows = self._derived.execute(
+            f"SELECT {STEP_COLUMNS} FROM step WHERE id >= ? AND id < ? AND kind = 'command' ORDER BY id DESC",
+            (row_key(number, max(0, row - count)), row_key(number, row)),
+        )
+        return [read_step(found) for found in rows]
+
     def run_opening(self, session: str, run: int) -> list[Step]:
         """Return the messages of a run and its header."""
         rows = self._derived.execute(

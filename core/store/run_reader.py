@@ -84,16 +84,24 @@ class RunReader:
 
     def messages(self, session: str) -> list[SessionMessage]:
         """Return the last messages of the user and the agent that have text, in order."""
+        return self._messages("id BETWEEN ? AND ? ORDER BY id DESC", *self._span(session))[::-1]
+
+    def messages_around(self, session: str, seq: int) -> list[SessionMessage]:
+        """Return the messages before and after an event, in order."""
+        first, last = self._span(session)
+        earlier = self._messages("id BETWEEN ? AND ? ORDER BY id DESC", first, first + seq)
+        return earlier[::-1] + self._messages("id BETWEEN ? AND ? ORDER BY id", first + seq + 1, last)
+
+    def _messages(self, which: str, *parameters: int) -> list[SessionMessage]:
         rows = self._db.execute(
-            "SELECT kind, payload, at FROM event WHERE id BETWEEN ? AND ? AND kind IN ('user_message', 'replied')"
-            " ORDER BY id DESC LIMIT ?",
-            (*self._span(session), MESSAGES),
-        ).fetchall()
+            f"SELECT kind, payload, at FROM event WHERE kind IN ('user_message', 'replied') AND {which} LIMIT ?",
+            (*parameters, MESSAGES),
+        )
         found = [
             SessionMessage(
                 "User" if kind == "user_message" else "Agent", json.loads(payload).get("text", {}).get("head", ""), at
             )
-            for kind, payload, at in reversed(rows)
+            for kind, payload, at in rows
         ]
         return [message for message in found if message.text.strip()]
 

@@ -195,7 +195,7 @@ def _add_from_backup(db: sqlite3.Connection, backup: Path, ends: dict[int, tuple
                 ends.setdefault(number, (name, length))
                 added += db.executemany(INSERT_ENTRY, rows).rowcount
         _copy_unlogged(db, source)
-        # `size` is the uncompressed size, so the backup's copy of a blob is as good as the file's.
+        # A blob's key is the hash of its uncompressed content, so the backup's copy can replace one that was lost.
         for row in source.execute("SELECT hash, size, body FROM blob"):
             db.execute(INSERT_BLOB, row)
     return added

@@ -17,7 +17,9 @@ from core.domain.events import (
     QueueChanged,
     Replied,
     ReplyInterrupted,
+    RequestRetried,
     RunEnded,
+    RunPaused,
     RunRated,
     SessionCreated,
     SessionEvent,
@@ -51,7 +53,10 @@ class SearchHit:
 
 
 def searchable_texts(event: SessionEvent) -> Iterator[str]:
-    """Yield the texts of an event that the user may search for. Long texts must have been loaded from their blobs."""
+    """Yield the texts of an event that the user may search for. Long texts must have been loaded from their blobs.
+
+    A change here needs a migration that rebuilds the index: an entry can only be removed with the text it was made of.
+    """
     match event:
         case SessionCreated(folder=folder, title=title):
             yield from (folder, title)
@@ -76,8 +81,10 @@ def searchable_texts(event: SessionEvent) -> Iterator[str]:
             yield text.head
         case ContextCompacted(summary=summary):
             yield summary.head
-        case RunEnded(reason=reason, summary=summary):
-            yield from (reason, summary.head)
+        case RunEnded(reason=reason, summary=summary, error=error):
+            yield from (reason, summary.head, str(error or ""))
+        case RunPaused(error=error) | RequestRetried(error=error):
+            yield str(error or "")
         case FilesRewound(files=files):
             yield from (file.path for file in files)
         case SessionRenamed(title=title):
@@ -135,8 +142,8 @@ def search_events(
 ) -> list[SearchHit]:
     """Return the newest events that contain every word of `text`, newest first.
 
-    `sessions` limits the search to these sessions, and `kinds` to events that belong to steps of these kinds. Without
-    words, the last step of these kinds in each session is returned.
+    `sessions` limits the search to these sessions, and `kinds` to events of steps of these kinds. Without words, the
+    last step of these kinds in each session is returned.
     """
     numbers = None if sessions is None else _session_numbers(db, sessions)
     query = fts_query(text)
@@ -170,7 +177,7 @@ def _session_numbers(db: sqlite3.Connection, sessions: Collection[str]) -> froze
 
 
 def _step_kind(db: sqlite3.Connection, key: int) -> str:
-    """Return the kind of the step that an event opened or closed; "" if there is none."""
+    """Return the kind of the step that an event belongs to; "" if there is none."""
     session = session_of(key)
     row = find_row(db, session, offset_of(key))
     step = (
@@ -191,12 +198,14 @@ def _last_steps(
         if numbers is not None and number not in numbers:
             continue
         row = db.execute(
-            "SELECT first_seq, kind, started_at, object FROM step WHERE id BETWEEN ? AND ?"
+            "SELECT first_seq, started_at, object FROM step WHERE id BETWEEN ? AND ?"
             " AND kind IN (SELECT value FROM json_each(?)) ORDER BY id DESC LIMIT 1",
             (*key_range(number), json.dumps(list(kinds))),
         ).fetchone()
         if row:
-            hits.append(SearchHit(name, title, row[0], row[1], row[2], row[3][:MAX_EXCERPT]))
+            seq, started_at, text = row
+            (kind,) = db.execute("SELECT kind FROM event WHERE id = ?", (row_key(number, seq),)).fetchone()
+            hits.append(SearchHit(name, title, seq, kind, started_at, text[:MAX_EXCERPT]))
     return hits
 
 
@@ -245,6 +254,19 @@ def _call_start(db: sqlite3.Connection, key: int, call: str) -> int:
         (key, end),
     )
     return next((row[0] for row in rows if json.loads(row[1]).get("call_id") == call), key)
+
+
+def find_excerpt(content: str, text: str) -> str:
+    """Return an excerpt around the first match in `content`; empty unless it contains every word of `text`.
+
+    Each word may be the beginning of a longer one.
+    """
+    words = re.findall(r"\w+", text)
+    if not words or not all(re.search(rf"\b{word}", content, re.IGNORECASE) for word in words):
+        return ""
+    content = " ".join(content.split())
+    match = match_pattern(text).search(content)
+    return _excerpt(content, match.start() if match else 0)
 
 
 def _excerpt(content: str, position: int) -> str:

@@ -71,11 +71,15 @@ class ChangedFile:
 
     @property
     def added(self) -> int:
-        return self.net[0] if self.net else sum(change.added for change in self.changes if not change.rewound)
+        if self.net:
+            return self.net[0]
+        return 0 if self.unchanged else sum(change.added for change in self.changes if not change.rewound)
 
     @property
     def removed(self) -> int:
-        return self.net[1] if self.net else sum(change.removed for change in self.changes if not change.rewound)
+        if self.net:
+            return self.net[1]
+        return 0 if self.unchanged else sum(change.removed for change in self.changes if not change.rewound)
 
     @property
     def created(self) -> bool:
@@ -87,8 +91,8 @@ class ChangedFile:
 
     @property
     def unchanged(self) -> bool:
-        """Whether the file is as it was before its first change in the session."""
-        return self.changes[0].before == self.changes[-1].after
+        """Whether the file is as it was before its first change in the session; false if that is not known."""
+        return self.has_contents and self.changes[0].before == self.changes[-1].after
 
     @property
     def has_contents(self) -> bool:

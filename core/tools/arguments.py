@@ -21,8 +21,8 @@ LEFT_OUT = frozenset(
 def schema_of(reader: "TypeAdapter[Any]") -> dict[str, Any]:
     """Return a schema that every provider accepts, without references.
 
-    To save tokens it has only what helps a model to write a call: no titles, defaults, limits or closed objects. The
-    arguments are checked against all of that nevertheless, and the error names the limit.
+    To save tokens it has only what helps a model to write a call: no titles, defaults, limits or
+    `additionalProperties: false`. Validation still enforces them, and an error names the limit that was exceeded.
     """
     schema = reader.json_schema()
     definitions = schema.pop("$defs", {})
@@ -53,7 +53,7 @@ def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
 def parse_strictly(tool: str, reader: "TypeAdapter[Any]", arguments: str, current: Callable[[Any], Any]) -> Any:
     """Return the parameters of a call; if they are invalid, raise a Problem with the fix for the model.
 
-    `current` replaces former names in the decoded arguments before they are checked.
+    `current` maps former parameter names in the decoded arguments to present ones before they are checked.
     """
     from pydantic import ValidationError
 

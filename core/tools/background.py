@@ -85,6 +85,7 @@ class BackgroundCommands:
         self._spawn: SpawnTask | None = None
         self._on_end: Callable[[CommandEnd], Awaitable[None]] | None = None
         self._closed = False
+        self._stopped_output: dict[str, str] = {}
 
     def connect(self, spawn: SpawnTask, on_end: Callable[[CommandEnd], Awaitable[None]]) -> None:
         """Set how follower tasks are started (`spawn`) and how the end of a command is recorded (`on_end`)."""
@@ -142,11 +143,16 @@ class BackgroundCommands:
             for command in running:
                 command.foreign_changes[path] = after
 
-    async def record_stopped(self, call: str, changes: tuple[ScannedChange, ...]) -> None:
-        """Record the file changes of a foreground command whose call was stopped."""
+    async def record_stopped(self, call: str, changes: tuple[ScannedChange, ...], output: str) -> None:
+        """Record the file changes of a foreground command whose call was stopped, and keep its output."""
+        self._stopped_output[call] = output
         self.note_foreign_changes((change.path, change.after) for change in changes)
         if self._on_end and changes:
             await self._on_end(CommandEnd(call, changes))
+
+    def stopped_output(self, call: str) -> str:
+        """Return what a foreground command had printed when its call was stopped."""
+        return self._stopped_output.pop(call, "")
 
     async def close(self) -> None:
         """Kill the remaining commands and wait until the end of each is recorded."""

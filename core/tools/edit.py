@@ -1,6 +1,8 @@
 """The `edit` tool: replace a text that occurs exactly once in a file, or every occurrence."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Annotated
@@ -12,12 +14,15 @@ from core.tools.file_changes import LIMIT, read_bytes, replace_file
 from core.tools.parameter_description import ParameterDescription
 from core.tools.read_before_edit import content_digest, normalized_path, require_read, unread_result
 from core.tools.text_files import decode_text, match_line_endings
-from core.tools.tool import FileChange, Tool, ToolResult
+from core.tools.tool import NOTHING_CHANGED, FileChange, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 from core.workspace.threads import run_to_completion
 
 MIN_SIMILARITY, MAX_COMPARED, MAX_COMPARED_LINES = 0.5, 200, 5_000  # of a line that is quoted as similar; characters
 SHORT_CHARS = 1_500  # of a file that is as easily written as edited
+MAX_OTHERS = 50  # files that are searched for a replaced identifier
+ALSO_IN = re.compile(r" (\w+) is also in [^\n]+?\.(?= |$)")  # the note about other files in a result
+_IDENTIFIER = re.compile(r"(?=.*[a-zA-Z])\w{3,64}", re.ASCII)
 MIN_INEXACT_MATCH, MIN_APPLIED_MATCH = 8, 4  # characters; less text is too likely to match by chance
 
 
@@ -31,28 +36,36 @@ class EditArguments:
 
 @dataclass(frozen=True, slots=True)
 class CheckedEdit:
-    """An edit with the digest of the contents that this session has read; empty if it has not read the file."""
+    """An edit with the digest of the contents that this session has read; empty if it has not read the file.
+
+    `known` are the paths of the other files that the session has read.
+    """
 
     edit: EditArguments
     digest: str = ""
+    known: tuple[str, ...] = ()
 
 
 def with_known_digest(parameters: EditArguments, digests: Mapping[str, str]) -> CheckedEdit:
-    return CheckedEdit(parameters, digests.get(normalized_path(parameters.path), ""))
+    path = normalized_path(parameters.path)
+    return CheckedEdit(parameters, digests.get(path, ""), tuple(name for name in digests if name != path))
 
 
 async def run(parameters: EditArguments | CheckedEdit, context: ToolContext) -> ToolResult:
     checked = parameters if isinstance(parameters, CheckedEdit) else CheckedEdit(parameters)
-    return await run_to_completion(_edit, checked.edit, checked.digest, context)
+    return await run_to_completion(_edit, checked, context)
 
 
-def _edit(parameters: EditArguments, digest: str, context: ToolContext) -> ToolResult:
+def _edit(checked: CheckedEdit, context: ToolContext) -> ToolResult:
+    parameters, digest = checked.edit, checked.digest
     before = read_bytes(context, parameters.path)
     if digest:
         require_read(parameters.path, before, digest)
     text = decode_text(before, parameters.path)
+    others = _others_with(parameters.old_string, checked.known, context)
+    others_note = f" {parameters.old_string} is also in {', '.join(others)}." if others else ""
     if _is_applied(text, parameters):
-        return ToolResult(f"{parameters.path} has new_string already and no old_string. Nothing was changed.")
+        return ToolResult(f"{parameters.path} has new_string already and no old_string.{others_note} {NOTHING_CHANGED}")
     try:
         edited = apply_edit(text, parameters)
     except Problem as problem:
@@ -66,10 +79,22 @@ def _edit(parameters: EditArguments, digest: str, context: ToolContext) -> ToolR
     note = " White space of old_string did not match exactly and was adjusted." if edited.adjusted else ""
     where = f"at line {edited.line}" if edited.replaced == 1 else f"in {edited.replaced} places"
     return ToolResult(
-        f"Edited {parameters.path} {where}.{note}",
+        f"Edited {parameters.path} {where}.{note}{others_note}",
         changes=(FileChange(parameters.path, before, after, modes),),
         known_files=((parameters.path, content_digest(after)),) if digest else (),
     )
+
+
+def _others_with(name: str, paths: Sequence[str], context: ToolContext) -> list[str]:
+    """Return which files, of those that the session has read, contain an identifier that was replaced in this one."""
+    if not _IDENTIFIER.fullmatch(name):
+        return []
+    contains, found = re.compile(rb"\b%s\b" % name.encode()).search, list[str]()
+    for path in paths[-MAX_OTHERS:]:
+        with suppress(Problem):  # the file is gone or cannot be read any more
+            if contains(context.broker.read_small(path, allow_secrets=False) or b""):
+                found.append(path)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import json
 import os
 import posixpath
 import re
-import shutil
 import signal
 import stat
 import sys
@@ -26,6 +25,7 @@ from core.tools.parameter_description import ParameterDescription
 from core.tools.tool import Tool, ToolResult
 from core.tools.tool_context import ToolContext
 from core.workspace.broker import FileBroker
+from core.workspace.program_search import find_program
 
 MAX_MATCHES = 200
 LINE = 400
@@ -55,7 +55,7 @@ class SearchMatches:
 
 
 async def run(parameters: SearchArguments, context: ToolContext) -> ToolResult:
-    return await search(parameters, context, shutil.which("rg"))
+    return await search(parameters, context, find_program("rg", context.folder))
 
 
 async def search(parameters: SearchArguments, context: ToolContext, ripgrep: str | None) -> ToolResult:

@@ -57,7 +57,10 @@ def open_beneath(root: bytes, parts: list[bytes]) -> int:
 
 
 def hits(body: str, pattern: "re.Pattern[str]", limit: int) -> list[tuple[int, str]]:
-    """Return the number and text of each matching line, once. One search over the text, as most files have no match."""
+    """Return the number and text of each matching line, once.
+
+    The text is searched as a whole, not line by line, because most files have no match.
+    """
     lines: list[tuple[int, str]] = []
     position = number = counted_to = 0
     while len(lines) < limit and position < len(body):

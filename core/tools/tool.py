@@ -8,6 +8,7 @@ from core.domain.events import SessionEvent
 from core.tools.tool_context import ToolContext
 
 Access = Literal["none", "read", "write", "execute", "network"]
+NOTHING_CHANGED = "Nothing was changed."  # ends the result of a call that found its work done
 READ_ONLY_ACCESS: frozenset[Access] = frozenset({"none", "read"})
 
 

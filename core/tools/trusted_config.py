@@ -89,6 +89,8 @@ def _of_git(inner_path: str, change: ScannedChange) -> ExpectedContents:
         return change.before
     if "hooks" in PurePosixPath(inner_path).parts:
         return "as it is" if name.endswith(".sample") else change.before
+    if "glab-cli" in PurePosixPath(inner_path).parts:
+        return change.before
     if name == REBASE_TODO:
         return _without_commands(change.after or b"", change.before or b"")
     if name == COMMONDIR:

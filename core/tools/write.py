@@ -7,7 +7,7 @@ from core.domain.problems import Problem
 from core.tools.file_changes import refuse_undecodable_name
 from core.tools.parameter_description import ParameterDescription
 from core.tools.read_before_edit import content_digest
-from core.tools.tool import FileChange, Tool, ToolResult
+from core.tools.tool import NOTHING_CHANGED, FileChange, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 from core.workspace.threads import run_to_completion
 
@@ -35,7 +35,7 @@ def _write(parameters: WriteArguments, context: ToolContext) -> ToolResult:
     changes = () if replaced.before == after else (change,)
     if not changes:
         return ToolResult(
-            f"{parameters.path} has exactly this text already. Nothing was changed.",
+            f"{parameters.path} has exactly this text already. {NOTHING_CHANGED}",
             known_files=((parameters.path, content_digest(after)),),
         )
     text = f"{verb} {parameters.path} ({len(after):,} bytes).{kept_note}{link_note}"

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from core.workspace import readable_system, seccomp_filter
 from core.workspace.broker import READ_LIMIT
 from core.workspace.git_branch import read_small_text
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
+from core.workspace.program_search import find_program
 from core.workspace.scratch_folder import ScratchFolder
 from core.workspace.unsandboxed import WATCHDOG
 
@@ -41,7 +41,7 @@ class Bubblewrap:
     def __init__(
         self, readable: Sequence[Path] | None = None, weaken: Callable[[list[str]], list[str]] | None = None
     ) -> None:
-        self._program = shutil.which("bwrap") or ""
+        self._program = find_program("bwrap")
         self._machine = os.uname().machine
         self._readable = tuple(readable_system.interpreter_folders() if readable is None else readable)
         self._weaken = weaken
@@ -175,6 +175,7 @@ class Bubblewrap:
             for name in ("commondir", "config.worktree"):
                 yield from _read_only_options(sorted(common.glob(f"worktrees/*/{name}")))
             yield from self._prevent_worktree_config(common / "config", own / "config.worktree")
+        yield from _read_only_options(readable_system.installation_inside(folder))
         allowed = set(request.permit.protected_paths)
         names = [name for name in (*READ_ONLY_NAMES, *request.protected) if os.path.lexists(folder / name)]
         for name in list(dict.fromkeys(names))[:MAX_MOUNTS]:

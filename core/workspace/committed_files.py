@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
 import subprocess
 import threading
 import time
@@ -19,14 +18,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
 
+from core.workspace.program_search import find_program, own_path
 from core.workspace.readable_system import worktree_git_folders
 
 RECORDS_FOLDER = "repositories"  # in the data folder: the references of each repository, as commands left them
 MAX_REPOSITORIES = 20
 MAX_COMMITS = 5_000
 SECONDS = 5.0  # for one search, and for listing references
-_ENVIRONMENT = {
-    "PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1",
+_SETTINGS = {
+    "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull, "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1",
     "GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
 }  # fmt: skip
@@ -71,7 +71,7 @@ class CommittedFiles:
             return
         self._repositories = {}
         outermost = sorted(git_places, key=lambda name: name.count("/"))[:MAX_REPOSITORIES]
-        if not outermost or not shutil.which("git"):
+        if not outermost or not find_program("git", self._folder):
             return
         records, interrupted = self._read()
         for git_place in outermost:
@@ -123,7 +123,8 @@ class CommittedFiles:
             return set()
         missing = {file.path: file for file in files}
         deadline, seen = time.monotonic() + SECONDS, set(waiting)
-        with _ObjectReader(self._git_folder(git_place), deadline) as objects:
+        git = find_program("git", self._folder)
+        with _ObjectReader(git, self._git_folder(git_place), deadline) as objects:
             while waiting and missing and time.monotonic() < deadline and len(seen) < MAX_COMMITS:
                 tree, parents = objects.commit(waiting.popleft())
                 waiting.extend(name for name in parents if name not in seen)
@@ -148,9 +149,10 @@ class CommittedFiles:
 
     def _references(self, git_place: str) -> References:
         try:
-            command = ["git", *_OPTIONS, f"--git-dir={self._git_folder(git_place)}", "show-ref", "--head"]
+            git = find_program("git", self._folder)
+            command = [git, *_OPTIONS, f"--git-dir={self._git_folder(git_place)}", "show-ref", "--head"]
             completed = subprocess.run(
-                command, env=_ENVIRONMENT, cwd="/", capture_output=True, text=True, check=False, timeout=SECONDS,
+                command, env=_environment(), cwd="/", capture_output=True, text=True, check=False, timeout=SECONDS,
                 errors="surrogateescape",
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError):
@@ -180,10 +182,15 @@ class CommittedFiles:
 class _ObjectReader:
     """Reads objects of a repository through `git cat-file`, and checks that each has the hash it is named by."""
 
-    def __init__(self, git_folder: Path, deadline: float) -> None:
-        command = ["git", *_OPTIONS, f"--git-dir={git_folder}", "cat-file", "--batch"]
+    def __init__(self, git: str, git_folder: Path, deadline: float) -> None:
+        command = [git, *_OPTIONS, f"--git-dir={git_folder}", "cat-file", "--batch"]
         self._process = subprocess.Popen(
-            command, env=_ENVIRONMENT, cwd="/", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            env=_environment(),
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         self._timer = threading.Timer(max(deadline - time.monotonic(), 0), self._process.kill)  # a FIFO blocks git
         self._timer.daemon = True
@@ -252,6 +259,10 @@ class _ObjectReader:
         if _hash(header[1], body, len(name)) != name:
             raise ValueError(name)
         return header[1], body
+
+
+def _environment() -> dict[str, str]:
+    return _SETTINGS | {"PATH": own_path()}
 
 
 def _exactly(file: IO[bytes], size: int) -> bytes:

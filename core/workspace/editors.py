@@ -6,7 +6,6 @@ regular files inside the folder, and never from the folder itself.
 
 import os
 import shlex
-import shutil
 import stat
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from core.domain.problems import Problem
 from core.workspace.broker import FileBroker
+from core.workspace.program_search import find_program
 
 AUTO = "auto"
 ENVIRONMENT = "environment"
@@ -133,17 +133,6 @@ def terminal_command(folder: Path) -> list[str]:
         if program := find_program(name, folder):
             return [program, option]
     raise Problem("No terminal was found.", "", "Install one, such as xterm.")
-
-
-def find_program(name: str, folder: Path) -> str:
-    """Return the absolute path of an installed program; an empty string if there is none outside the folder.
-
-    A folder can bring programs along, and PATH can contain it, for example as `node_modules/.bin`.
-    """
-    found = shutil.which(name)
-    if not found or not os.path.isabs(found):  # noqa: PTH117 - `found` is text
-        return ""
-    return "" if Path(os.path.realpath(found)).is_relative_to(os.path.realpath(folder)) else found
 
 
 def start_program(argv: Sequence[str], *, folder: Path) -> None:

@@ -5,7 +5,6 @@ import contextlib
 import errno
 import functools
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import LARGE_IN_GIT, is_git, path_in_git
 from core.workspace import forced_access
+from core.workspace.program_search import find_program
 
 SCAN_LIMIT = 2_000  # entries scanned in this process; beyond that, GNU find scans the rest on several cores
 FIND_PROCESSES = max(2, min(4, os.cpu_count() or 1))
@@ -25,7 +25,7 @@ MAX_OPENED = 1_000  # folders that are opened again in one listing
 PRINTED = r"%y%m %i %s %C@ %p\0"
 _NAMES = [word for name in sorted(LARGE_IN_GIT) for word in ("-o", "-name", name)]
 _PRUNED = ("-type", "d", "-path", "*/.git/*", "(", *_NAMES[1:], ")", "-prune")
-_ENV = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+_ENV = {"LC_ALL": "C"}
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # removed or replaced since it was listed
 RACY_NS = 20_000_000  # a file changed this recently may change again without a new change time
 _LISTABLE = 0o500
@@ -251,7 +251,7 @@ def _run_find(folder: Path, places: Iterable[str]) -> tuple[list[bytes], bool]:
 @functools.cache
 def _find() -> str:
     """Return the path of GNU find, the only one with `-printf`; "" on other systems."""
-    return (shutil.which("find") or "") if sys.platform == "linux" else ""
+    return find_program("find") if sys.platform == "linux" else ""
 
 
 def _is_large_in_git(path: str) -> bool:

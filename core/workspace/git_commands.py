@@ -12,7 +12,7 @@ from pathlib import Path
 
 from core.domain.git_config import is_harmless_entry
 from core.domain.problems import Problem
-from core.workspace.editors import find_program
+from core.workspace.program_search import find_program, own_path
 
 SECONDS = 120
 NETWORK_SECONDS = 600
@@ -54,7 +54,7 @@ def run_git(
     seconds: int = SECONDS,
     check: bool = True,
 ) -> str:
-    """Run git in a folder and return its output; `hooks` lets hooks run. Raise Problem in words if it fails."""
+    """Run git in a folder and return its output; `hooks` enables hooks. Raises Problem if git fails."""
     git = find_program("git", folder)
     if not git:
         raise Problem("Git is not installed.", "", "Install git.")
@@ -71,7 +71,7 @@ def run_program(
     settings = SAFE if hooks else SAFE | NO_HOOKS
     try:
         return subprocess.run(
-            argv, cwd=folder, env=_environment(settings), input=input_text or "", capture_output=True,
+            argv, cwd=folder, env=_environment(settings, hooks=hooks), input=input_text or "", capture_output=True,
             encoding="utf-8", errors="surrogateescape", timeout=seconds, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
@@ -81,13 +81,15 @@ def run_program(
         raise Problem(f"{argv[0]} could not be started.", f"{error.strerror}.", "") from error
 
 
-def own_programs(folder: Path, remote_url: str) -> tuple[str, ...]:
-    """Return what programs of its own a repository would run: names of settings and hooks, for the user."""
+def own_programs(folder: Path, push_urls: Sequence[str]) -> tuple[str, ...]:
+    """Return the programs that a repository would run, as names of its settings and hooks, to show to the user.
+
+    `push_urls` are the addresses that a push would go to.
+    """
     programs = [key for key, value in _own_settings(folder) if not is_harmless_entry(key, value)]
     hooks = Path(run_git(folder, "rev-parse", "--path-format=absolute", "--git-path", "hooks", hooks=True).rstrip("\n"))
     programs += [f"hook {name}" for name in HOOKS if os.access(hooks / name, os.X_OK)]
-    if is_local(remote_url):
-        programs.append(f"hooks of the local repository {remote_url}")
+    programs += [f"hooks of the local repository {url}" for url in push_urls if is_local(url)]
     return tuple(dict.fromkeys(programs))
 
 
@@ -97,7 +99,7 @@ def is_local(remote_url: str) -> bool:
 
 
 def has_unsafe_settings(programs: Sequence[str]) -> bool:
-    """Return whether the settings name programs, which cannot be disabled as hooks can."""
+    """Return whether settings run programs. Unlike hooks, these cannot be disabled."""
     return any(not name.startswith("hook") for name in programs)
 
 
@@ -122,11 +124,13 @@ def _own_settings(folder: Path) -> Iterator[tuple[str, str]]:
             yield key, value
 
 
-def _environment(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment, with git settings that also hold for the git processes that a program starts."""
+def _environment(settings: Mapping[str, str], *, hooks: bool) -> dict[str, str]:
+    """Return an environment with git settings that child processes inherit."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
     environment |= {"GH_PROMPT_DISABLED": "1", "NO_COLOR": "1", "GIT_CONFIG_COUNT": str(len(settings))}
+    if not hooks:  # hooks may need programs of the folder
+        environment["PATH"] = own_path()
     for number, (key, value) in enumerate(settings.items()):
         environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return environment

@@ -8,7 +8,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from core.domain.problems import Problem
-from core.workspace.editors import find_program
 from core.workspace.git_branch import current_branch
 from core.workspace.git_commands import (
     NETWORK_SECONDS,
@@ -19,6 +18,7 @@ from core.workspace.git_commands import (
     run_program,
 )
 from core.workspace.paths import printable
+from core.workspace.program_search import find_program
 
 SUBJECT_LENGTH = 72
 BRANCH = re.compile(r"(?![-/.])[\w./-]{1,200}(?<![/.])")
@@ -42,7 +42,7 @@ class GitStatus:
     Attributes:
         root: the top folder.
         branch: the current branch; empty if a commit is checked out instead.
-        remote, remote_url: where a push goes; empty without a remote.
+        remote, remote_url: where a push goes, all its addresses; empty without a remote.
         upstream: the remote branch that the branch follows, such as `origin/main`.
         ahead, behind: commits that only the branch, or only its upstream has.
         files: the changed files, in git's order.
@@ -82,12 +82,12 @@ class GitRepository:
         """Return the state of the repository, or raise Problem if the folder is in none."""
         root = self._top()
         remote = self._remote(root)
-        url = run_git(root, "config", "--get", f"remote.{remote}.url", check=False).strip() if remote else ""
-        programs = own_programs(root, url)
+        urls = _push_urls(root, remote) if remote else []
+        programs = own_programs(root, urls)
         blocked = has_unsafe_settings(programs) and not self._hooks
         known = GitStatus(
-            root, _branch(root), remote, url, programs=programs, blocked=blocked,
-            pull_request_program=_pull_request_program(root, url),
+            root, _branch(root), remote, " and ".join(urls), programs=programs, blocked=blocked,
+            pull_request_program=_pull_request_program(root, urls[0] if urls else ""),
         )  # fmt: skip
         return known if blocked else self._read(known)
 
@@ -122,7 +122,7 @@ class GitRepository:
             raise Problem("No branch is checked out.", "", "Create a branch first.")
         if not status.remote:
             raise Problem("The repository has no remote.", "", "Add one with `git remote add`.")
-        if is_local(status.remote_url) and not self._hooks:
+        if any(map(is_local, _push_urls(status.root, status.remote))) and not self._hooks:
             raise _programs_problem(status.programs)
         target = f"HEAD:refs/heads/{status.branch}"
         run_git(
@@ -238,6 +238,11 @@ def _branch(root: Path) -> str:
     """Return the name of the current branch; empty if a commit is checked out instead."""
     name = current_branch(root)
     return "" if run_git(root, "symbolic-ref", "-q", "HEAD", check=False).strip() != f"refs/heads/{name}" else name
+
+
+def _push_urls(root: Path, remote: str) -> list[str]:
+    """Return every address that a push to this remote goes to: git allows several, and others than for a fetch."""
+    return run_git(root, "remote", "get-url", "--push", "--all", remote, check=False).splitlines()
 
 
 def _pull_request_program(root: Path, url: str) -> str:

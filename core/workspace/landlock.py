@@ -80,6 +80,10 @@ class Landlock:
         if request.permit.proxy:
             cause = "Landlock can block the network, but not allow single hosts."
             raise Problem("Commands cannot be given network access on this machine.", cause, "Install bubblewrap.")
+        if not request.permit.read_only and (places := readable_system.installation_inside(request.folder)):
+            cause = f"It contains Journeyman itself in {places[0]}, which the command could change."
+            fix = "Install Journeyman elsewhere, for example with pipx, or install bubblewrap."
+            raise Problem(f"No command can run in {request.folder}.", cause, fix)
         home = Path(tempfile.mkdtemp(prefix="home-", dir=self._scratch.path))
         settings = readable_system.public_git_config(self._home) if self._home else ""
         (home / ".gitconfig").write_text(settings, encoding="utf-8")

@@ -31,7 +31,7 @@ def serve(listener: socket.socket, proxy_path: str) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Run a command as a child and end with it. `arguments` are the socket, the port and the command."""
+    """Run a command as a child process and exit with its status. `arguments`: the socket, the port, the command."""
     listener = socket.create_server(("127.0.0.1", int(arguments[1])), backlog=64)
     child = os.fork()
     if child == 0:

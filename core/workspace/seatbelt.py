@@ -2,7 +2,6 @@
 
 import functools
 import os
-import shutil
 from pathlib import Path
 
 from core.domain.permissions import SandboxLevel
@@ -11,6 +10,7 @@ from core.domain.sensitive_paths import READ_ONLY_IN_GIT
 from core.domain.trusted_files import READ_ONLY_NAMES
 from core.workspace import readable_system
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
+from core.workspace.program_search import find_program
 from core.workspace.unsandboxed import WATCHDOG
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/System", "/Library/Developer", "/Library/Apple", "/Library/Java", "/dev")
@@ -34,7 +34,7 @@ class Seatbelt:
     level: SandboxLevel = "verified"
 
     def __init__(self) -> None:
-        self._program = shutil.which("sandbox-exec") or ""
+        self._program = find_program("sandbox-exec")
         self._home = readable_system.home_folder()
 
     def close(self) -> None:
@@ -76,6 +76,7 @@ class Seatbelt:
             f"(allow file-read* {_subpaths([*reads, *writes])})",
             f"(allow file-write* {_subpaths(writes)})",
             *(f"(deny file-write* {rule})" for rule in _protected(folder, request)),
+            *(f"(deny file-write* {_subpaths([str(place)])})" for place in readable_system.installation_inside(folder)),
             *(f"(deny file-read* (subpath {_quoted(str(folder / name))}))" for name in _hidden(request)),
             *(f"(deny file-read* (regex {_pattern(f'/{name}$')}))" for name in CLOSED),
             "(deny network*)",

@@ -111,7 +111,8 @@ def git_acts_on(path: str) -> bool:
     inner_path = path_in_git(path)
     parts = inner_path.split("/")
     is_config = parts[-1] in (*CONFIG_FILES, "commondir", REBASE_TODO)
-    return is_config or "hooks" in parts or inner_path.endswith("info/attributes")
+    # The program of GitLab reads there which server it sends the token of the user to.
+    return is_config or not {"hooks", "glab-cli"}.isdisjoint(parts) or inner_path.endswith("info/attributes")
 
 
 @functools.lru_cache(maxsize=4096)

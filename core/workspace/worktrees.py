@@ -6,7 +6,6 @@ Git runs outside the sandbox here, so it must not run programs that the settings
 import os
 import re
 import shlex
-import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ from core.domain.git_config import is_harmless
 from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.worktree import BRANCH_PREFIX, Worktree, WorktreeCreated
+from core.workspace.program_search import find_program, own_path
 
 SECONDS = 120
 GIT_OPTIONS = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false")
@@ -52,7 +52,7 @@ def create_worktree(folder: Path, title: str, *, follow_settings: bool = False) 
 
 def repository_root(folder: Path) -> Path:
     """Return the top folder of the repository of a folder; raise a Problem if there is none or git is missing."""
-    if shutil.which("git") is None:
+    if not find_program("git", folder):
         raise Problem("Git is not installed.", "Worktrees need it.", "Install git, or work without a worktree.")
     completed = _run_git(folder, "rev-parse", "--show-toplevel")
     if completed.returncode or not completed.stdout.strip():
@@ -149,8 +149,8 @@ def _run_git(
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         return subprocess.run(
-            ["git", *GIT_OPTIONS, "-C", str(folder), *arguments],
-            env=inherited | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"} | dict(environment),
+            [find_program("git", folder), *GIT_OPTIONS, "-C", str(folder), *arguments],
+            env=inherited | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "PATH": own_path()} | dict(environment),
             stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="surrogateescape",
             timeout=SECONDS, check=False,
         )  # fmt: skip

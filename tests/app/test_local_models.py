@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from app.main import main
 from app.process.exit_codes import DONE, FAILED
 from core.models.local import local_models
+from core.models.local.local_models import LocalModels
 from core.models.local.model_table import LocalModel
 from tests.core.models.local.file_server import FileServer, serving_file
 from tests.core.models.local.test_download import CONTENT, model_of
+from tests.core.models.local.test_local_models import STAND_IN, TABLE
 
 
 def run_models(home: Path, *words: str, code: int = DONE) -> None:
@@ -42,3 +45,19 @@ def test_a_model_is_pulled_listed_and_removed(
     run_models(tmp_path, "pull", "unknown", code=FAILED)
     assert "Known models: tiny" in capsys.readouterr().err
     assert "xllamacpp" not in sys.modules
+
+
+def test_a_run_says_from_time_to_time_what_a_slow_model_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models, work = tmp_path / "home" / "models", tmp_path / "work"
+    models.mkdir(parents=True)
+    work.mkdir()
+    (models / "tiny.gguf").write_text('{"text": "Hello."}')
+    monkeypatch.chdir(work)
+    monkeypatch.setattr("app.process.services.LocalModels", partial(LocalModels, table=TABLE, script=STAND_IN))
+    words = ["--data-dir", str(tmp_path / "home"), "run", "Say hello.", "-m", "local/tiny"]
+    for between_s, is_shown in ((0.0, True), (1e9, False)):
+        monkeypatch.setattr("app.commands.run_follower.ACTIVITY_S", between_s)
+        assert main(words) == DONE
+        assert ("Writing the reply" in capsys.readouterr().err) == is_shown

@@ -1,11 +1,11 @@
 """Measures recall on LoCoMo-10: `python -m tests.bench.locomo FILE [MODEL]`. The data set is not part of this project.
 
 Each conversation turn is one memory; recall is the share of the turns with the evidence that are found, over the
-questions of categories 1 to 4. The turns are stored in several ways: without context, as the product stores what the
-tool `remember` and a review save (`core.memory.surroundings`, with the turns so far and with all turns of the sitting),
-and with two turns before and after, as comparable systems publish it. The full-text weights were tuned on the first
-half of the conversations; recall is reported for that half and for the held-out half. The weight of semantic search is
-chosen on each half and reported for the other one.
+questions of categories 1 to 4. The turns are stored in several ways: as the product stores what an agent remembered
+(`core.memory.surroundings`) once the run has ended (with all turns of the sitting) and before that (with the turns so
+far), with two turns before and after, as comparable systems publish it, and without context. The full-text weights were
+tuned on the first half of the conversations; recall is reported for that half and for the held-out half. The weight of
+semantic search is chosen on each half and reported for the other one.
 """
 
 import asyncio
@@ -176,12 +176,12 @@ def _text_alone(turns: Sequence[ConversationTurn], at: int) -> str:
     return ""
 
 
-def _as_remember_stores_it(turns: Sequence[ConversationTurn], at: int) -> str:
+def _during_the_run(turns: Sequence[ConversationTurn], at: int) -> str:
     """Return the context that the product stores during the conversation: the later turns do not exist yet."""
     return _surroundings([turn for turn in turns[: at + 1] if turn.session == turns[at].session], turns[at])
 
 
-def _as_a_review_stores_it(turns: Sequence[ConversationTurn], at: int) -> str:
+def _after_the_run(turns: Sequence[ConversationTurn], at: int) -> str:
     return _surroundings([turn for turn in turns if turn.session == turns[at].session], turns[at])
 
 
@@ -195,8 +195,8 @@ def _with_neighbors(turns: Sequence[ConversationTurn], at: int) -> str:
 
 
 WAYS: Mapping[str, Callable[[Sequence[ConversationTurn], int], str]] = {
-    "as remember stores it": _as_remember_stores_it,
-    "as a review stores it": _as_a_review_stores_it,
+    "as stored after the run": _after_the_run,
+    "as stored during the run": _during_the_run,
     "with neighboring turns": _with_neighbors,
     "text alone": _text_alone,
 }
@@ -236,7 +236,7 @@ def main(words: list[str]) -> int:
         print(f"{figure.name}:", "  ".join(values))
     print(BASELINES)
     goal = SEMANTIC_GOAL if model else GOAL
-    print(f"goal @10 as remember stores it: {goal}")
+    print(f"goal @10 as stored after the run: {goal}")
     return 0 if float(figures[0].values["@10"]) >= goal else 1
 
 

@@ -340,13 +340,14 @@ class Program:
 
 
 def leftover_processes(home: Path) -> list[str]:
-    """Return the command lines of all processes that mention this folder."""
+    """Return the command lines of all processes that mention this folder or work in it."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             words = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            works_in = (process / "cwd").readlink()
         except OSError:
             continue
-        if str(home) in words and int(process.name) != os.getpid():
+        if (str(home) in words or works_in.is_relative_to(home)) and int(process.name) != os.getpid():
             found.append(words)
     return found

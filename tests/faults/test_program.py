@@ -60,6 +60,7 @@ class Killed(KillableRun):
                 break
         process.kill()
         process.communicate(timeout=BOUND_S)
+        wait_until(lambda: not leftover_processes(self.home.parent) or None, "the commands have ended too")
 
     def run(self, mode: str) -> tuple[str, ...]:
         script = str(self.home.parent / "script.json")

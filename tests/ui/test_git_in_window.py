@@ -91,6 +91,7 @@ def test_changes_are_committed_pushed_and_proposed_by_mouse(
         assert not is_ready(dialog, "commit.pull") and "Push" in find(dialog, QPushButton, "commit.pull").toolTip()
         programs = find(dialog, QCheckBox, "commit.programs")
         assert programs.isVisible() and not programs.isChecked(), "the remote is a local repository with hooks"
+        assert str(tmp_path / "remote.git") in find(dialog, QPushButton, "commit.push").toolTip()
         click(find(dialog, QPushButton, "commit.push"))
         await until(lambda: "would run programs" in result(dialog), "the refusal")
         await until(programs.isEnabled, "the end")

@@ -1,24 +1,34 @@
 """A local model in the real window: downloaded with one click, paused, resumed, and used for a first task."""
 
 import json
+import os
 from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
+from PySide6.QtCore import QAbstractItemModel, QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QTableView,
+    QWidget,
+)
 
 from core.models.local.local_models import LocalModels
 from core.models.local.model_table import LocalModel
 from tests.core.models.local.file_server import FileServer, serving_file
-from tests.core.models.local.made_gguf import write_gguf
+from tests.core.models.local.made_gguf import made_gguf, write_gguf
 from tests.core.models.local.test_download import model_of
 from tests.core.models.local.test_local_models import STAND_IN
-from tests.ui.hands import click, find, press
+from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, live, until
 from ui.base.drop_filter import DropFilter, dragged_model_files
+from ui.widgets.local_model_entry import LocalModelEntry
 
 CONTENT = json.dumps({"text": "The bathroom is damp. " * 1000}).encode()
 HALF = len(CONTENT) // 2
@@ -59,7 +69,12 @@ def test_one_click_downloads_a_model_that_then_does_a_sample_task(
 ) -> None:
     async def act(person: Person) -> None:
         start, status = person.window.start, find(person.window, QPushButton, "status.models")
-        await click_when_shown(person, "Download")
+        download = await until(lambda: button(person, "Download"), "the offer")
+        assert person.shell.focusWidget() is start
+        for name in ("start.local_model.other", "start.local_model"):
+            press(person.shell.focusWidget(), Qt.Key.Key_Tab)
+            assert person.shell.focusWidget().objectName() == name
+        press(download, Qt.Key.Key_Space)
         await until(lambda: "50% of" in state(person) or None, "the progress in the card")
         await until(lambda: "Downloading Tiny 1B: 50%" in status.text() or None, "the progress in the status line")
         await click_when_shown(person, "Pause")
@@ -131,6 +146,36 @@ def test_a_model_file_is_dropped_on_the_window(
     in_window(qapp, home, act)
 
 
+def test_the_timeline_says_what_the_model_does_and_takes_the_focus(
+    qapp: QApplication, home: Path, tmp_path: Path, server: FileServer
+) -> None:
+    pipe = tmp_path / "prompt"
+    os.mkfifo(pipe)
+    (home / "models").mkdir(parents=True)
+    (home / "models" / "tiny.gguf").write_text(json.dumps({"text": "Damp.", "wait": str(pipe)}))
+
+    async def act(person: Person) -> None:
+        await click_when_shown(person, "Use")
+        task = find(person.window.start, QPlainTextEdit, "start.task")
+        await until(lambda: "photos.csv" in task.toPlainText() or None, "the sample task")
+        go = find(person.window.start, QPushButton, "start.go")
+        await until(lambda: go.isEnabled() or None, "the form")
+        go.setFocus()
+        click(go)
+        await until(lambda: person.window.view.session or None, "the session")
+        view = person.window.view
+        await until(lambda: "reading the prompt, 50%" in last_row(view.page.model) or None, "the progress")
+        assert view.page.focusWidget() is not None and isinstance(view.page.focusWidget(), QTableView)
+        pipe.write_text("go on")
+        await until(lambda: person.window.row(view.session).status == "done" or None, "the end of the run")
+
+    in_window(qapp, home, act)
+
+
+def last_row(model: QAbstractItemModel) -> str:
+    return str(model.index(model.rowCount() - 1, 0).data() or "")
+
+
 def test_the_settings_delete_a_model(qapp: QApplication, home: Path, server: FileServer) -> None:
     (home / "models").mkdir(parents=True)
     (home / "models" / "tiny.gguf").write_bytes(CONTENT)
@@ -148,3 +193,33 @@ def test_the_settings_delete_a_model(qapp: QApplication, home: Path, server: Fil
         dialog.close()
 
     in_window(qapp, home, act)
+
+
+def test_the_settings_download_from_an_address_and_say_what_is_wrong(
+    qapp: QApplication, home: Path, server: FileServer
+) -> None:
+    async def act(person: Person) -> None:
+        await until(lambda: button(person, "Download"), "the start screen")
+        click(find(person.window.start, QPushButton, "start.local_model.other"))
+        dialog = await until(lambda: QApplication.activeModalWidget(), "the settings")
+        footer = find(dialog, QLabel, "settings.said")
+        fetch = find(dialog, QPushButton, "settings.local.fetch")
+        server.release.set()
+        fetch_from(fetch, f"{server.url}/wrong.gguf")
+        await until(lambda: "not a file in the GGUF format" in footer.text() or None, "the error")
+        server.content = made_gguf()
+        fetch_from(fetch, f"{server.url}/right.gguf")
+        use = await until(lambda: dialog.findChild(QPushButton, "settings.local.right"), "the model")
+        await until(lambda: use.text() == "Use" or None, "the end of the download")
+        rows = find(dialog, QWidget, "settings.local").findChildren(LocalModelEntry)
+        assert min(rows, key=lambda row: row.y()).objectName() == "settings.local.right.entry"
+        dialog.close()
+
+    in_window(qapp, home, act)
+
+
+def fetch_from(fetch: QPushButton, address: str) -> None:
+    click(fetch)
+    (field,) = (field for field in QApplication.allWidgets() if field.objectName() == "model_address.value")
+    write(field, address)
+    press(field, Qt.Key.Key_Return)

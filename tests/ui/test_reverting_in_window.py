@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QTabBar, QWidget
 
 from tests.core.exchange.test_importers import CLAUDE
 from tests.ui.hands import click, find
@@ -69,7 +69,7 @@ def test_the_last_revert_can_be_undone_only_if_there_is_one(qapp: QApplication, 
         window.view.page.show_tab("changes")
         revert, undo = (find(window.view, QPushButton, f"changes.{name}") for name in ("undo", "again"))
         await until(lambda: revert.isVisible() and revert.isEnabled(), "the button")
-        file, texts = home / "work" / "a.txt", list[str]()
+        file, texts, tabs = home / "work" / "a.txt", list[str](), find(window.view, QTabBar, "run.tabs")
         for button, exists in ((revert, False), (undo, True), (revert, False), (undo, True)):
             await until(button.isVisible, "the button")
             click(button)
@@ -79,9 +79,14 @@ def test_the_last_revert_can_be_undone_only_if_there_is_one(qapp: QApplication, 
             await until(file.exists if exists else lambda: not file.exists(), "the file")
             await until((lambda: not undo.isVisible()) if exists else undo.isVisible, "the revert to undo")
             await until(lambda: window.findChild(QDialog, "putback") is None, "the dialog is gone")
+            await until(partial(has_tab_name, tabs, "Changes +1" if exists else "Changes"), "the badge of the tab")
         assert texts[0] == texts[2] != texts[1] == texts[3]
 
     live(qapp, home, act)
+
+
+def has_tab_name(tabs: QTabBar, name: str) -> bool:
+    return name in {tabs.accessibleTabName(index) for index in range(tabs.count())}
 
 
 def has_size(widget: QWidget, size: QSize) -> bool:

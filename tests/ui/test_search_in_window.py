@@ -3,14 +3,15 @@
 import json
 from pathlib import Path
 
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QLineEdit
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QLabel, QLineEdit
 
 from core.domain.events import RunStarted
 from core.domain.text import Text
 from core.models.catalog import SCRIPTED
-from tests.ui.hands import find, write
+from tests.ui.hands import find, press, write
 from tests.ui.test_desktop_app import Person, live, until
-from ui.sessions.session_rows import SessionLine, split_by_query
+from ui.sessions.session_rows import PageItem, SessionLine, split_by_query
 from ui.sessions.sessions_model import Role, SessionsModel
 
 CONTENT = "Dear Sir or Madam,\n" + "the rooms are aired every morning. " * 200 + "\nThe thermometer shows the damp."
@@ -62,5 +63,39 @@ def test_a_hit_shows_its_match_and_opens_its_step(qapp: QApplication, home: Path
         assert split_by_query(line.match, line.query)[1] == ("thermometer", True)
         line, step = await search("correspondence")
         assert "correspondence" in line.match[:35] and "{" not in line.match and step.startswith("reply")
+
+    live(qapp, home, act)
+
+
+def test_memories_and_skills_are_found_and_opened(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        sentence = "Letters to the council are typed with double spacing."
+        await person.program.engine.ask(lambda engine: engine.memory.add(sentence, "preference"))
+        text = "---\nname: council-letters\ndescription: Write letters to the council.\n---\nBe brief.\n"
+        await person.program.engine.ask(lambda engine: engine.skills.save("council-letters", text))
+        window.sessions.open_search()
+        field = find(window.sessions, QLineEdit, "sessions.search")
+        write(field, "council dou")
+        view = find(window.sessions, QAbstractItemView, "sessions.list")
+
+        def items(kind: str) -> list[PageItem]:
+            rows = (view.model().index(row, 0).data(Role.ITEM) for row in range(view.model().rowCount()))
+            return [item for item in rows if isinstance(item, PageItem) and item.page == kind]
+
+        (item,) = await until(lambda: items("memory"), "the memory")
+        assert "double spacing" in item.match and not items("skills")
+        press(field, Qt.Key.Key_Return)
+        assert window.selection.page == "memory" and window.selection.target == (item.target,)
+        card = await until(lambda: window.findChild(QLabel, "memory.card.text"), "the card of the memory")
+        assert card.text() == sentence
+        window.sessions.open_search()
+        field.clear()
+        write(field, "write council")
+        (item,) = await until(lambda: items("skills"), "the skill")
+        assert item.title == "council-letters"
+        press(field, Qt.Key.Key_Down)
+        press(view, Qt.Key.Key_Return)
+        assert window.selection.page == "skills" and window.selection.target == ("library/council-letters",)
 
     live(qapp, home, act)

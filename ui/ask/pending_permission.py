@@ -177,7 +177,9 @@ def _access(pending: PendingPermission, home: str) -> str:
     match request.access:
         case "execute":
             limit = pending.parsed_arguments().get("timeout_s")
-            timeout = _tr("stopped after {}").format(_time(limit)) if isinstance(limit, int | float) else ""
+            timeout = (
+                _tr("stopped if it runs longer than {}").format(_time(limit)) if isinstance(limit, int | float) else ""
+            )
             reach = (
                 _tr("Can do anything that you can do, also on the network")
                 if request.sandbox_level == "none"

@@ -44,6 +44,8 @@ class QuestionForm(QWidget):
         super().__init__(parent)
         self._look, self._question = look, question
         self._touched = False
+        self.setAccessibleName(question.text)
+        self.setAccessibleDescription(question.reason)
         several = len(question.all_questions()) > 1
         self.inputs = [
             QuestionInput(look, sub_question, number if several else 0, dialog=dialog, parent=self)
@@ -226,6 +228,7 @@ class QuestionForm(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, focused = event.key(), self.focusWidget()
+        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
         self.mark_touched()
         if key == Qt.Key.Key_Escape:
             self.postpone()
@@ -233,7 +236,7 @@ class QuestionForm(QWidget):
             focused.click()
         elif key in ENTER_KEYS:
             self.submit_or_advance()
-        elif not (Qt.Key.Key_1 <= key <= Qt.Key.Key_9 and self.select_number(key - Qt.Key.Key_0)):
+        elif not (plain and Qt.Key.Key_1 <= key <= Qt.Key.Key_9 and self.select_number(key - Qt.Key.Key_0)):
             super().keyPressEvent(event)
 
 

@@ -28,6 +28,9 @@ class DeferredReader:
     def steps(self, session: str, first: int, count: int) -> list[Step]:
         return self.reader.steps(session, first, count) if self.reader else []
 
+    def commands_before(self, session: str, row: int, count: int) -> list[Step]:
+        return self.reader.commands_before(session, row, count) if self.reader else []
+
     def full_text(self, session: str, seq: int, field: str = "text", limit: int | None = None) -> str:
         return self.reader.full_text(session, seq, field, limit) if self.reader else ""
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from core.timeline.session_activity import ACTIVITY_KINDS, SessionActivity
 
 EVENTS_PER_QUERY: Final = 5_000  # events that one query covers
-MAX_RESULTS: Final = 200  # most events that one query returns
+MAX_RESULTS: Final = 200  # maximum number of events that a query returns
 BUDGET_S: Final = 0.006  # time per slice in the window's thread
 PAUSE_MS: Final = 8
 SIGNAL_INTERVAL_S: Final = 0.2  # shortest interval between two `changed` signals while reading

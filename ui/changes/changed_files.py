@@ -72,7 +72,7 @@ class ChangedFilesModel(QAbstractListModel):
 
     def badges(self, story: ChangedFile) -> list[tuple[str, str]]:
         """Return the badges of a file as pairs of text and theme color."""
-        if story.unchanged and story.has_contents:
+        if story.unchanged:
             return [(self.tr("reverted"), "second")]
         badges = [(self.tr("deleted"), "failed")] if story.deleted and story.has_contents else []
         if story.created and story.has_contents and not story.deleted and not story.added:

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
@@ -23,6 +23,7 @@ from ui.style.number_formats import size
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.image_view import ImageListView, is_image
 from ui.widgets.labels import ENTER_KEYS, hairline, label
@@ -106,12 +107,10 @@ class ChangesPanel(QWidget):
         self._plain.setContentsMargins(20, 16, 20, 16)
 
     def _lay_out(self) -> None:
-        diff_header = QHBoxLayout()
-        diff_header.setContentsMargins(14, 7, 12, 7)
-        diff_header.setSpacing(6)
-        diff_header.addWidget(self._name)
-        diff_header.addWidget(self._scope_button)
-        diff_header.addStretch(1)
+        diff_header = CompactRow((14, 7, 12, 7))
+        diff_header.row.addWidget(self._name)
+        diff_header.row.addWidget(self._scope_button)
+        diff_header.row.addStretch(1)
         for widget in (
             self._keep_button,
             self._layout_button,
@@ -120,7 +119,7 @@ class ChangesPanel(QWidget):
             self._previous,
             self._next,
         ):
-            diff_header.addWidget(widget)
+            diff_header.row.addWidget(widget)
         self._contents_stack = QStackedWidget()
         self._contents_stack.addWidget(self._diff_view)
         self._contents_stack.addWidget(self._plain)
@@ -130,7 +129,7 @@ class ChangesPanel(QWidget):
         column = QVBoxLayout(diff_column)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(diff_header)
+        column.addWidget(diff_header)
         column.addWidget(hairline())
         column.addWidget(self._contents_stack, 1)
         column.addWidget(self.bar)

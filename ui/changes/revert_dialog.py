@@ -119,7 +119,7 @@ class RevertDialog(QDialog):
                 else self.tr("Will be deleted, because it did not exist then")
             ),
             "same": self.tr("Unchanged"),
-        }.get(file.action, file.reason)
+        }.get(file.action) or self.tr("Will be left as it is. {}").format(file.reason)
         if lines := _changed_lines(file):
             text = self.tr("{}: {}").format(text, lines) if file.action in {"change", "create"} else text
         tone = {"conflict": "waiting", "lost": "waiting", "remove": "failed"}.get(file.action, "second")
@@ -156,14 +156,10 @@ class RevertDialog(QDialog):
 
 
 def _changed_lines(file: "FilePlan") -> str:
-    """Return how many lines the revert adds and removes, such as `2 lines added, 1 removed`."""
-    if not file.added and not file.removed:
-        return ""
-    if not file.removed:
-        return _tr("1 line added") if file.added == 1 else _tr("{} lines added").format(file.added)
-    if not file.added:
-        return _tr("1 line removed") if file.removed == 1 else _tr("{} lines removed").format(file.removed)
-    return _tr("lines added: {}, removed: {}").format(file.added, file.removed)
+    """Return what the revert does to the file's lines, such as `adds 2 lines, removes 1 line`."""
+    added = _tr("adds 1 line") if file.added == 1 else _tr("adds {} lines").format(file.added)
+    removed = _tr("removes 1 line") if file.removed == 1 else _tr("removes {} lines").format(file.removed)
+    return ", ".join(text for text, lines in ((added, file.added), (removed, file.removed)) if lines)
 
 
 def _tr(text: str) -> str:

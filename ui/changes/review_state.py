@@ -10,15 +10,16 @@ from core.timeline.text_diff import TextDiff
 from ui.diff.diff_rows import DiffLine
 
 NOT_FOUND = DiffLine("new", 0)
-"""Where a comment is shown whose lines are no longer in the file."""
+"""The place of a comment whose lines are no longer in the file."""
 MAX_QUOTED = 12  # lines of a comment's code that are sent
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewComment:
-    """A comment on the lines `first` to `last` of the old or the new text; `quote` is their text then.
+    """A comment on the lines `first` to `last` of the old or the new text.
 
-    `sent` is whether the agent has got it. It is a draft before.
+    `quote` is the text of these lines when the comment was written. A comment is a draft until it is `sent` to the
+    agent.
     """
 
     id: str
@@ -31,9 +32,9 @@ class ReviewComment:
     sent: bool = False
 
     def find(self, lines: Sequence[str]) -> int:
-        """Return the number of the first commented line in the lines of its side now, or 0 if they are gone.
+        """Return the number of the first commented line in the current `lines`, or 0 if they are gone.
 
-        If the text moved, the occurrence nearest to the former place counts.
+        If the commented text occurs several times, the occurrence nearest to its original place is returned.
         """
         quote, size = list(self.quote), len(self.quote)
         if not quote:
@@ -48,7 +49,7 @@ class ReviewComment:
 class ReviewState:
     """The comments, and the keys of the kept hunks of each file.
 
-    `kept_files` has the contents of each file, as a blob name, all of whose hunks were kept.
+    `kept_files` maps each file whose hunks were all kept to the blob with its contents.
     """
 
     comments: list[ReviewComment] = field(default_factory=list)
@@ -110,7 +111,7 @@ class ReviewState:
 
     @classmethod
     def load(cls, text: str) -> "ReviewState":
-        """Return the stored state; what cannot be read is left out."""
+        """Parse the stored state. Invalid data gives an empty state."""
         try:
             stored: Any = json.loads(text or "{}")
             return cls(
@@ -123,9 +124,9 @@ class ReviewState:
 
 
 def review_message(comments: Sequence[ReviewComment], numbers: Mapping[str, int]) -> str:
-    """Return the message that sends comments to the agent: place, code and comment each, in the order of the files.
+    """Return the message that sends comments to the agent: for each its place, code and text, ordered by file.
 
-    `numbers` has the present number of the first line of each comment whose lines still exist.
+    `numbers` maps the ID of each comment whose lines still exist to the current number of the first one.
     """
     opening = "I reviewed your changes. Please address this comment:"
     if len(comments) > 1:

@@ -72,7 +72,7 @@ class McpServersController:
         actions.get(action, lambda: self._start(switch(), "switch a tool"))()
 
     def _start(self, work: object, name: str) -> None:
-        self._tasks.start(work, name)  # type: ignore[arg-type]  # every coroutine here belongs to this class
+        self._tasks.start(work, name)  # type: ignore[arg-type]  # `work` is always a coroutine of this class
 
     async def _reload(self) -> None:
         overview = await self._bridge.ask(_overview)
@@ -135,11 +135,11 @@ class McpServersController:
         await self._reload()
 
     async def _run_and_show(self, server: str, work: "Callable[[Engine], object]", waiting: str = "") -> None:
-        """Start a server with `work` and show the result on its card."""
+        """Run `work`, which starts a server, and show the outcome on its card."""
         page = self._dialog.mcp_servers
         page.show_outcome(server, (waiting or _tr("Starting the server…"), "second"))
         try:
-            outcome = outcome_text(await self._bridge.ask(work))  # type: ignore[arg-type]  # each returns an McpTestResult
+            outcome = outcome_text(await self._bridge.ask(work))  # type: ignore[arg-type]  # every `work` returns an McpTestResult
         except Problem as problem:
             outcome = (visible(str(problem.details)), "failed")
         if not self.closed:

@@ -4,11 +4,13 @@ from collections.abc import Awaitable, Callable
 
 from PySide6.QtCore import QObject
 
+from core.domain.search_query import parse_query
 from core.settings.schema import MCP_SERVERS
 from ui.base.bridge import Bridge
 from ui.base.tasks import SessionTasks, Tasks
 from ui.controllers.local_models import LocalModelsController
 from ui.controllers.new_session import NewSessionController
+from ui.controllers.page_search import search_pages
 from ui.controllers.session import SessionController
 from ui.controllers.session_export import ExportController
 from ui.controllers.session_import import ImportController
@@ -78,7 +80,10 @@ class WindowController(QObject):
     def search(self, text: str) -> None:
         async def search_sessions() -> None:
             hits = await self._bridge.ask(lambda engine: engine.search(text))
-            self._window.sessions.show_hits([SessionHit(hit.session, hit.text, hit.seq) for hit in hits])
+            query, folder = parse_query(text), self._window.row(self._window.selection.session).folder
+            words = "" if query.filters else query.words  # filters are about sessions
+            items = await self._bridge.ask(lambda engine: search_pages(engine, words, folder))
+            self._window.sessions.show_hits([SessionHit(hit.session, hit.text, hit.seq) for hit in hits], items)
 
         if text:
             self.tasks.start(search_sessions(), "search")

@@ -322,6 +322,8 @@ class CommitDialog(QDialog):
         for button, obstacle in obstacles.items():
             button.setEnabled(not obstacle)
             button.setToolTip(obstacle)
+        if self._push.isEnabled():  # a remote may lead anywhere, whatever its name is
+            self._push.setToolTip(tooltip_text(self.tr("Push to {}").format(status.remote_url)))
 
 
 class _MessageField(TextField):

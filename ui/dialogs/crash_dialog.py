@@ -41,8 +41,8 @@ class CrashDialog(QDialog):
         self._report.setFont(look.fonts.mono)
         self._report.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
         about = self.tr(
-            "API keys and your user name were removed from this report. Check it for other private details before you "
-            "share it."
+            "Nothing is sent. API keys and your user name were removed from this report; check it for other private "
+            "details before you share it."
         )
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
@@ -53,7 +53,7 @@ class CrashDialog(QDialog):
         column.addWidget(self._build_report_frame(), 1)
         restarting = self.tr(
             "Restarting interrupts runs until you resume them.\nSafe mode turns off hooks, MCP servers, schedules and "
-            "project instructions."
+            "project instructions until you start Journeyman again."
         )
         column.addWidget(label(restarting, look.fonts.second, "second", name="crash.restarting", wrap=True))
         row = QHBoxLayout()

@@ -21,7 +21,7 @@ from core.domain.clock import now as wall_clock
 from core.domain.sessions import SessionRow
 from ui.sessions.search_filters import SearchFilters
 from ui.sessions.session_menu import heading_menu, session_menu
-from ui.sessions.session_rows import TRASH, SessionHeading, SessionHit, SessionLine
+from ui.sessions.session_rows import TRASH, PageItem, SessionHeading, SessionHit, SessionLine
 from ui.sessions.sessions_delegate import SessionsDelegate
 from ui.sessions.sessions_footer import SessionsFooter
 from ui.sessions.sessions_model import Role, SessionsModel
@@ -43,6 +43,7 @@ class SessionsPanel(QFrame):
 
     chosen = Signal(str)
     hit_chosen = Signal(str, int)  # a session, and the sequence number of the matching event
+    page_item_chosen = Signal(str, str)  # a page, and the ID of a memory or skill that it shows
     renamed = Signal(str, str)
     action_requested = Signal(
         str, list
@@ -132,9 +133,9 @@ class SessionsPanel(QFrame):
         self._view.select_only(self._model.index_of(session_id))
         self._view.rename()
 
-    def show_hits(self, hits: Sequence[SessionHit]) -> None:
-        """List the matches of a full-text search below the matching titles."""
-        self._model.search(self._search.text(), hits)
+    def show_hits(self, hits: Sequence[SessionHit], page_items: Sequence[PageItem] = ()) -> None:
+        """List the matches of a full-text search below the matching titles, then the memories and skills."""
+        self._model.search(self._search.text(), hits, page_items)
         self._update_empty()
 
     def hit_positions(self) -> list[tuple[str, int]]:
@@ -218,7 +219,7 @@ class SessionsPanel(QFrame):
         self._search = QLineEdit()
         self._search.setObjectName("sessions.search")
         self._search.setAccessibleName(self.tr("Search sessions"))
-        self._search.setPlaceholderText(self.tr("Search titles and text"))
+        self._search.setPlaceholderText(self.tr("Search everything"))
         self._search.setFont(look.fonts.text)
         self._search.setClearButtonEnabled(False)
         self._search.installEventFilter(self)
@@ -327,6 +328,9 @@ class SessionsPanel(QFrame):
         item = self._model.item(index)
         if isinstance(item, SessionHeading) and item.collapsible:
             self._model.toggle_group(item.key)
+            return
+        if isinstance(item, PageItem):
+            self.page_item_chosen.emit(item.page, item.target)
             return
         session_id = index.data(Role.SESSION)
         if isinstance(session_id, str):

@@ -55,9 +55,21 @@ class SessionLine:
     query: str = ""
 
 
-def group_sessions(
-    rows: Iterable[SessionRow], now: int, expanded: Collection[str] = COLLAPSIBLE
-) -> list[SessionHeading | SessionLine]:
+@dataclass(frozen=True, slots=True)
+class PageItem:
+    """A memory or skill found by a search: its page, what to show there, its title, an excerpt, and the query."""
+
+    page: str
+    target: str
+    title: str
+    match: str
+    query: str
+
+
+ListItem = SessionHeading | SessionLine | PageItem
+
+
+def group_sessions(rows: Iterable[SessionRow], now: int, expanded: Collection[str] = COLLAPSIBLE) -> list[ListItem]:
     """Group sessions in the order waiting, running, pinned, one group per day (newest first), archived, trashed."""
     today = to_local_time(now).date()
     groups: dict[str, list[SessionRow]] = {WAITING: [], RUNNING: [], PINNED: []}
@@ -98,9 +110,12 @@ def changes_position(before: SessionRow, after: SessionRow) -> bool:
 
 
 def group_hits(
-    rows: Sequence[SessionRow], hits: Sequence[SessionHit], query: str, now: int
-) -> list[SessionHeading | SessionLine]:
-    """List the sessions that fit the filters and whose title or folder matches, then the full-text matches."""
+    rows: Sequence[SessionRow], hits: Sequence[SessionHit], query: str, now: int, page_items: Sequence[PageItem] = ()
+) -> list[ListItem]:
+    """List the sessions that fit the filters and whose title or folder matches, then the full-text matches.
+
+    The memories and skills that were found follow, each group with the ID of its page.
+    """
     parsed, today = parse_query(query), to_local_time(now).date()
     fitting = [row for row in rows if matches_filters(parsed, row, today)]
     # A filter for a kind of step asks for steps, so no session is listed for its title then.
@@ -118,6 +133,9 @@ def group_hits(
             SessionHeading(FOUND, _tr("Found in the text") if parsed.words else _tr("Found steps"), len(found_lines))
         )
         items.extend(found_lines)
+    for page, title in (("memory", _tr("Memories")), ("skills", _tr("Skills"))):
+        if found := [item for item in page_items if item.page == page]:
+            items += [SessionHeading(page, title, len(found)), *found]
     return items
 
 
@@ -225,7 +243,7 @@ def _sort_key(row: SessionRow) -> tuple[int, str]:
     return (row.created_at if row.status == RUNNING else row.updated_at, row.id)
 
 
-def _group(key: str, members: list[SessionRow], expanded_keys: Collection[str]) -> list[SessionHeading | SessionLine]:
+def _group(key: str, members: list[SessionRow], expanded_keys: Collection[str]) -> list[ListItem]:
     titles = {
         WAITING: _tr("Waiting for you"),
         RUNNING: _tr("Running"),
@@ -234,10 +252,6 @@ def _group(key: str, members: list[SessionRow], expanded_keys: Collection[str]) 
         TRASH: _tr("Trash"),
     }
     count = len(members) if key in titles and key != PINNED else 0
-    if key == WAITING:
-        count = sum(
-            max(1, row.pending_requests) for row in members
-        )  # counts requests, not sessions, to agree with the status line
     expanded = key not in COLLAPSIBLE or key in expanded_keys
     lines = [SessionLine(row) for row in members] if expanded else []
     return [SessionHeading(key, titles.get(key, key), count, expanded), *lines]

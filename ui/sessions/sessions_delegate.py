@@ -1,6 +1,7 @@
 """The delegate that paints the list of sessions: group headings, and two lines for each session."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, QSize, Qt
@@ -8,7 +9,15 @@ from PySide6.QtGui import QFontMetrics, QPainter
 from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from core.domain.sessions import SessionRow
-from ui.sessions.session_rows import WAITING, SessionHeading, SessionLine, second_line, side_text, split_by_query
+from ui.sessions.session_rows import (
+    WAITING,
+    PageItem,
+    SessionHeading,
+    SessionLine,
+    second_line,
+    side_text,
+    split_by_query,
+)
 from ui.sessions.sessions_model import Role
 from ui.style.icons import pixmap, status_icon
 from ui.style.theme import Look, blend
@@ -23,6 +32,7 @@ HEADING_LEFT: Final = 14
 GAP: Final = 8
 DOT: Final = 8
 RADIUS: Final = 6
+PAGE_ICONS: Final[Mapping[str, str]] = MappingProxyType({"memory": "brain", "skills": "wrench"})
 
 
 class SessionsDelegate(QStyledItemDelegate):
@@ -60,8 +70,11 @@ class SessionsDelegate(QStyledItemDelegate):
                 frame = rect.adjusted(MARGIN, 6, -self.right_margin, 0)
                 draw_frame(painter, frame, RADIUS, None, self.look.theme.accent)
         elif isinstance(item, SessionLine):
-            self._paint_background(painter, rect, item, option.state)
+            self._paint_background(painter, rect, item.row.id == self.current_session, option.state)
             self._paint_line(painter, rect, item)
+        elif isinstance(item, PageItem):
+            self._paint_background(painter, rect, False, option.state)
+            self._paint_page_item(painter, rect, item)
 
     # Sessions are renamed in place.
 
@@ -106,10 +119,10 @@ class SessionsDelegate(QStyledItemDelegate):
             color = theme.waiting if heading.key == WAITING else theme.third
             draw_right_aligned(painter, text_rect.adjusted(title_width, 0, 0, 0), str(heading.count), font, color)
 
-    def _paint_background(self, painter: QPainter, rect: QRect, line: SessionLine, state: QStyle.StateFlag) -> None:
+    def _paint_background(self, painter: QPainter, rect: QRect, is_current: bool, state: QStyle.StateFlag) -> None:
         theme = self.look.theme
         background_rect = rect.adjusted(MARGIN, 0, -self.right_margin, 0)
-        if line.row.id == self.current_session:
+        if is_current:
             draw_selection(painter, background_rect, theme, RADIUS)
         elif self.multiple_selected and state & QStyle.StateFlag.State_Selected:
             draw_frame(painter, background_rect, RADIUS, theme.bubble, theme.accent)
@@ -146,15 +159,26 @@ class SessionsDelegate(QStyledItemDelegate):
         draw_line(painter, title_rect.adjusted(0, 0, -age_width, 0), row.title, title_font, theme.text)
         second_rect = QRect(text_left, top + title_height + 1, right - text_left, second_height)
         if line.match:
-            self._paint_match(painter, second_rect, line)
+            self._paint_match(painter, second_rect, line.match, line.query)
         else:
             draw_line(painter, second_rect, self._second_line(row, second_rect.width()), fonts.second, theme.third)
 
-    def _paint_match(self, painter: QPainter, rect: QRect, line: SessionLine) -> None:
+    def _paint_page_item(self, painter: QPainter, rect: QRect, item: PageItem) -> None:
+        theme, fonts, size = self.look.theme, self.look.fonts, self.look.size(ICON)
+        title_height, second_height = QFontMetrics(fonts.strong).height(), QFontMetrics(fonts.second).height()
+        top, left = rect.top() + (rect.height() - title_height - second_height - 1) // 2, TEXT_LEFT + size - ICON
+        width = rect.right() - self.right_margin - INSET - left
+        glyph = pixmap(PAGE_ICONS[item.page], theme.learned, size, painter.device().devicePixelRatio())
+        painter.drawPixmap(QPoint(MARGIN + INSET, top + (title_height - size) // 2), glyph)
+        draw_line(painter, QRect(left, top, width, title_height), item.title, fonts.strong, theme.text)
+        match_rect = QRect(left, top + title_height + 1, width, second_height)
+        self._paint_match(painter, match_rect, item.match, item.query)
+
+    def _paint_match(self, painter: QPainter, rect: QRect, match: str, query: str) -> None:
         """Paint the excerpt of a full-text match, with the words searched for highlighted."""
         theme, font = self.look.theme, self.look.fonts.second
         rect = QRect(rect)
-        for text, is_match in split_by_query(line.match, line.query):
+        for text, is_match in split_by_query(match, query):
             if rect.width() > 0:
                 color = theme.accent if is_match else theme.third
                 rect.setLeft(rect.left() + draw_line(painter, rect, text, font, color))

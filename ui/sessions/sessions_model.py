@@ -9,6 +9,8 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 
 from core.domain.sessions import SessionRow
 from ui.sessions.session_rows import (
+    ListItem,
+    PageItem,
     SessionHeading,
     SessionHit,
     SessionLine,
@@ -44,16 +46,17 @@ class SessionsModel(QAbstractListModel):
         self._rows: dict[str, SessionRow] = {}
         self._query = ""
         self._hits: tuple[SessionHit, ...] = ()
-        self._items: list[SessionHeading | SessionLine] = []
+        self._page_items: tuple[PageItem, ...] = ()
+        self._items: list[ListItem] = []
         self._expanded: frozenset[str] = frozenset()
 
     def show_sessions(self, rows: Iterable[SessionRow]) -> None:
         self._rows = {row.id: row for row in rows}
         self.rearrange()
 
-    def search(self, query: str, hits: Sequence[SessionHit] = ()) -> None:
-        """Show only sessions that match these words; empty words show all."""
-        self._query, self._hits = query.strip(), tuple(hits)
+    def search(self, query: str, hits: Sequence[SessionHit] = (), page_items: Sequence[PageItem] = ()) -> None:
+        """Show only sessions, memories and skills that match these words; empty words show all sessions."""
+        self._query, self._hits, self._page_items = query.strip(), tuple(hits), tuple(page_items)
         self.rearrange()
 
     def rearrange(self) -> None:
@@ -113,7 +116,7 @@ class SessionsModel(QAbstractListModel):
             item.row for item in group_sessions(self._rows.values(), self._clock()) if isinstance(item, SessionLine)
         ]
 
-    def item(self, index: Index) -> SessionHeading | SessionLine | None:
+    def item(self, index: Index) -> ListItem | None:
         return self._items[index.row()] if index.isValid() and index.row() < len(self._items) else None
 
     def index_of(self, session_id: str) -> QModelIndex:
@@ -135,7 +138,8 @@ class SessionsModel(QAbstractListModel):
             return flag.ItemIsEnabled | flag.ItemNeverHasChildren if item.collapsible else flag.NoItemFlags
         if item is None:
             return flag.NoItemFlags
-        return flag.ItemIsEnabled | flag.ItemIsSelectable | flag.ItemIsEditable | flag.ItemNeverHasChildren
+        flags = flag.ItemIsEnabled | flag.ItemIsSelectable | flag.ItemNeverHasChildren
+        return flags | flag.ItemIsEditable if isinstance(item, SessionLine) else flags
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         item = self.item(index)
@@ -149,6 +153,8 @@ class SessionsModel(QAbstractListModel):
                 return f"{item.title}, {item.count}, {state}"
             texts = (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole)
             return item.title if role in texts else None
+        if isinstance(item, PageItem):
+            return _page_item_data(item, role)
         return self._line_data(item, role)
 
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
@@ -176,9 +182,9 @@ class SessionsModel(QAbstractListModel):
             case _:
                 return None
 
-    def _arranged(self) -> list[SessionHeading | SessionLine]:
+    def _arranged(self) -> list[ListItem]:
         if self._query:
-            return group_hits(list(self._rows.values()), self._hits, self._query, self._clock())
+            return group_hits(list(self._rows.values()), self._hits, self._query, self._clock(), self._page_items)
         return group_sessions(self._rows.values(), self._clock(), self._expanded)
 
     def _repaint(self, row: SessionRow) -> None:
@@ -189,20 +195,20 @@ class SessionsModel(QAbstractListModel):
             self._items[index.row()] = replace(item, row=row)
             self.dataChanged.emit(index, index)
 
-    def _refresh(self, target: list[SessionHeading | SessionLine]) -> None:
+    def _refresh(self, target: list[ListItem]) -> None:
         changed = [number for number, item in enumerate(target) if item != self._items[number]]
         self._items = target
         for number in changed:
             self.dataChanged.emit(self.index(number), self.index(number))
 
-    def _remove_where(self, predicate: Callable[[SessionHeading | SessionLine], bool]) -> None:
+    def _remove_where(self, predicate: Callable[[ListItem], bool]) -> None:
         for number in range(len(self._items) - 1, -1, -1):
             if predicate(self._items[number]):
                 self.beginRemoveRows(QModelIndex(), number, number)
                 del self._items[number]
                 self.endRemoveRows()
 
-    def _insert_missing(self, target: list[SessionHeading | SessionLine]) -> None:
+    def _insert_missing(self, target: list[ListItem]) -> None:
         """Insert the rows of `target` that are missing. One pass is enough, because the existing rows are in order."""
         for number, item in enumerate(target):
             if number < len(self._items) and _key(self._items[number]) == _key(item):
@@ -213,9 +219,25 @@ class SessionsModel(QAbstractListModel):
         self._refresh(target)
 
 
-def _key(item: SessionHeading | SessionLine) -> str:
-    return HEADING_PREFIX + item.key if isinstance(item, SessionHeading) else item.row.id
+def _key(item: ListItem) -> str:
+    match item:
+        case SessionHeading(key=key):
+            return HEADING_PREFIX + key
+        case PageItem(page=page, target=target):
+            return f"{HEADING_PREFIX}{page}{HEADING_PREFIX}{target}"
+        case SessionLine(row=row):
+            return row.id
 
 
-def _ordered(items: list[SessionHeading | SessionLine], keys: set[str]) -> list[str]:
+def _page_item_data(item: PageItem, role: int) -> object:
+    match role:
+        case Qt.ItemDataRole.DisplayRole:
+            return visible(item.title)
+        case Qt.ItemDataRole.AccessibleTextRole:
+            return visible(f"{item.title}, {item.match}")
+        case _:
+            return None
+
+
+def _ordered(items: list[ListItem], keys: set[str]) -> list[str]:
     return [key for key in map(_key, items) if key in keys]

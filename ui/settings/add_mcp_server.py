@@ -147,10 +147,12 @@ class AddMcpServerDialog(QDialog):
             self._typed_rows += row
         self._typed_rows = self._typed_rows[2:]
         about = self.tr(
-            "An MCP server gives agents more tools. Journeyman starts it or connects to it now and lists its tools. "
-            "Agents can use them in every folder; each call needs your approval, unless a saved rule allows it."
+            "An MCP server gives agents more tools. When you add it, Journeyman starts or connects to it and lists its "
+            "tools. Agents can use them in every folder; each call needs your approval, unless a saved rule allows it."
         )
-        warning = self.tr("A command runs outside the sandbox with your permissions. Add only servers you trust.")
+        warning = self.tr(
+            "A server started by a command runs outside the sandbox, with your permissions. Add only servers you trust."
+        )
         cancel = Button(self._look, self.tr("Cancel"), name="add_tool.cancel")
         cancel.clicked.connect(self.reject)
         column = QVBoxLayout(self)

@@ -46,7 +46,7 @@ class PermissionRulesPage(QWidget):
         self._undo_row.hide()
 
     def show_rules(self, rules: Sequence[PermissionRule] | None, error: str = "") -> None:
-        """Show the rules in the order in which they win; if they cannot be read, show why."""
+        """Show the rules in order of precedence; if they cannot be read, show why."""
         content = QWidget()
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)

@@ -223,7 +223,14 @@ class SettingsDialog(QDialog):
             page.changed.connect(self.changed)
             page.filter(self._search_words())
             self._stack.addWidget(FittingScrollArea(page))
+            self._put_close_last()
         return self._built[title]
+
+    def _put_close_last(self) -> None:
+        """Let Tab reach the controls of the page before the Close button."""
+        last = self.previousInFocusChain()
+        if last not in (None, self._close):
+            QWidget.setTabOrder(last, self._close)
 
     def _section(self, title: str, kind: type[P]) -> P:
         part = self._page(title).findChild(kind)
@@ -235,6 +242,7 @@ class SettingsDialog(QDialog):
         for title in titles:
             if title in self._built:
                 self._built[title].rebuild_section()
+                self._put_close_last()
         self._filter()
 
     def _search_words(self) -> list[str]:
@@ -372,11 +380,11 @@ class SettingsDialog(QDialog):
         middle.addWidget(side)
         middle.addWidget(self._none, 1, Qt.AlignmentFlag.AlignTop)
         middle.addWidget(self._stack, 1)
-        close = Button(self._look, self.tr("Close"), name="settings.close", hint=self.tr("Esc"))
-        close.clicked.connect(self.accept)
+        self._close = Button(self._look, self.tr("Close"), name="settings.close", hint=self.tr("Esc"))
+        self._close.clicked.connect(self.accept)
         foot = QHBoxLayout()
         foot.addWidget(self._footer, 1)
-        foot.addWidget(close)
+        foot.addWidget(self._close)
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 12, 12, 12)
         column.addLayout(middle, 1)

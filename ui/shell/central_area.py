@@ -37,7 +37,12 @@ class CentralArea(QWidget):
 
     def show_part(self, part: QWidget, page: RunPage | None = None) -> None:
         """Show a widget. If it shows a session, the error bar and the toast float above the bottom of its `page`."""
+        focused = self.window().focusWidget()
+        leaves_focus = self._stack.isAncestorOf(focused) and not part.isAncestorOf(focused)
+        is_first_visit = part.focusWidget() is None
         self._stack.setCurrentWidget(part)
+        if page and leaves_focus and is_first_visit:
+            page.focus_tab()  # Qt would focus the first button
         if page is not self._page:
             if self._page:
                 self._page.removeEventFilter(self)

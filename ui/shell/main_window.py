@@ -136,6 +136,8 @@ class MainWindow(QWidget):
             self.show_session(name)
         else:
             self._show_selected()
+            if not chosen:
+                self.start.focus_content()  # the window system has focused the first button
         self.split_view.restore(activate=not chosen)
         if not chosen and (page := state.text("page")) in PAGES_BY_ID:
             self.selection.choose_page(page)
@@ -294,6 +296,7 @@ class MainWindow(QWidget):
 
     def show_start(self) -> None:
         self.selection.choose_session("")
+        self.start.focus_content()
 
     def start_with(self, task: str) -> None:
         """Show the start screen with this task filled in."""
@@ -370,6 +373,7 @@ class MainWindow(QWidget):
         self.sessions.footer.page_requested.connect(self.selection.choose_page)
         self.sessions.chosen.connect(self.show_session)
         self.sessions.hit_chosen.connect(self.show_event)
+        self.sessions.page_item_chosen.connect(self.selection.choose_page)
         self.sessions.new_session_requested.connect(self.show_start)
         self.status.inbox_requested.connect(self.inbox.open_at)
         self.inbox.session_chosen.connect(self.go_to_request)
@@ -387,7 +391,7 @@ class MainWindow(QWidget):
         if self._central_area.shows(self.pages):
             self.pages.focus_page()
         elif self._central_area.shows(self.start):
-            self.start.form.focus_task()
+            self.start.focus_content()
         elif self.view.asking.card:
             self.view.asking.focus_card()
         else:
@@ -403,7 +407,7 @@ class MainWindow(QWidget):
             self.session_index,
             self._state,
             folder=self._folder,
-            reply_draft=self.pane.live_output.reply,
+            live_output=self.pane.live_output,
             notice=self.notice,
         )
 
@@ -421,6 +425,7 @@ class MainWindow(QWidget):
             lambda error, cause: self.show_error(ErrorDetails(error, cause), ErrorSource("attach", view.session))
         )
         view.composer.submitted.connect(lambda _: self.notice.resolve(ErrorSource("attach", view.session)))
+        view.terminal.command_requested.connect(self.commands.actions.trigger)
         view.review_requested.connect(self._open_proposals)
         view.asking.unsent_text.connect(self.restore_draft)
 

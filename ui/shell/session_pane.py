@@ -1,6 +1,6 @@
 """One pane of the split view: a session view with its tab bar and its unsent drafts."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 
 from PySide6.QtCore import Signal
@@ -14,15 +14,17 @@ from ui.shell.session_view import SessionView
 from ui.shell.unsent_drafts import UnsentDrafts
 from ui.shell.update_batch import UpdateBatch
 from ui.style.theme import Look
+from ui.timeline.live_output import LiveOutput
 from ui.widgets.error_bar import ErrorBar
 from ui.widgets.labels import hairline
+from ui.widgets.splitter import remember_sizes
 
 
 class SessionPane(QWidget):
     """A session view with tabs.
 
-    `reply_draft` returns the part of a session's streaming reply that has arrived so far. `notice` shows if the
-    draft of a message cannot be stored.
+    `live_output` holds what is streaming: replies, the loading of a local model, and the output of commands. `notice`
+    shows if the draft of a message cannot be stored.
     """
 
     activated = Signal()
@@ -30,13 +32,15 @@ class SessionPane(QWidget):
 
     def __init__(
         self, look: Look, session_index: SessionIndex, state: WindowState,
-        *, folder: Path, reply_draft: Callable[[str], str], notice: ErrorBar,
+        *, folder: Path, live_output: LiveOutput, notice: ErrorBar,
     ) -> None:  # fmt: skip
         super().__init__()
-        self._session_index, self._reply_draft = session_index, reply_draft
+        self._session_index, self._live_output = session_index, live_output
         self.session = ""
         self.view = SessionView(look, session_index.reader)
         self.view.changes.review.set_store(state)
+        self.view.terminal.set_output_source(live_output.output_since)
+        remember_sizes(self.view.terminal.splitter, state, "terminal.widths")
         self._state = state
         self.drafts = UnsentDrafts(self.view.composer, state, folder, notice)
         self.tabs = SessionTabs(look, session_index.row)
@@ -104,11 +108,13 @@ class SessionPane(QWidget):
         self.view.restyle(look)
 
     def _show_draft(self) -> None:
-        if (text := self._reply_draft(self.session)).strip():
+        self.view.page.show_activity(self._live_output.activity(self.session))
+        if (text := self._live_output.reply(self.session)).strip():
             self.view.page.show_draft(text)
         else:
             self.view.page.end_draft()
         self.view.show_follow_up()
+        self.view.terminal.follow_output()
 
     # Qt overrides
 

@@ -1,4 +1,4 @@
-"""The view of one session: tabs for steps, timeline, changes, context and decisions; the request card; the composer."""
+"""The view of one session: the tabs, from the steps to the terminal; the request card; the composer."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -22,6 +22,7 @@ from ui.composer.panel import ComposerPanel
 from ui.context.panel import ContextPanel
 from ui.decisions.panel import DecisionsPanel
 from ui.style.theme import Look
+from ui.terminal.panel import CommandsSource, TerminalPanel
 from ui.timeline.run_end_card import CardRating, RunEnd, RunFileChange
 from ui.timeline.run_page import CHART_TAB, STEPS_TAB, RunPage, RunPageSource
 from ui.timeline.waterfall.model import RowSampleSource
@@ -30,16 +31,18 @@ from ui.timeline.waterfall.panel import WaterfallPanel
 CHANGES: Final = "changes"
 CONTEXT: Final = "context"
 DECISIONS: Final = "decisions"
+TERMINAL: Final = "terminal"
 SESSION_TABS: Final = {
     STEPS_TAB: "Steps",
     CHART_TAB: "Timeline",
     CHANGES: "Changes",
     CONTEXT: "Context",
     DECISIONS: "Decisions",
+    TERMINAL: "Terminal",
 }
 
 
-class SessionRows(RunPageSource, RowSampleSource, HistorySource, ChangesSource, Protocol):
+class SessionRows(RunPageSource, RowSampleSource, HistorySource, ChangesSource, CommandsSource, Protocol):
     """The data source of all views of a session."""
 
     def queued(self, session: str, goes_on: bool) -> list[QueuedMessage]: ...
@@ -64,6 +67,7 @@ class SessionView(QWidget):
         self.changes = ChangesPanel(look, rows)
         self.context = ContextPanel(look)
         self.decisions = DecisionsPanel(look, rows)
+        self.terminal = TerminalPanel(look, rows)
         self.scan = HistoryScan(rows, parent=self)
         self.requests = HistoryScan(rows, REQUEST_KINDS, self)
         self._chosen_row = -1
@@ -84,6 +88,7 @@ class SessionView(QWidget):
             (CHANGES, self.changes),
             (CONTEXT, self.context),
             (DECISIONS, self.decisions),
+            (TERMINAL, self.terminal),
         ):
             self.page.add_tab(name, self.tr(SESSION_TABS[name]), panel)
         self._connect()
@@ -108,6 +113,7 @@ class SessionView(QWidget):
         self.changes.bar.reply_closed.connect(self._end_follow_up)
         self.changes.bar.link_clicked.connect(self.page.link_clicked)
         self.decisions.row_requested.connect(self.show_row)
+        self.terminal.row_requested.connect(self.show_row)
         self.scan.changed.connect(self._on_history_changed)
         self.requests.changed.connect(lambda: self._fill_tab(CONTEXT) if self.page.current_tab == CONTEXT else None)
         self.asking.answered.connect(self.answered)
@@ -125,12 +131,13 @@ class SessionView(QWidget):
     @property
     def wide(self) -> bool:
         """Whether the current tab also needs the space of the step pane."""
-        return self.page.current_tab == CHANGES
+        return self.page.current_tab in {CHANGES, TERMINAL}
 
     def stop_reading(self) -> None:
         """Stop reading the event log, which is about to be closed."""
         self.scan.stop()
         self.requests.stop()
+        self.terminal.stop_reading()
 
     def show_session(self, row: SessionRow) -> None:
         other = row.id != self._row.id
@@ -145,7 +152,7 @@ class SessionView(QWidget):
             self.page.show_tab(self._tabs_by_session.get(row.id, STEPS_TAB))
         self.scan.follow(row.id, row.last_seq)
         self._show_failed_request()
-        if other or self.page.current_tab == CONTEXT:
+        if other or self.page.current_tab in {CONTEXT, TERMINAL}:
             self._fill_tab(self.page.current_tab)
         self.composer.set_running(row.status in {"running", "waiting"})
         self.composer.set_disabled_reason(self._closed(row))
@@ -181,6 +188,7 @@ class SessionView(QWidget):
 
     def apply(self, changes: Sequence[Step]) -> None:
         self.page.apply(changes)
+        self.terminal.apply(self._row.id, changes)
         if self.page.current_tab == CHART_TAB:
             self.waterfall.apply(changes)
             if any(step.kind == "run" and step.run == self.waterfall.run + 1 for step in changes):
@@ -214,6 +222,7 @@ class SessionView(QWidget):
             self.changes,
             self.context,
             self.decisions,
+            self.terminal,
             self.composer,
             self.asking,
         ):
@@ -261,8 +270,8 @@ class SessionView(QWidget):
         self.waterfall.reveal_row(row)
 
     def show_row(self, row: int) -> None:
-        """Show and select a row in the Steps tab."""
-        self.page.show_tab(STEPS_TAB)
+        """Show and select a row in the Steps tab, and focus the steps."""
+        self.go_to_tab(STEPS_TAB)
         self.page.select_row(row)
 
     def _fill_tab(self, name: str) -> None:
@@ -279,6 +288,8 @@ class SessionView(QWidget):
             self.context.show_past(self.requests.past, loading=not self.requests.done, running=going)
         elif name == DECISIONS:
             self.decisions.show_past(self._row.id, self.scan.past, loading=not self.scan.done)
+        elif name == TERMINAL:
+            self.terminal.show_session(self._row)
 
     def _change_model(self) -> None:
         self.focus_composer()
@@ -318,8 +329,8 @@ class SessionView(QWidget):
         history = self.scan.past
         added, removed = history.line_totals()
         lines = [(f"+{added}", "done")] * bool(added) + [(f"−{removed}", "failed")] * bool(removed)
-        if not lines and history.files:
-            lines = [(str(len(history.files)), "second")]
+        if not lines and (changed := sum(not file.unchanged for file in history.changed_files())):
+            lines = [(str(changed), "second")]
         self.page.show_figures(CHANGES, lines)
         count = f"{len(history.decisions):,}" if history.decisions else ""
         self.page.show_figures(DECISIONS, [(count, "second")] if count else [])

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QSplitter, QWidget
 from ui.base.window_state import WindowState
 from ui.shell.window_frame import SIDEBAR
 from ui.style.theme import Look
+from ui.widgets.splitter import order_children
 
 STEP_PANE: Final = 384
 MIN_CENTER: Final = 452  # minimum width of the central area while the step pane is shown
@@ -31,6 +32,7 @@ class WindowColumns(QSplitter):
         self.addWidget(sidebar)
         self.addWidget(middle)
         self.addWidget(pane)
+        order_children(self)
         pane.hide()
         self.setStretchFactor(1, 1)
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import QEvent, Signal
-from PySide6.QtGui import QCloseEvent, QColor, QPaintEvent, QPalette, QResizeEvent
-from PySide6.QtWidgets import QMainWindow, QWidget
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QColor, QKeyEvent, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QMainWindow, QWidget
 
 from ui.base.window_state import WindowState
 from ui.style.theme import Theme
@@ -72,6 +72,14 @@ class WindowFrame(QMainWindow):
         super().changeEvent(event)
         if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self.activated.emit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Click the focused button on Enter; by itself, Qt does so only in dialogs."""
+        focused, enter = self.focusWidget(), event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if not enter or not isinstance(focused, QAbstractButton) or isinstance(focused, QCheckBox):
+            super().keyPressEvent(event)
+        elif not event.isAutoRepeat():
+            focused.click()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.ignore()

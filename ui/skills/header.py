@@ -12,6 +12,7 @@ from ui.skills.skill_menu import MenuEntry
 from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import label
 from ui.widgets.tooltip import tooltip_text
@@ -46,18 +47,17 @@ class SkillHeader(QWidget):
         self._source.clicked.connect(lambda: self.action_requested.emit("source"))
         self._save.clicked.connect(lambda: self.action_requested.emit("save"))
         self._more.clicked.connect(lambda: self.open_menu(self._more.mapToGlobal(self._more.rect().bottomLeft())))
-        first = QHBoxLayout()
-        first.setSpacing(8)
+        first = CompactRow((0, 0, 0, 0), 8)
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        first.addWidget(self._title)
-        first.addWidget(self._state, 0, Qt.AlignmentFlag.AlignVCenter)
-        first.addStretch(1)
+        first.row.addWidget(self._title)
+        first.row.addWidget(self._state, 0, Qt.AlignmentFlag.AlignVCenter)
+        first.row.addStretch(1)
         for part in (self._versions, self._try, self._more, self._reject, self._edit, self._keep, self._save):
-            first.addWidget(part)
+            first.row.addWidget(part)
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 10, 16, 8)
         column.setSpacing(4)
-        column.addLayout(first)
+        column.addWidget(first)
         second = QHBoxLayout()
         second.setSpacing(8)
         second.addWidget(self._source)
@@ -71,6 +71,7 @@ class SkillHeader(QWidget):
         self._show(row.name, state_label(row.state) if word else "", about, token)
         count = self.tr("1 version") if versions == 1 else self.tr("{} versions").format(versions)
         self._versions.setText(count)
+        self._versions.setAccessibleName(count)
         self._versions.setVisible(versions > 0)
         self._try.setEnabled(row.state == "enabled")
         self._try.setToolTip("" if row.state == "enabled" else self.tr("Only an enabled skill can be tried."))

@@ -102,7 +102,7 @@ class SkillListPane(QFrame):
         self._search.restyle(look)
         self._none.setFont(look.fonts.second)
         for tool, name in ((self._new, "plus"), (self._import, "download")):
-            tool.setIcon(icon(name, look.theme.second))
+            self._show_icon(tool, name)
 
     def _narrow(self) -> None:
         self.update_list()
@@ -116,10 +116,15 @@ class SkillListPane(QFrame):
         button = QToolButton()
         button.setObjectName(name)
         button.setProperty("tone", "framed")
-        button.setIcon(icon(icon_name, self._look.theme.second))
+        self._show_icon(button, icon_name)
         button.setToolTip(title)
         button.setAccessibleName(title)
         return button
+
+    def _show_icon(self, tool: QToolButton, name: str) -> None:
+        size = self._look.size(16)
+        tool.setIcon(icon(name, self._look.theme.second, size))
+        tool.setIconSize(QSize(size, size))
 
     # Qt overrides
 

@@ -107,6 +107,7 @@ class NewSessionForm(QWidget):
         self._limits_button = Button(look, "", name="start.limits", tone="quiet", icon="gauge")
         self.choose_limits(None)
         self._folder_button = Button(look, self.tr("Choose a folder…"), name="start.folder", icon="folder-open")
+        self._folder_button.set_elide_mode(Qt.TextElideMode.ElideLeft)
         self._recent_button = Button(
             look, self.tr("Recent folders"), name="start.recent", tone="quiet", icon="history", has_menu=True
         )
@@ -259,7 +260,15 @@ class NewSessionForm(QWidget):
 
     def choose_folder(self) -> None:
         at = self._folder or str(Path.home())
-        open_folder_picker(self, self.tr("Choose the folder to work in"), at, self.set_folder, name="start.folders")
+        open_folder_picker(self, self.tr("Choose the folder to work in"), at, self._choose_picked, name="start.folders")
+
+    def _choose_picked(self, folder: str) -> None:
+        """Choose a folder, and focus what comes next: the Start button, or the task if it is still to be written."""
+        self.set_folder(folder)
+        if self._start_button.isEnabled():
+            self._start_button.setFocus(Qt.FocusReason.TabFocusReason)
+        else:
+            self.focus_task()
 
     def focus_task(self) -> None:
         self._task_field.setFocus(Qt.FocusReason.OtherFocusReason)

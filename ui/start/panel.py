@@ -39,6 +39,7 @@ class StartPanel(QFrame):
         self._chosen = ""
         self._local_models = LocalModelStates()
         self.setObjectName("start")
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setAccessibleName(self.tr("Start"))
         self.setProperty("surface", "background")
         fonts = look.fonts
@@ -84,6 +85,8 @@ class StartPanel(QFrame):
             names.insert(0, chosen)
         self.form.set_models(names, chosen)
         self.form.setVisible(bool(names))
+        if self.window().focusWidget() is self:
+            self.focus_content()
         self._title.setText(self.tr("What should the agent do?") if names else self.tr("Get started"))
         self._none.setVisible(not names)
         self._none.setText(
@@ -122,6 +125,13 @@ class StartPanel(QFrame):
             self._local_model.show_row(row, self._local_models.install_hint, default_model=self._chosen)
         self._local_model.setVisible(is_shown)
         self._demo.button.set_tone("" if is_shown or self.form.isVisibleTo(self) else "primary")
+
+    def focus_content(self) -> None:
+        """Focus the task; without a model, the page itself, from which Tab leads to the first button."""
+        if self.form.isVisibleTo(self):
+            self.form.focus_task()
+        else:
+            self.setFocus()
 
     def choose_folder(self, folder: str) -> None:
         """Set the folder and focus the task field."""

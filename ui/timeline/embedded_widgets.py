@@ -1,10 +1,10 @@
 """Measures and places the widgets among the painted rows: reply texts and run end cards."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from PySide6.QtCore import QRect
-from PySide6.QtWidgets import QTableView
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtWidgets import QTableView, QWidget
 
 from core.domain.steps import Step
 from ui.base.step_presentation import kind_style
@@ -24,6 +24,7 @@ class EmbeddedWidgets:
     ) -> None:
         self._rows, self._painter, self._replies = rows, painter, replies
         self.end_cards = endings
+        self._in_focus_order: list[QWidget] = []
         self.run_end_of: Callable[[Step], RunEnd] = lambda step: RunEnd(rows.header(step.run))
 
     def row_height(self, position: int, width: int) -> int:
@@ -74,4 +75,20 @@ class EmbeddedWidgets:
                 position += 1
         self._replies.place_replies(reply_rects)
         self.end_cards.place_cards(card_rects)
+        self._order_focus(view, reply_rects, card_rects)
         return first, position - 1, in_progress
+
+    def _order_focus(self, view: QTableView, reply_rows: Iterable[int], card_rows: Iterable[int]) -> None:
+        """Let Tab go from the rows to the buttons of the visible widgets, from top to bottom."""
+        placed: dict[int, QWidget] = {row: self._replies.shown[row] for row in reply_rows if row != DRAFT}
+        placed |= {row: self.end_cards.shown[row] for row in card_rows}
+        widgets = [placed[row] for row in sorted(placed)]
+        if widgets == self._in_focus_order:
+            return
+        self._in_focus_order = widgets
+        previous: QWidget = view
+        for widget in widgets:
+            for part in (widget, *widget.findChildren(QWidget)):
+                if part.focusPolicy() & Qt.FocusPolicy.TabFocus:
+                    QWidget.setTabOrder(previous, part)
+                    previous = part

@@ -15,10 +15,29 @@ from core.domain.events import (
 from core.engine.state.live_updates import LiveUpdate
 from core.store.journal_update import JournalUpdate
 
-MAX_OUTPUT_BYTES = 16 * 1024  # kept of each running command, from the end
+MAX_OUTPUT_BYTES = 256 * 1024  # kept of each running command, from the end
+TAIL_BYTES = 16 * 1024  # in which the last lines are looked for
 TAIL_LINES = 12
 REASONING_CHARS = 600  # of the reasoning in progress, from the end
 MAX_REPLY = 256 * 1024  # characters of a reply in progress, because a faulty provider could stream forever
+
+
+class PrintedOutput:
+    """The end of what a running command has printed, and how many bytes it has printed in all."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._bytes = bytearray()
+
+    def append(self, output: bytes) -> None:
+        self._bytes += output
+        self.size += len(output)
+        if len(self._bytes) > 2 * MAX_OUTPUT_BYTES:
+            del self._bytes[:-MAX_OUTPUT_BYTES]
+
+    def since(self, position: int) -> bytes:
+        """Return what was printed after the first `position` bytes, as far as it is kept."""
+        return bytes(self._bytes[max(0, position - (self.size - len(self._bytes))) :])
 
 
 class LiveOutput:
@@ -27,7 +46,8 @@ class LiveOutput:
     def __init__(self) -> None:
         self._replies: dict[str, str] = {}
         self._reasoning: dict[str, str] = {}
-        self._printed: dict[tuple[str, str], bytes] = {}
+        self._activities: dict[str, str] = {}
+        self._printed: dict[tuple[str, str], PrintedOutput] = {}
 
     def apply(self, updates: Iterable[object]) -> None:
         """Apply a batch of live updates and journal updates, in order."""
@@ -40,11 +60,11 @@ class LiveOutput:
     def apply_live_update(self, draft: LiveUpdate) -> None:
         name = draft.session
         if draft.call:
-            self._printed[name, draft.call] = (self._printed.get((name, draft.call), b"") + draft.output)[
-                -MAX_OUTPUT_BYTES:
-            ]
+            self._printed.setdefault((name, draft.call), PrintedOutput()).append(draft.output)
         elif draft.ended:
             self._end_reply(name)
+        elif draft.activity:
+            self._activities[name] = draft.activity
         elif draft.reasoning and name not in self._replies:
             self._reasoning[name] = (self._reasoning.get(name, "") + draft.reasoning)[-REASONING_CHARS:]
         if draft.text:
@@ -74,11 +94,22 @@ class LiveOutput:
             reasoning = "…" + reasoning[reasoning.find(" ") + 1 :]
         return "\n".join(f"> {line}" for line in reasoning.splitlines())
 
+    def activity(self, session: str) -> str:
+        """Return what the provider does before the reply begins; empty once its text has begun."""
+        return "" if session in self._replies or session in self._reasoning else self._activities.get(session, "")
+
     def _end_reply(self, session: str) -> None:
+        self._activities.pop(session, None)
         self._replies.pop(session, None)
         self._reasoning.pop(session, None)
 
+    def output_since(self, session: str, call: str, position: int) -> tuple[int, bytes]:
+        """Return how many bytes a running call has printed, and those after the first `position` that are kept."""
+        printed = self._printed.get((session, call))
+        return (printed.size, printed.since(position)) if printed else (0, b"")
+
     def output_tail(self, session: str, call: str) -> str:
         """Return the last lines that a call has printed."""
-        text = self._printed.get((session, call), b"").decode("utf-8", "replace")
+        size, _ = self.output_since(session, call, 0)
+        text = self.output_since(session, call, size - TAIL_BYTES)[1].decode("utf-8", "replace")
         return "\n".join(text.rstrip("\n").split("\n")[-TAIL_LINES:])

@@ -29,6 +29,7 @@ from ui.widgets.paint import draw_frame, draw_selection
 
 ICON = 16
 BADGE_PADDING = 6
+MIN_OBJECT = 16  # average characters of the object that are shown rather than badges
 DEPTH_INDENT = 20
 TENTH_SECOND = 100_000
 CACHED_SCREENS = 4  # size of the pixmap cache, in multiples of the viewport
@@ -105,13 +106,16 @@ class TimelineRowDelegate(QStyledItemDelegate):
             right -= self._look.size(ICON)
             self._icon(painter, "chevron-down" if unfolded else "chevron-right", theme.second, right, box)
             right -= 6
-        right = self._paint_badges(painter, right, box, badges(step))
         x = columns.verb + shift
         word = translate(verb(step.kind, step.status))
+        object_left = x + self._strong.horizontalAdvance(word) + 8
+        object_text = self._model.object_of(step)
+        object_width = min(self._mono.horizontalAdvance(object_text), MIN_OBJECT * self._mono.averageCharWidth())
+        right = self._paint_badges(painter, right, box, badges(step), object_left + object_width + 8)
         self._paint_text(painter, QRect(x, box.y(), max(0, right - x), box.height()), word, theme.text, fonts.strong)
-        x += self._strong.horizontalAdvance(word) + 8
-        if right - x > 12:
-            text = self._mono.elidedText(visible(step.object), Qt.TextElideMode.ElideRight, right - x - 8)
+        x = object_left
+        if right - x > 12 and object_text:
+            text = self._mono.elidedText(visible(object_text), Qt.TextElideMode.ElideRight, right - x - 8)
             self._paint_text(painter, QRect(x, box.y(), right - x, box.height()), text, theme.second, fonts.mono)
         if columns.bar_width:
             self._paint_bar(painter, columns, box, step, theme.color(look.token))
@@ -200,6 +204,7 @@ class TimelineRowDelegate(QStyledItemDelegate):
             selected,
             ratio,
             elapsed_tenths,
+            self._model.object_of(step),
             self._model.axis(step.run),
             self._expand_icon(step),
             self._model.is_expanded(step.row),
@@ -214,11 +219,13 @@ class TimelineRowDelegate(QStyledItemDelegate):
         if selected:
             draw_frame(painter, box, 0, None, theme.chosen)
 
-    def _paint_badges(self, painter: QPainter, right: int, box: QRect, badges: list[Badge]) -> int:
-        """Paint badges from right to left; return the left edge of the last one."""
+    def _paint_badges(self, painter: QPainter, right: int, box: QRect, badges: list[Badge], left: int) -> int:
+        """Paint badges from right to left, as far as they leave room up to `left`; return the left edge of the last."""
         theme, height = self._look.theme, self._caption.height() + 5
         for badge in reversed(badges):
             width = self._caption.horizontalAdvance(badge.text) + 2 * BADGE_PADDING
+            if right - width < left:
+                break
             frame = QRectF(right - width + 0.5, box.y() + (box.height() - height) // 2 + 0.5, width - 1, height - 1)
             painter.setPen(QPen(theme.strong_line, 1))
             painter.setBrush(theme.raised)

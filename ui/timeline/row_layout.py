@@ -9,7 +9,7 @@ from ui.style.theme import Fonts
 
 TEXT_WIDTH: Final = 760
 BUBBLE_WIDTH: Final = 560
-NARROW_WIDTH: Final = 640  # below this width the duration bars are left out
+NARROW_WIDTH: Final = 640  # below this width, at the usual text size, the duration bars are left out
 EDGE: Final = 20
 
 
@@ -35,7 +35,7 @@ class RowColumns:
         glyph = width - round(43 * scale)
         lasted_right = glyph - 8
         lasted_width = round(58 * scale)
-        bar_width = 0 if width < NARROW_WIDTH else min(280, max(96, round(width * 0.17)))
+        bar_width = 0 if width < NARROW_WIDTH * scale else min(280, max(96, round(width * 0.17)))
         bar = lasted_right - lasted_width - bar_width
         text = round(74 * scale)
         return cls(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QFontMetrics, QWheelEvent
+from PySide6.QtGui import QFontMetrics, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -34,6 +34,7 @@ IDLE_STATUS: Final = StatusStyle("circle-alert", "waiting", ENDED_IDLE)
 MARGIN_ABOVE: Final = 8
 MARGIN_BELOW: Final = 12
 MAX_SPARE: Final = 2
+NARROW_WIDTH: Final = 440
 FILES_SHOWN: Final = 4
 MESSAGE_MS: Final = 1_600
 
@@ -282,6 +283,11 @@ class RunEndCard(QFrame):
             self._message_timer.start()
 
     # Qt overrides
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Leave out the question beside the thumbs if there is too little width for what the run did."""
+        super().resizeEvent(event)
+        self._prompt.setHidden(event.size().width() < self._look.size(NARROW_WIDTH))
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()

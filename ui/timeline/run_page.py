@@ -341,6 +341,10 @@ class RunPage(QWidget):
         """Show the part of a streaming reply that has arrived so far."""
         self._model.show_draft(text)
 
+    def show_activity(self, activity: str) -> None:
+        """Show what the provider does before the reply begins."""
+        self._model.show_activity(activity)
+
     def end_draft(self) -> None:
         self._model.end_draft()
 

@@ -56,6 +56,7 @@ class TimelineModel(NestedRows):
         self._headers: dict[int, int] = {}
         self._texts: dict[int, str] = {}
         self._draft: str | None = None
+        self._activity = ""
 
     def open(self, session: str, count: int) -> None:
         """Show a session from scratch; `count` is its number of rows."""
@@ -90,6 +91,17 @@ class TimelineModel(NestedRows):
             self.beginInsertRows(QModelIndex(), position, position)
             self._draft = text
             self.endInsertRows()
+
+    def show_activity(self, activity: str) -> None:
+        """Show what the provider does before the reply begins, in the last row."""
+        if activity != self._activity and self.session:
+            self._activity = activity
+            self._changed(self.rowCount() - 1)
+
+    def object_of(self, step: Step) -> str:
+        """Return the text beside the verb of a step; for a request in progress, what the provider does."""
+        waits = step.kind == "thinking" and step.status == "running" and step.row < SPAN
+        return step.object or (self._activity if waits else "")
 
     def end_draft(self) -> None:
         """Remove the draft. If the finished reply was applied first, it has replaced the draft already."""
@@ -333,7 +345,7 @@ class TimelineModel(NestedRows):
         return step.run if step else 0
 
     def _accessible_text(self, step: Step, position: int) -> str:
-        text = accessible_row_text(step, self.duration_of(step))
+        text = accessible_row_text(step._replace(object=self.object_of(step)), self.duration_of(step))
         if kind_style(step.kind).shape not in {"reply", "bubble"}:
             return text
         text = markdown_to_plain_text(self.text_of(position)) or visible(step.object)

@@ -68,7 +68,7 @@ TIME_STEPS: Final = tuple(
 
 
 def _round_steps(highest: float) -> list[float]:
-    """Return candidates for the distance of grid lines: 1, 2 and 5 times the powers of ten near `highest`."""
+    """Return candidate grid spacings: 1, 2 and 5 times the powers of ten near `highest`."""
     power = 1e-6
     while power * 100 < highest:
         power *= 10

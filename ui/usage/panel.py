@@ -7,7 +7,7 @@ from typing import Final, cast
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QScrollArea, QVBoxLayout, QWidget
 
 from core.domain.clock import now as wall_clock
 from core.domain.problems import ErrorDetails
@@ -23,6 +23,7 @@ from ui.usage.legend import UsageLegend
 from ui.usage.plot import UsagePlot
 from ui.usage.table import UsageModel, UsageTable
 from ui.widgets.button import Button
+from ui.widgets.compact_row import CompactRow
 from ui.widgets.labels import hairline, label
 from ui.widgets.segmented_control import SegmentedControl
 from ui.widgets.time_formats import start_of_day, to_local_time
@@ -175,13 +176,11 @@ class UsagePanel(PanelPage):
         self._model.show_sums(group_usage(self._rows, by), by)
 
     def _lay_out(self) -> None:
-        header = QHBoxLayout()
-        header.setContentsMargins(20, 11, 20, 11)
-        header.setSpacing(8)
-        header.addWidget(self._title)
-        header.addStretch(1)
-        header.addWidget(self._range)
-        header.addWidget(self._export)
+        header = CompactRow((20, 11, 20, 11), 8)
+        header.row.addWidget(self._title)
+        header.row.addStretch(1)
+        header.row.addWidget(self._range)
+        header.row.addWidget(self._export)
         content = QWidget()
         column = QVBoxLayout(content)
         column.setContentsMargins(20, 16, 20, 20)
@@ -204,7 +203,7 @@ class UsagePanel(PanelPage):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addLayout(header)
+        layout.addWidget(header)
         layout.addWidget(hairline())
         layout.addWidget(scroll, 1)
 

@@ -3,11 +3,12 @@
 from typing import Final
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QWidget
 
 from ui.style.icons import pixmap
 from ui.style.theme import Look, blend, set_style_properties
+from ui.widgets.labels import ENTER_KEYS
 from ui.widgets.paint import draw_frame
 
 ICON: Final = 16
@@ -35,6 +36,7 @@ class Button(QPushButton):
         super().__init__(text, parent)
         self._look, self._tone, self._icon, self._hint = look, tone, icon, ""
         self._opens, self._short = has_menu, False
+        self._elide_mode = Qt.TextElideMode.ElideRight
         self.setObjectName(name)
         self.setAccessibleName(text)
         self.setAutoDefault(False)
@@ -66,6 +68,10 @@ class Button(QPushButton):
         self.updateGeometry()
         self.update()
 
+    def set_elide_mode(self, mode: Qt.TextElideMode) -> None:
+        """Set which part of a text is left out that is too long."""
+        self._elide_mode = mode
+
     def set_shortcut_hint(self, hint: str) -> None:
         if hint != self._hint:
             self._hint = hint
@@ -73,11 +79,22 @@ class Button(QPushButton):
             self.updateGeometry()
             self.update()
 
+    def has_icon(self) -> bool:
+        return bool(self._icon)
+
+    def full_width(self) -> int:
+        """Return the width that the button needs for its text."""
+        short, self._short = self._short, False
+        width = self.sizeHint().width()
+        self._short = short
+        return width
+
     def set_icon_only(self, short: bool) -> None:
-        """Show only the icon, with the label as tooltip."""
+        """Show only the icon, with the label as tooltip unless it has one that says more."""
         if short != self._short:
             self._short = short
-            self.setToolTip(self.accessibleName() if short else "")
+            if self.toolTip() in ("", self.accessibleName()):
+                self.setToolTip(self.accessibleName() if short else "")
             self.updateGeometry()
             self.update()
 
@@ -88,12 +105,19 @@ class Button(QPushButton):
     def minimumSizeHint(self) -> QSize:
         return self.sizeHint()
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Click on Enter, also in a dialog whose default is another button."""
+        if event.key() not in ENTER_KEYS:
+            super().keyPressEvent(event)
+        elif not event.isAutoRepeat():
+            self.click()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as painter:
             option = QStyleOptionButton()
             self.initStyleOption(option)
             option.text = ""
-            if not option.state & QStyle.StateFlag.State_KeyboardFocusChange:
+            if not (option.state & QStyle.StateFlag.State_KeyboardFocusChange or self._opened_by_keyboard()):
                 # The focus ring is shown only for keyboard focus; after a click it would be distracting.
                 option.state &= ~QStyle.StateFlag.State_HasFocus
             self.style().drawControl(QStyle.ControlElement.CE_PushButton, option, painter, self)
@@ -102,10 +126,16 @@ class Button(QPushButton):
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             self._paint_content(painter)
 
+    def _opened_by_keyboard(self) -> bool:
+        """Return whether this is a dialog over a window that is used by keyboard; its focus must be visible at once."""
+        owner = self.window().parentWidget()
+        return owner is not None and owner.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+
     def _paint_content(self, painter: QPainter) -> None:
         look, color = self._look, self._text_color()
         content = self._content_width(hint=self._shows_hint())
-        left, over = max(0.0, (self.width() - content) / 2), max(0.0, content - self.width())
+        fits = content <= self.width()
+        left, over = ((self.width() - content) / 2, 0.0) if fits else (PAD, content + 2 * PAD - self.width())
         middle = self.height() / 2
         if self._icon:
             size = look.size(ICON)
@@ -115,7 +145,7 @@ class Button(QPushButton):
         if self.text() and not self._short:
             metrics = QFontMetrics(look.fonts.strong)
             width = metrics.horizontalAdvance(self.text()) - over
-            text = metrics.elidedText(self.text(), Qt.TextElideMode.ElideRight, int(width) + 1)
+            text = metrics.elidedText(self.text(), self._elide_mode, int(width) + 1)
             painter.setFont(look.fonts.strong)
             painter.setPen(color)
             rect = QRectF(left, 0, width + 1, self.height())

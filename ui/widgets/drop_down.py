@@ -17,6 +17,11 @@ class DropDown(QComboBox):
 
     # Qt overrides
 
+    def setAccessibleName(self, name: str) -> None:
+        """Set the name, also as the description, because on Linux Qt presents the current choice as the name."""
+        super().setAccessibleName(name)
+        self.setAccessibleDescription(name)
+
     def sizeHint(self) -> QSize:
         return QSize(super().sizeHint().width() + 2 * PADDING, max(MIN_HEIGHT, QFontMetrics(self.font()).height() + 12))
 

@@ -152,7 +152,6 @@ class LocalModelEntry(QFrame):
         for button in (self._other, self._main):
             buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(buttons)
-        self.setTabOrder(self._main, self._other)
 
     def _update_icon(self) -> None:
         color = self._look.theme.color("second")

@@ -15,7 +15,15 @@ def horizontal_splitter(left: QWidget, right: QWidget, widths: tuple[int, int], 
     splitter.addWidget(right)
     splitter.setStretchFactor(stretch_index, 1)
     splitter.setSizes(list(widths))
+    order_children(splitter)
     return splitter
+
+
+def order_children(splitter: QSplitter) -> None:
+    """Let screen readers read the widgets of a splitter from left to right; Qt keeps them in reverse order."""
+    for index in reversed(range(splitter.count())):
+        if widget := splitter.widget(index):
+            widget.lower()
 
 
 def remember_sizes(splitter: QSplitter, state: WindowState, name: str) -> None:

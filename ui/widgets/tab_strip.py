@@ -29,7 +29,7 @@ class FigureTabBar(QTabBar):
         self.setAccessibleName(accessible_name)
         self.setDrawBase(False)
         self.setExpanding(False)
-        self.setUsesScrollButtons(False)
+        self.setUsesScrollButtons(True)
         self.setElideMode(Qt.TextElideMode.ElideNone)
         self.setMouseTracking(True)
         self.restyle(look)

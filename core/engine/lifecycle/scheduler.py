@@ -197,7 +197,10 @@ class Scheduler:
         return DueResult(updated, session)
 
     def _run_settings(self, schedule: Schedule) -> RunStarted:
-        """Return the start of a run with the current limits and model. At a limit the run waits for the user."""
+        """Return the RunStarted event for a schedule: its model, or the default one, and the current limits.
+
+        The run is interactive, so at a limit it waits for the user. Raises Problem if there is no model.
+        """
         settings = self._settings()
         model = schedule.model or settings.model
         if not model:

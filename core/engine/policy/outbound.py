@@ -20,6 +20,7 @@ CHANGING_WORDS = words_of("""
 """)
 ADDRESS = re.compile(r"://|\w@\w|(?<![\w.])(?:[\w-]+\.)+[a-z]{2,}(?![\w.])", re.IGNORECASE)
 SHOWN_CHARS = 60  # characters of a value that a request quotes
+DISTINCT_CHARS = 5  # a shorter value, such as the number 13, occurs in a message by coincidence
 
 
 def other_sources(tool: str, untrusted_sources: Sequence[str]) -> list[str]:
@@ -35,17 +36,21 @@ def dictated_value(call: ProposedCall, untrusted_sources: Sequence[str], user_wo
     """Return a value in a call to an MCP server that the content of this server may have dictated, or "".
 
     An honest server passes on what others wrote, such as an email. So once the run has read content of the server, the
-    user must have written every value of a call that changes something, and every address in a call that reads. Whether
-    a tool reads is decided by its name: a dishonest server needs no call to do harm.
+    user must have written every value of a call that changes something, and every address in a call that reads. If such
+    a change has only short values, or none, the user must also have named the action. Whether a tool reads is decided
+    by its name: a dishonest server needs no call to do harm.
     """
     if not mcp_server_of(call.tool) or _own_source(call.tool) not in untrusted_sources:
         return ""
-    written = _plain("\n".join(user_words))
+    written = _plain("\n".join(map(_without_quotes, user_words)))
     reads = only_reads_by_name(call.tool)
-    for value in _values(json.loads(call.arguments).get("arguments", {})):
+    values = list(_values(json.loads(call.arguments).get("arguments", {})))
+    for value in values:
         if (not reads or ADDRESS.search(value)) and not _occurs_in(written, _plain(value)):
             return value if len(value) <= SHOWN_CHARS else f"{value[: SHOWN_CHARS - 1]}…"
-    return ""
+    if reads or any(len(_plain(value)) >= DISTINCT_CHARS for value in values) or _names_action(written, call.tool):
+        return ""
+    return call.tool.partition("__")[2]
 
 
 def _own_source(tool: str) -> str:
@@ -55,9 +60,20 @@ def _own_source(tool: str) -> str:
 
 def only_reads_by_name(tool: str) -> bool:
     """Return whether the name of an MCP tool says that it reads, and contains no word for a change."""
-    name = tool.partition("__")[2]
-    words = {word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+    words = _words_in_name(tool)
     return bool(words & READING_WORDS) and not words & CHANGING_WORDS
+
+
+def _words_in_name(tool: str) -> set[str]:
+    name = tool.partition("__")[2]
+    return {word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+
+
+def _names_action(text: str, tool: str) -> bool:
+    """Return whether a text contains the verbs in the name of a tool, such as `delete` or `deleting`."""
+    words = _words_in_name(tool)
+    verbs = words & CHANGING_WORDS or words
+    return all(re.search(rf"(?<!\w){verb.removesuffix('e')}(e?s?|e?d|ing)(?!\w)", text) for verb in verbs)
 
 
 def _values(node: Any) -> Iterator[str]:
@@ -72,6 +88,25 @@ def _values(node: Any) -> Iterator[str]:
             return
         case _:
             yield f"{node:g}" if isinstance(node, float) else str(node)
+
+
+def _without_quotes(text: str) -> str:
+    """Return a message without fenced code and the lines above it, where comments on changes quote what an agent wrote.
+
+    Such a quote names the path of the file, which the agent has chosen, and its lines.
+    """
+    own: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        marker = re.match(r"\s*(`{3,}|~{3,})", line)
+        if fence:
+            fence = "" if line.strip() == fence else fence
+        elif marker:
+            fence = marker[1]
+            del own[-1:]
+        else:
+            own.append(line)
+    return "\n".join(own)
 
 
 def _plain(text: str) -> str:

@@ -33,7 +33,7 @@ from core.domain.rules import (
     may_match,
     suggest_patterns,
 )
-from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_secret, names_secret
+from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only, is_secret, names_secret
 from core.domain.visible import visible_name
 from core.engine.policy.command_reach import CommandReach, irreversible_line_reason, matches_name, read_reach
 from core.engine.policy.command_rules import covering_rules, offered_patterns
@@ -42,7 +42,7 @@ from core.engine.policy.proposed_call import RULE_SUBJECTS, ProposedCall
 from core.tools.mcp_tools import mcp_server_of
 
 MAX_COMMAND_CHARS = 20_000  # characters; nobody reads a longer command before approving it
-EXCLUDED = re.compile(r"['\"]?--exclude(-dir)?=")  # with such an option a command does not read the file
+EXCLUDED = re.compile(r"['\"]?--exclude(-dir)?=")  # names files that a command skips, such as `--exclude=.env`
 DICTATED = "The run has read content of {server}, and this call contains what you did not write: {value}"
 READING_MODES: frozenset[Mode] = frozenset({"ask", "accept-edits"})  # reading needs no approval, commands do
 
@@ -198,7 +198,7 @@ def _protected_targets(call: ProposedCall, context: PolicyContext) -> tuple[str,
 
 
 def _reach(call: ProposedCall, context: PolicyContext) -> CommandReach | None:
-    """Return what a command can reach, or None if it is not understood."""
+    """Return which files a command reads and changes and which code it runs, or None if it cannot be parsed."""
     line = read_line(call.subjects[0])
     if not isinstance(line, ReadLine):
         return None
@@ -206,7 +206,7 @@ def _reach(call: ProposedCall, context: PolicyContext) -> CommandReach | None:
 
 
 def _with_reach(call: ProposedCall, context: PolicyContext, commands: list[list[str]]) -> list[list[str]]:
-    """Return the words of a command, and the paths they stand for after `cd` or as patterns."""
+    """Return the commands, with the paths they access once `cd` and patterns are resolved."""
     reach = _reach(call, context)
     return [*commands, list(reach.paths())] if reach and reach.line.special else commands
 
@@ -361,7 +361,8 @@ def _reach_of_protected(call: ProposedCall, context: PolicyContext) -> str:
         return f"It changes {_join(changed)}"
     line = read_line(call.subjects[0])
     reads = isinstance(line, ReadLine) and not line.outputs and all_read_only(p for p in line.parts if p[0] != "cd")
-    commands = _with_reach(call, context, commands)
+    # To run a file such as `gradlew` is not to change it.
+    commands = _with_reach(call, context, [words if is_read_only(words[0]) else words[1:] for words in commands])
     if (
         context.level == "verified"
         or reads
@@ -390,16 +391,16 @@ def _readable_secrets(call: ProposedCall, context: PolicyContext) -> tuple[str, 
 
 
 def _only_reads_folder(call: ProposedCall, context: PolicyContext) -> bool:
-    """Return whether a command does no more than the tools for reading files, which these modes do not ask about."""
+    """Return whether a command only does what the tools for reading do, which `READING_MODES` allow."""
     reach = _reach(call, context)
-    # Each sandbox enforces reading, but only a verified one hides files from the code that such a command may run.
+    # Any sandbox prevents changes, but only a verified one hides secret files from code that the command runs.
     return reach is not None and _only_reads(
         reach, context, enforced=context.level == "verified" or not context.secret_files()
     )
 
 
 def _needs_no_rule(mode: Mode, context: PolicyContext, reach: CommandReach) -> bool:
-    """Return whether commands that are run along with others need no rule, because they only read."""
+    """Return whether the read-only commands of a compound command need no rule."""
     return mode in READING_MODES and _only_reads(reach, context, enforced=False)
 
 
@@ -411,6 +412,7 @@ def _only_reads(reach: CommandReach, context: PolicyContext, *, enforced: bool) 
         partial(_located, context),
         masked=context.level == "verified",
         enforced=enforced,
+        offline=not context.hosts,
         plain_git=context.plain_git,
         outside_links=context.outside_links,
     )

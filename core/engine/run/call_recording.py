@@ -1,4 +1,4 @@
-"""Record the start and the result of a call, with as few commits as its safety allows."""
+"""Records the start and the result of a call with as few commits as crash safety allows."""
 
 import asyncio
 
@@ -33,7 +33,7 @@ async def record_result(run: RunContext, start: Commit | None, *events: SessionE
         await start
         await write
     finally:
-        write.cancel()  # If the first write failed, the second is not awaited.
+        write.cancel()  # If the first write failed, nobody awaits the second, and its error would be reported.
 
 
 def _stage(run: RunContext, *events: SessionEvent) -> bool:

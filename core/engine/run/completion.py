@@ -1,24 +1,32 @@
 """The checks that a reply without tool calls must pass before it ends the run."""
 
 import asyncio
+import json
 import re
 from contextlib import suppress
 
 from core.domain.events import HarnessMessage, RunEnded, TextCallsEnabled
 from core.domain.external_agents import is_external_agent
+from core.domain.messages import Message
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.text import Text
 from core.engine.run.acceptance import check_acceptance
 from core.engine.run.delegate import check_output_schema
-from core.engine.run.run_context import NUDGE_PREFIX, RunContext
+from core.engine.run.required_calls import NUDGE_PREFIX
+from core.engine.run.run_context import RunContext, shortened
 from core.engine.state.conversation import Conversation
+from core.models.model import Request
 from core.models.stop_reasons import REPEATED
 from core.models.text_call_adapter import FINAL_STATE
-from core.models.work_phrases import asks_for_work, promises_work, requested_files
+from core.models.work_phrases import asks_for_question, asks_for_work, asks_how, check_command, promises_work
 from core.models.written_call_reader import find_written_calls, task_of
+from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.argument_check import argument_fault
-from core.tools.catalogue import tool_named
-from core.tools.tool import READ_ONLY_ACCESS
+from core.tools.catalogue import ASK, tool_named
+from core.tools.edit import ALSO_IN, EDIT
+from core.tools.read import READ
+from core.tools.run import RUN
+from core.tools.tool import NOTHING_CHANGED, READ_ONLY_ACCESS
 
 NO_CALL_REMINDER = "[You called nothing, so nothing happened. Call a tool, or call final when you are done.]"
 HOOK_PREFIX, MAX_HOOK_OBJECTIONS = (
@@ -31,11 +39,25 @@ REPEATED_NUDGE = (
     "[Your reply repeated one passage without end and was stopped. Do not write it again. Make the next tool call, "
     "or say in a few sentences what you did.]"
 )
+EMPTY_NUDGE = (
+    f"{NUDGE_PREFIX} and is empty, and your last call changed nothing. The task is: {{0}} Call edit or write.]"
+)
+LEFT_NUDGE = f"{NUDGE_PREFIX}, but {{0}}. The task is: {{1}} Call edit for that file.]"
+CHECK_NUDGE = f"{NUDGE_PREFIX}, and `{{0}}` has not been run since the last change. Call run with this command.]"
+FAILED_CHECK_NUDGE = f"{NUDGE_PREFIX}, but `{{0}}` still fails. Call {{1}}.]"
+REWRITE, CORRECT = "write with the whole corrected text of the file", "edit or write to correct the file"
+SHORT_BYTES = 1_500  # of a file that a small model rewrites more reliably than it edits it
 CODE_NUDGE = f"{NUDGE_PREFIX}: code in a reply changes no file. Call write with the whole new text of the file.]"
+QUESTION_NUDGE = (
+    f"{NUDGE_PREFIX}, and you have not asked the user. The task tells you to. Call ask_user with the question.]"
+)
+COMMAND_NUDGE = f"{NUDGE_PREFIX}: a command in a reply is not run. Call run with it.]"
 MISSING_NUDGE = f"{NUDGE_PREFIX}, and {{0}} does not exist. The task asks for it. Create it now: call write or run.]"
 NEXT_CALL = "Only tool calls have an effect. Your next reply must call one of these tools: {}."
 WRITTEN_REASON = "it wrote them into its replies and then stopped calling tools"
+_COMMAND_BLOCK = re.compile(r"^```(?:sh|bash|shell)\n(?:.*\n)+?```", re.MULTILINE)
 _CODE_BLOCK = re.compile(r"^```(?!sh\b|bash\b|shell\b|console\b|text\b|diff\b)\w+\n(?:.*\n){2,}?```", re.MULTILINE)
+MAX_NUDGES, MAX_CHECKS = 4, 2  # of a small model for each task; MAX_CHECKS is for the same message about a check
 NO_CALL_REASON = "the model neither called a tool nor declared that it was done"
 
 
@@ -102,7 +124,8 @@ async def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     """Return the message to a model that ends its work without having begun it, and the reason for the user.
 
     There is one for each task: for a call as text that is not valid, for announced work, and for a task that asks for
-    work of which nothing was done. A small model may get one more, for code that it shows instead of writing it.
+    work of which nothing was done. A small model may get several, also for a question that it has not asked, for code
+    that it shows instead of writing it, for a file that does not exist, and for a check that it has not run.
     """
     conversation, request = run.conversation, run.request()
     since = max(conversation.task, default=0)
@@ -113,47 +136,123 @@ async def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     ]
     is_small = run.has_compact_prompt
     if (
-        (nudges and (not is_small or CODE_NUDGE in nudges))
+        len(nudges) >= (MAX_NUDGES if is_small else 1)
         or is_external_agent(run.model_name)  # it has other tools
         or conversation.has_new_input
         or not request.tools
         or (conversation.start and conversation.start.reviewed_session)
     ):
         return None
-    reply = run.last_reply_text()
-    if is_small and _CODE_BLOCK.search(reply) and asks_for_work(task_of(request)):
-        return Text(CODE_NUDGE), "the model showed code in its reply instead of writing it into a file"
-    if is_small and not nudges and (missing := await asyncio.to_thread(_missing_file, run, task_of(request))):
-        return Text(MISSING_NUDGE.format(missing)), f"the task asks for {missing}, which does not exist"
-    if nudges:
-        return None
+    found = [] if not is_small else await asyncio.to_thread(_missing_work, run, request, since)
+    check = (
+        await asyncio.to_thread(_check_of_changes, run, check_command(task_of(request)), since) if is_small else None
+    )
+    found += [check] if check and nudges.count(check[0]) < MAX_CHECKS else _idle_nudges(run, request, since)
+    due = next(((text, reason) for text, reason in found if text not in nudges or (text, reason) == check), None)
+    return (Text(due[0]), due[1]) if due else None
+
+
+def _idle_nudges(run: RunContext, request: Request, since: int) -> list[tuple[str, str]]:
+    reply, call = run.last_reply_text(), NEXT_CALL.format(", ".join(tool.name for tool in request.tools))
     if error := find_written_calls(reply, request, argument_fault).fault:
-        return Text(
-            f"{NUDGE_PREFIX}: the call in your reply is not valid. {error}]"
-        ), f"the call as text is not valid: {error}"
-    call = NEXT_CALL.format(", ".join(tool.name for tool in request.tools))
+        text = f"{NUDGE_PREFIX}: the call in your reply is not valid. {error}]"
+        return [(text, f"the call as text is not valid: {error}")]
     if promises_work(reply):
-        return Text(PROMISE_NUDGE.format(call)), "the model announced work but called no tool"
-    if asks_for_work(task_of(request)) and not _has_acted(conversation, since):
-        return Text(IDLE_NUDGE.format(call)), "the model ended without a change or a command, and the task asks for one"
+        return [(PROMISE_NUDGE.format(call), "the model announced work but called no tool")]
+    if asks_for_work(task_of(request)) and not _has_acted(run.conversation, since):
+        return [(IDLE_NUDGE.format(call), "the model ended without a change or a command, and the task asks for one")]
+    return []
+
+
+def _missing_work(run: RunContext, request: Request, since: int) -> list[tuple[str, str]]:
+    """Return what to tell a small model about missing parts of its work, each with the reason for the user."""
+    task, found = task_of(request), []
+    can_ask = any(tool.name == ASK for tool in request.tools)
+    if can_ask and asks_for_question(task) and not _has_asked(run.conversation, since):
+        found.append((QUESTION_NUDGE, "the task asks for a question to you, and there was none"))
+    if _CODE_BLOCK.search(run.last_reply_text()) and asks_for_work(task):
+        found.append((CODE_NUDGE, "the model showed code in its reply instead of writing it into a file"))
+    if _COMMAND_BLOCK.search(run.last_reply_text()) and not (asks_how(task) or _has_acted(run.conversation, since)):
+        found.append((COMMAND_NUDGE, "the model showed a command in its reply instead of running it"))
+    if missing := run.missing_file(task):
+        found.append((MISSING_NUDGE.format(missing), f"the task asks for {missing}, which does not exist"))
+    if left := _left_over(run.conversation, task, since):
+        found.append((LEFT_NUDGE.format(left, shortened(task)), left))
+    if asks_for_work(task) and not run.last_reply_text().strip() and _has_just_looked(run.conversation):
+        text = EMPTY_NUDGE.format(shortened(task))
+        found.append((text, "the model stopped without a word after a call that changed nothing"))
+    return found
+
+
+def _left_over(conversation: Conversation, task: str, since: int) -> str:
+    """Return what the last `edit` said about other files with the identifier that it replaced, if the task names it."""
+    edits = [message.text.head for message in conversation.messages if message.seq > since and _is_edit(message)]
+    match = ALSO_IN.search(edits[-1]) if edits else None
+    return match[0].strip(" .") if match and re.search(rf"\b{match[1]}\b", task) else ""
+
+
+def _is_edit(message: Message) -> bool:
+    return message.role == "tool" and message.category == f"{RESULTS_PREFIX}{EDIT.name}"
+
+
+def _has_just_looked(conversation: Conversation) -> bool:
+    """Return whether the last call read a file, failed, or found its work done."""
+    calls = [call for message in conversation.messages for call in message.calls]
+    result = next((message for message in reversed(conversation.messages) if message.role == "tool"), None)
+    is_reading = bool(calls) and calls[-1].tool == READ.name
+    return is_reading or (result is not None and not _changed(result))
+
+
+def _check_of_changes(run: RunContext, command: str, since: int) -> tuple[str, str] | None:
+    """Return what to tell a small model about the command that the task names as its check, or None.
+
+    The command has to be run after the last change of a file, and has to succeed.
+    """
+    if not command:
+        return None
+    written = json.dumps(command, ensure_ascii=False)[1:-1]
+    messages = run.conversation.messages
+    calls = {call.id: call for message in messages for call in message.calls}
+    checked, tried, failed = False, "", False
+    for message in messages:
+        call = calls.get(message.call_id)
+        if message.role != "tool" or message.seq <= since or call is None:
+            continue
+        if call.tool == RUN.name and written in call.arguments.head:
+            checked, failed = True, message.failed
+        elif (tool := tool_named(call.tool)) and tool.access == "write":
+            checked, failed = checked and not _changed(message), failed and not _changed(message)
+            tried = call.arguments.head
+    if failed:
+        how = REWRITE if _is_short(run, tried) else CORRECT
+        return FAILED_CHECK_NUDGE.format(command, how), f"{command} fails, and the model has changed nothing since"
+    if tried and not checked:
+        return CHECK_NUDGE.format(command), f"{command} has not been run since the last change"
     return None
 
 
-def _missing_file(run: RunContext, task: str) -> str:
-    """Return the name of a file that the task asks for and that does not exist; "" if there is none."""
-    for name in requested_files(task):
-        with suppress(Problem):  # a path outside the folder
-            if run.tool_context.broker.stat(name) is None:
-                return name
-    return ""
+def _is_short(run: RunContext, arguments: str) -> bool:
+    """Return whether the file that a call has changed is short."""
+    with suppress(ValueError, TypeError, KeyError, Problem):
+        status = run.tool_context.broker.stat(json.loads(arguments)["path"])
+        return status is not None and status.st_size <= SHORT_BYTES
+    return False
+
+
+def _has_asked(conversation: Conversation, since: int) -> bool:
+    return any(call.tool == ASK for message in conversation.messages if message.seq > since for call in message.calls)
 
 
 def _has_acted(conversation: Conversation, since: int) -> bool:
-    """Return whether a call since this event does more than read and succeeded. A command acted even if it failed."""
+    """Return whether a call since this event changed something. A command did, even if it failed."""
     tools = {call.id: tool_named(call.tool) for message in conversation.messages for call in message.calls}
     for message in conversation.messages:
         if message.role == "tool" and message.seq > since:
             access = tool.access if (tool := tools.get(message.call_id)) else ""
-            if access == "execute" or (not message.failed and access not in READ_ONLY_ACCESS):
+            if access == "execute" or (access not in READ_ONLY_ACCESS and _changed(message)):
                 return True
     return False
+
+
+def _changed(message: Message) -> bool:
+    return not message.failed and not message.text.head.endswith(NOTHING_CHANGED)

@@ -58,7 +58,7 @@ from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_tex
 from core.engine.run.untrusted_files import paths_label, with_untrusted_files
 from core.engine.run.use_skill import use_skill
 from core.engine.run.user_questions import CallQuestions, ask_user
-from core.engine.state.compaction import USER
+from core.engine.state.compaction import HARNESS, USER
 from core.engine.state.live_updates import LiveUpdate
 from core.models.catalog import SCRIPTED
 from core.models.model import Model, ModelError, ReplyDelta, RequestedCall
@@ -76,7 +76,8 @@ from core.tools.tool import READ_ONLY_ACCESS, Tool
 
 EMPTY_REPLY = "The model returned an empty reply."
 TRUNCATED_REPLY_HINT = "Your reply was cut off at the output limit. Do less in one call."
-TIME_LIMIT_REASON = "the time of the run was over"  # stored as the reason of ReplyInterrupted, and compared
+STOPPED = "[stopped before it was done]"
+TIME_LIMIT_REASON = "the time of the run was over"  # the reason of a ReplyInterrupted
 
 
 async def run_turns(run: RunContext) -> RunEnded | RunPaused:
@@ -170,7 +171,7 @@ async def request_reply(run: RunContext) -> None:
 
 
 async def add_to_messages(run: RunContext) -> None:
-    """Run the user's hooks for new messages of the user, and add the memories that fit them."""
+    """Run the hooks for newly queued user messages, then add the memories that are relevant to them."""
     conversation = run.conversation
     new = [message for message in conversation.queued if message.category == USER and message.seq > run.hooked_until]
     if new:
@@ -202,6 +203,9 @@ async def stream_reply(run: RunContext, model: Model) -> None:
     try:
         async with aclosing(model.stream(request)) as deltas:
             async for delta in deltas:
+                if delta.activity:
+                    run.live_updates.publish(LiveUpdate(run.session, activity=delta.activity))
+                    continue
                 first_token_s = first_token_s or time.monotonic() - sent_at
                 if delta.written:
                     text.clear()
@@ -258,12 +262,16 @@ def _owes_words(run: RunContext) -> bool:
     """Return whether an empty reply is an error: only directly after a user message, and not from a scripted model.
 
     After tool results a model may have nothing to add, and a scripted model replies with nothing after its script ends.
+    A small model that has nothing to say to the engine gets a nudge instead.
     """
-    return run.conversation.messages[-1].role == "user" and run.conversation.last_request[0] != SCRIPTED
+    last = run.conversation.messages[-1]
+    if run.has_compact_prompt and last.category == HARNESS:
+        return False
+    return last.role == "user" and run.conversation.last_request[0] != SCRIPTED
 
 
 async def handle_call(run: RunContext, call: ToolCall) -> None:
-    """Handle one call and record its result: from the engine, from the tool, or a refusal."""
+    """Execute or refuse one call and record its outcome."""
     try:
         parameters = parse_call(run, call)
     except Problem as problem:
@@ -300,7 +308,12 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     except asyncio.CancelledError:
         # On exit with an open question, the call stays pending and is repeated once the user has answered.
         if not (run.closing and questions.waiting):
-            await run.record(ToolReturned(call.id, Text("[stopped before it was done]"), failed=True))
+            output = f"{run.tool_context.commands.stopped_output(call.id)}\n{STOPPED}".lstrip("\n")
+            stopped = with_excerpts(run, [ToolReturned(call.id, Text(output), failed=True)])
+            untrusted = run.conversation.permissions.untrusted
+            await run.record(
+                *with_untrusted_event(untrusted, tool, call.id, started.object, stopped, trusted=run.trusted)
+            )
         raise
     events = with_excerpts(run, events)
     all_events = with_untrusted_event(

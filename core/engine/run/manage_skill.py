@@ -122,7 +122,7 @@ def _build_proposal(
         path,
         "",
         review or run.session,
-        # The call becomes a step of its own session only after the proposal has been recorded.
+        # This call is the next step: it is recorded after the proposal. A review names the last step of the session.
         (session.steps + (not review),) if session else (),
         tuple(sorted(run.conversation.permissions.untrusted)),
         "review" if review else "agent",
@@ -143,7 +143,7 @@ def _new_skill_text(arguments: ManageSkillArguments, row: SkillRow | None) -> st
 
 
 def _refuse_guarded(run: RunContext, arguments: ManageSkillArguments, row: SkillRow) -> None:
-    """Raise Problem for a pinned skill, for one that the run has not read, or to archive one outside the library."""
+    """Refuse to change a pinned skill or one that the run has not read, and to archive one outside the library."""
     if row.pinned:
         raise Problem(
             f"The skill {arguments.name!r} is pinned.",

@@ -27,6 +27,7 @@ from core.tools.read_before_edit import content_digest
 from core.tools.tool import Tool
 from core.workspace.broker import FileBroker
 from core.workspace.folder_scan import FolderScan
+from core.workspace.readable_system import installation_inside
 from core.workspace.threads import run_to_completion
 
 
@@ -89,7 +90,8 @@ def _is_trusted(scan: FolderScan, path: str) -> bool:
     if is_protected(path):
         return True
     scan.find_places()
-    return scan.is_trusted(path)
+    own = installation_inside(scan.folder)
+    return scan.is_trusted(path) or any((scan.folder.resolve() / path).is_relative_to(place) for place in own)
 
 
 def _content_mark(broker: FileBroker, name: str) -> str:

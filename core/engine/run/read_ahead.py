@@ -1,5 +1,6 @@
-"""Reads the files that a message names before the first request, for models that get a compact prompt.
+"""Reads the files that a message is about before the first request, for models that get a compact prompt.
 
+These are the files that it names, and if it names none that exists, those that contain an identifier that it names.
 Small models edit files from memory instead of reading them. The calls are recorded like those of a reply, so they take
 the same way through permissions, the timeline and a replay, and show the model what a call looks like.
 """
@@ -8,6 +9,8 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
 
 from core.domain.events import Replied, ToolCall
 from core.domain.ids import call_id
@@ -19,6 +22,7 @@ from core.engine.run.run_context import RunContext
 from core.engine.state.compaction import USER
 from core.models.catalog import SCRIPTED
 from core.models.stop_reasons import READ_AHEAD
+from core.tools.folder_walk import FolderWalk
 from core.tools.read import READ
 from core.tools.read_before_edit import normalized_path
 from core.workspace.broker import FileBroker
@@ -28,18 +32,20 @@ MAX_DATA_BYTES = 500  # of a file with data, which commands can search and count
 DATA_SUFFIXES = (".csv", ".jsonl", ".log", ".tsv", ".txt")
 MAX_MESSAGE_CHARS = 4_000  # of a longer message only the beginning is searched for names
 NOTE = "Journeyman read the files that your message names before it asked the model."
+MAX_SEARCHED = 500  # files
+_IDENTIFIER = re.compile(r"(?<![\w./-])(?:[A-Za-z]+(?:_\w+)+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)(?![\w./-]*[\w/])")
 _NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 
 
 async def read_ahead(run: RunContext, choice: ModelChoice) -> bool:
     """Record calls that read the files named by new messages of the user; return whether there are any."""
-    start, conversation = run.conversation.start, run.conversation
+    start, conversation, context = run.conversation.start, run.conversation, run.tool_context
     if start is None or not run.has_compact_prompt or start.reviewed_session or run.is_replay:
         return False
     if choice.model == SCRIPTED or (run.tools and READ.name not in run.tools):
         return False
     texts = [run.full_text(message.text) for message in conversation.queued if message.category == USER]
-    names = await asyncio.to_thread(_files_to_read, texts, run.tool_context.broker, set(run.read_digests))
+    names = await asyncio.to_thread(_files_to_read, texts, context.folder, context.broker, set(run.read_digests))
     if not names:
         return False
     turn = conversation.total_turns + 1
@@ -51,20 +57,29 @@ async def read_ahead(run: RunContext, choice: ModelChoice) -> bool:
     return True
 
 
-def _files_to_read(texts: Sequence[str], broker: FileBroker, known: set[str]) -> list[str]:
-    """Return the paths of the short text files that the texts name and that are not known yet."""
-    names = dict.fromkeys(normalized_path(name) for text in texts for name in _names(text[:MAX_MESSAGE_CHARS]))
-    found: list[str] = []
-    for name in names:
-        try:
-            status = broker.stat(name) if name not in known else None
-            limit = MAX_DATA_BYTES if name.endswith(DATA_SUFFIXES) else MAX_BYTES
-            body = broker.read(name, allow_secrets=False) if status and 0 < status.st_size <= limit else b""
-        except Problem:  # a folder, a link, a file with secrets, or a path outside the folder
-            continue
-        if body and b"\0" not in body:
-            found.append(name)
+def _files_to_read(texts: Sequence[str], folder: Path, broker: FileBroker, known: set[str]) -> list[str]:
+    """Return the paths of the short text files that the texts are about and that are not known yet."""
+    texts = [text[:MAX_MESSAGE_CHARS] for text in texts]
+    names = dict.fromkeys(normalized_path(name) for text in texts for name in _names(text))
+    found = [name for name in names if name not in known and _short_text(name, broker)]
+    identifiers = {match[0].encode() for text in texts for match in _IDENTIFIER.finditer(text)}
+    if identifiers and not found and not known:
+        contains = re.compile(rb"\b(?:%s)\b" % b"|".join(map(re.escape, sorted(identifiers)))).search
+        paths = ("/".join(path) for path in islice(FolderWalk(folder).files(), MAX_SEARCHED))
+        found = [path for path in paths if contains(_short_text(path, broker))]
+        found = found if len(found) <= MAX_FILES else []  # the name is too common to say what the message is about
     return found[:MAX_FILES]
+
+
+def _short_text(name: str, broker: FileBroker) -> bytes:
+    """Return the contents of a text file that is short enough to be read ahead, else nothing."""
+    try:
+        status = broker.stat(name)
+        limit = MAX_DATA_BYTES if name.endswith(DATA_SUFFIXES) else MAX_BYTES
+        body = broker.read(name, allow_secrets=False) if status and 0 < status.st_size <= limit else b""
+    except Problem:  # a folder, a link, a file with secrets, or a path outside the folder
+        return b""
+    return b"" if b"\0" in body else body
 
 
 def _names(text: str) -> Iterator[str]:

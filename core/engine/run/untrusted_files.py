@@ -71,7 +71,10 @@ def _read_files(
 
 
 def _matching(run: RunContext, paths: Iterable[str]) -> list[UntrustedFile]:
-    """Return the untrusted files among these, by path, as the target of a link or as a copy, under the given path."""
+    """Return the untrusted files that these paths lead to: directly, through a link, or as an identical copy.
+
+    Each is returned under the path that was given.
+    """
     if not run.reader.has_untrusted_files():
         return []
     broker, folder = run.tool_context.broker, str(run.tool_context.folder)
@@ -81,7 +84,7 @@ def _matching(run: RunContext, paths: Iterable[str]) -> list[UntrustedFile]:
         with suppress(Problem, OSError, ValueError):
             names[broker.resolve(path)] = None
             body = broker.read(path)
-        # A failed edit, or a search, shows what the file contains now, which may differ from what the run has read.
+        # Both what the run has read and what the file contains now, which a failed edit or a search reveals.
         digests = {run.read_digests.get(normalized_path(path), ""), content_digest(body) if body else ""}
         known = digests - {""} or {""}
         files = [(absolute_path(folder, name), digest, len(body)) for name in names for digest in sorted(known)]

@@ -12,6 +12,7 @@ class LiveUpdate:
     Attributes:
         text: text that was added to the reply.
         reasoning: text that was added to the reasoning.
+        activity: what the provider does before the reply begins.
         ended: whether the reply is complete or was interrupted. Its events follow.
         call: ID of a call. If set, the update is not part of a reply but contains new `output` of the call's command.
     """
@@ -19,6 +20,7 @@ class LiveUpdate:
     session: str
     text: str = ""
     reasoning: str = ""
+    activity: str = ""
     ended: bool = False
     call: str = ""
     output: bytes = b""

@@ -1,4 +1,4 @@
-"""Imports Copilot CLI sessions, a JSON Lines file of events each."""
+"""Imports Copilot CLI sessions. Each is a JSON Lines file of events."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ WITHOUT_CONTENT = frozenset({"assistant.turn_start", "assistant.turn_end", "tool
 
 
 class CopilotCliImporter:
-    """Imports the events. The usage of a reply is a record before it; older versions only report it at the end."""
+    """Imports the events. A usage record precedes its reply; older versions report usage only at the end."""
 
     agent = "Copilot CLI"
     default_locations: tuple[str, ...] = (".copilot/session-state/*/events.jsonl",)

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
-from core.domain.optional_packages import how_to_install
+from core.domain.optional_packages import XLLAMACPP, how_to_install
 from core.models.model import ModelError
+from core.workspace.process_tree import kill_group
 
-XLLAMACPP = "xllamacpp>=2026.10"
 LOAD_S = 300.0  # how long loading a model may take
 REAP_S = 0.5  # how long a failed request waits to see whether the process has ended
 ERROR_LINES = 5  # last lines of the process's log that an error message quotes
@@ -48,12 +48,13 @@ class ModelServer:
         self.served = ServedModel("", "")
         self.users = 0
         self.idle_timer: asyncio.TimerHandle | None = None
+        self._is_killed = False
         self._log: asyncio.Task[None] | None = None
         self._log_lines: list[str] = []
 
     @property
     def is_running(self) -> bool:
-        return self.process is not None and self.process.returncode is None
+        return self.process is not None and self.process.returncode is None and not self._is_killed
 
     async def start(self, command: Sequence[str], config: ServerConfig) -> None:
         """Start the process and wait until the model is loaded. Raises `ModelError`."""
@@ -62,7 +63,7 @@ class ModelServer:
         self.process = process = await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=os.name != "nt"
         )
-        self.config = config
+        self.config, self._is_killed = config, False
         self._log_lines = []
         self._log = asyncio.create_task(self._read_log(process))
         assert process.stdin is not None and process.stdout is not None
@@ -95,8 +96,11 @@ class ModelServer:
 
     def kill(self) -> None:
         if self.process is not None and self.process.returncode is None:
-            with suppress(ProcessLookupError):
+            self._is_killed = True
+            if os.name == "nt":
                 self.process.kill()
+            else:  # `Process.kill` could reap a process that has just ended, which asyncio waits for
+                kill_group(self.process.pid)
 
     async def close(self) -> None:
         """End the process, and wait until it has ended."""

@@ -15,6 +15,7 @@ from typing import Any
 
 NICE = 5  # below other programs, so that the window stays fast
 SPIN_COUNT = "1000"
+BATCH_TOKENS = 256  # progress is reported after each batch; smaller ones cost time
 CACHE_MIB = 512  # memory for the prompts of other sessions, so that switching between sessions does not read them again
 
 
@@ -29,6 +30,7 @@ def serve(config: dict[str, Any]) -> str:
     """Load the model, and return the URL of its Chat Completions API, which runs in threads of the library."""
     # Threads that wait for each other sleep after a few microseconds: spinning would starve them on a busy computer.
     os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
+    os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # a debugger would delay the restart after a crash
     from xllamacpp import CommonParams, Server
 
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -42,6 +44,7 @@ def serve(config: dict[str, Any]) -> str:
     params.ui = False
     params.n_ctx = config["window"]
     params.n_parallel = 1
+    params.n_batch = params.n_ubatch = BATCH_TOKENS
     params.n_gpu_layers = config["gpu_layers"]
     if config["temperature"] >= 0:
         params.sampling.temp = config["temperature"]

@@ -20,17 +20,20 @@ CLAUDE.local.md GEMINI.md .cursorrules .cursor/rules/a.mdc .kilocode/rules/a.md 
 .github/instructions/a.instructions.md .junie/guidelines.md .aider.conf.yml .goosehints .roo/rules/a.md .roomodes
 .pre-commit-config.yaml mise.toml .mise.toml .config/mise/config.toml .yarnrc.yml .envrc .husky/_/pre-commit
 .idea/workspace.xml .terraformrc .helix/languages.toml .latexmkrc .octaverc WARP.md QWEN.md .rules
+.lfsconfig .bsp/evil.json rust-analyzer.toml .luarc.json .externalToolBuilders/a.launch CMakeLists.txt.user
+.qoder/rules/a.md .venv/bin/git venv/bin/ls node_modules/.bin/ssh .amp/settings.json
 """
 ASKED = """
 .github/workflows/ci.yml .github/actions/build/action.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .npmrc
 gradle/wrapper/gradle-wrapper.properties gradlew mvnw .yarn/releases/yarn-4.cjs .pnp.cjs sitecustomize.py .user.ini
-rust-toolchain.toml .bazelrc
+rust-toolchain.toml .bazelrc .tool-versions flake.nix .project .build.yml cloudbuild.yaml
 """
 NORMAL_WORK = """
 Makefile justfile package.json pyproject.toml Cargo.toml Cargo.lock pom.xml build.gradle build.gradle.kts setup.py
 conftest.py tsconfig.json vite.config.ts eslint.config.js Dockerfile docker-compose.yml main.tf .gitignore
 .editorconfig .dockerignore README.md docs/agents/overview.md src/agents.py claude.py rules.md config/config.toml
-pnpm-workspace.yaml .prettierrc .github/ISSUE_TEMPLATE/bug.md .github/dependabot.yml .tool-versions .nvmrc
+pnpm-workspace.yaml .prettierrc .github/ISSUE_TEMPLATE/bug.md .github/dependabot.yml .nvmrc .venv/bin/python
+venv/bin/pytest node_modules/.bin/gitlint bin/git
 """
 
 

@@ -111,5 +111,82 @@ def test_a_file_that_the_task_asks_for_is_missed_at_the_end(tmp_path: Path) -> N
     posts, _, _ = run_compact(tmp_path / "1", task, count, DONE, writing, DONE)
     assert [post.get("response_format") is not None for post in posts] == [False, True, False]
     assert "count.txt does not exist" in posts[1]["messages"][-1]["content"]
+    shapes = posts[1]["response_format"]["json_schema"]["schema"]["anyOf"]
+    paths = [shape["properties"]["arguments"]["properties"].get("path") for shape in shapes]
+    assert required_tools(posts[1]) == ["write", "run"] and paths == [{"const": "count.txt"}, None]
     posts, _, _ = run_compact(tmp_path / "2", task, count, writing, DONE)
     assert [post.get("response_format") is not None for post in posts] == [False, False]
+
+
+def required_tools(post: Any) -> list[str]:
+    """Return the tools of which the provider has to enforce a call."""
+    shape = post.get("response_format", {"json_schema": {"schema": {"anyOf": []}}})["json_schema"]["schema"]
+    return [call["properties"]["name"]["const"] for call in shape["anyOf"]]
+
+
+def test_a_question_that_the_task_demands_is_enforced(tmp_path: Path) -> None:
+    task = "Write a greeting into a.txt. Ask me in which language."
+    writing = calling("write", path="a.txt", content="Salut.")
+    posts, text, _ = run_compact(tmp_path, task, DONE, writing, DONE, DONE, DONE)
+    assert required_tools(posts[0]) == ["ask_user"] and "you have not asked" in posts[0]["messages"][-1]["content"]
+    assert text == "Salut.\n"
+
+
+def test_a_check_that_the_task_names_is_run_after_the_last_change_and_has_to_succeed(tmp_path: Path) -> None:
+    task = "Change a.txt so that `grep two a.txt` passes."
+    wrong = calling("edit", path="a.txt", old_string="one", new_string="three")
+    right = calling("write", path="a.txt", content="two\n")
+    check = calling("run", command="grep two a.txt")
+    posts, text, _ = run_compact(tmp_path, task, wrong, DONE, check, DONE, right, DONE, check, DONE)
+    assert [required_tools(post) for post in posts] == [
+        [], ["run"], [], ["write"], [], ["run"], [],
+    ]  # fmt: skip
+    assert text == "two\n" and "still fails" in posts[3]["messages"][-1]["content"]
+
+
+def test_checks_that_a_small_model_makes_by_itself_are_not_repeated(tmp_path: Path) -> None:
+    task = "Change a.txt so that `grep two a.txt` passes."
+    right = calling("edit", path="a.txt", old_string="one", new_string="two")
+    posts, _, _ = run_compact(tmp_path, task, right, calling("run", command="grep two a.txt"), DONE)
+    assert [required_tools(post) for post in posts] == [[], []]
+
+
+def test_a_file_that_is_written_as_it_was_counts_as_no_work(tmp_path: Path) -> None:
+    same = calling("write", path="a.txt", content="one\n")
+    posts, _, _ = run_compact(tmp_path, "a.txt is wrong. Correct it.", same, DONE, DONE)
+    assert "no change has been made" in posts[1]["messages"][-1]["content"]
+
+
+def test_an_empty_reply_after_reading_is_not_the_end_of_the_work(tmp_path: Path) -> None:
+    empty = answer(stream(chunk(content=""), chunk("stop")))
+    reading, right = calling("read", path="a.txt"), calling("edit", path="a.txt", old_string="one", new_string="two")
+    work = calling("run", command="true")
+    posts, text, _ = run_compact(tmp_path, "Rename one to two everywhere.", work, reading, empty, right, DONE)
+    assert [required_tools(post) for post in posts] == [[], [], ["write", "edit"], []] and text == "two\n"
+    assert "Rename one to two everywhere." in posts[2]["messages"][-1]["content"]
+
+
+def test_files_that_a_renaming_leaves_out_are_named_at_the_end(tmp_path: Path) -> None:
+    task = "In a.txt, rename one to two, and likewise in b.txt."
+    reading = [calling("write", path="b.txt", content="all for one\n"), calling("read", path="b.txt")]
+    edits = [calling("edit", path=path, old_string="one", new_string="two") for path in ("a.txt", "b.txt")]
+    posts, text, _ = run_compact(tmp_path, task, *reading, edits[0], DONE, edits[1], DONE)
+    assert [required_tools(post) for post in posts][2:] == [[], ["edit"], []] and text == "two\n"
+    assert "but one is also in b.txt" in posts[3]["messages"][-1]["content"]
+
+
+def test_an_empty_reply_to_the_engine_gets_a_nudge_and_is_no_error(tmp_path: Path) -> None:
+    empty = answer(stream(chunk(content=""), chunk("stop")))
+    same = calling("write", path="a.txt", content="one\n")
+    right = calling("write", path="a.txt", content="two\n")
+    posts, text, _ = run_compact(tmp_path, "Change a.txt, please.", same, same, same, empty, right, DONE)
+    assert "changed nothing 3 times" in posts[2]["messages"][-1]["content"] and text == "two\n"
+
+
+def test_a_command_that_is_shown_instead_of_run_is_enforced(tmp_path: Path) -> None:
+    shown = answer(stream(chunk(content="Run this:\n\n```sh\nwc -l a.txt\n```\n"), chunk("stop")))
+    check = calling("run", command="wc -l a.txt")
+    posts, _, _ = run_compact(tmp_path / "1", "Which is the longest file here?", shown, check, DONE)
+    assert [required_tools(post) for post in posts] == [["run"], []]
+    posts, _, _ = run_compact(tmp_path / "2", "How do I count the lines of a file?", shown)
+    assert posts == []

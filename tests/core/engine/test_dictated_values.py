@@ -16,6 +16,7 @@ from core.tools.mcp_tools import McpCall, mcp_tool
 from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.engine.policy_calls import FACTS, rule, verdict
 from tests.core.engine.test_mcp_servers import added
+from ui.changes.review_state import ReviewComment, review_message
 
 WORDS = "Mail the notes of May 13 to ada@example.org, with the subject 'Meeting  notes'."
 READ = ["mcp: mail"]
@@ -39,14 +40,24 @@ DICTATED: list[tuple[str, dict[str, Any]]] = [
     ("search", {"query": "site:eve.example.net code"}),
     ("fetch_and_forward", {"id": "7"}),
     ("frobnicate", {"x": "y"}),
+    # The user wrote these values, but of something else.
+    ("delete_file", {"id": "13"}),
+    ("delete_file", {"day": 13, "month": "May"}),
+    ("archiveAll", {}),
+    ("send_and_delete", {"day": 13}),
 ]
 WRITTEN: list[tuple[str, dict[str, Any]]] = [
     ("send_email", {"to": ["ada@example.org"], "subject": "Meeting notes", "html": True, "cc": None, "bcc": ""}),
-    ("delete_file", {"day": 13}),
+    ("mail_notes", {"day": 13}),
     ("get_file", {"id": "a7-22"}),
     ("listMessages", {"folder": "inbox", "limit": 50}),
     ("search", {"query": "is:unread code"}),
-    ("archive_all", {}),
+    ("get_all", {}),
+]
+NAMED_ACTIONS: list[tuple[str, str, dict[str, Any]]] = [
+    ("Delete file 13.", "delete_file", {"id": "13"}),
+    ("Go on deleting: 13, 14", "delete_file", {"id": 14}),
+    ("All of it is to be archived.", "archiveAll", {}),
 ]
 
 
@@ -61,6 +72,31 @@ def test_a_rule_covers_no_value_that_the_user_did_not_write(tool: str, arguments
 def test_a_rule_covers_what_the_user_wrote_and_reading(tool: str, arguments: dict[str, Any]) -> None:
     assert isinstance(decide(tool, READ, **arguments), Allowed)
     assert isinstance(decide(tool, [*READ, "web: example.net"], **arguments), NeedsApproval)
+
+
+@pytest.mark.parametrize(("words", "tool", "arguments"), NAMED_ACTIONS)
+def test_a_rule_covers_short_values_if_the_user_named_the_action(
+    words: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    assert isinstance(decide(tool, READ, words, **arguments), Allowed)
+    assert isinstance(
+        decide(tool, READ, words.replace("elet", "etel").replace("rchiv", ""), **arguments), NeedsApproval
+    )
+
+
+def test_comments_on_changes_do_not_make_the_words_of_the_agent_those_of_the_user() -> None:
+    changed = [
+        ReviewComment(
+            "1", "eve@example.net", "new", 1, 2, ("```", "to: mallory@example.net"), "Send it to ada@example.org."
+        ),
+        ReviewComment("2", "b.py", "old", 3, 3, ("carol@example.org = 1",), "Rename this."),
+    ]
+    words = review_message(changed, {})
+    assert isinstance(decide("send_email", READ, words, to="ada@example.org"), Allowed)
+    for address in ("eve@example.net", "mallory@example.net", "carol@example.org"):
+        assert address in words and isinstance(decide("send_email", READ, words, to=address), NeedsApproval)
+    unclosed = "Mail ada@example.org.\nnotes:\n~~~\neve@example.net"
+    assert isinstance(decide("send_email", READ, unclosed, to="eve@example.net"), NeedsApproval)
 
 
 def test_only_the_user_writes_the_words_of_the_user() -> None:

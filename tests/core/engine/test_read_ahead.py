@@ -20,6 +20,9 @@ FILES = {
     "long.log": "x\n" * 5_000,
     ".env": "KEY=1\n",
     "empty.txt": "",
+    "names.py": "def old_name():\n    return 1\n",
+    "deep/use.py": "from names import old_name\n",
+    "near.py": "very_old_name = 1\n",
 }
 
 
@@ -27,6 +30,8 @@ def files_in(folder: Path) -> None:
     (folder / "deep").mkdir()
     for name, text in FILES.items():
         (folder / name).write_text(text)
+    for number in range(5):
+        (folder / f"common{number}.py").write_text("common_name = 1\n")
 
 
 def run_task(
@@ -81,6 +86,25 @@ def test_each_run_reads_the_present_text_and_only_for_small_models(tmp_path: Pat
     assert read_paths(events) == ["mean.py", "mean.py", "deep/list.txt"] and len(sent) == 2
     events, _ = run_task(tmp_path / "2", "Explain mean.py.", prompt_size="full")
     assert read_paths(events) == []
+
+
+def test_files_with_a_named_identifier_are_read_if_no_file_is_named(tmp_path: Path) -> None:
+    events, sent = run_task(tmp_path / "1", "Rename the function old_name to new_name wherever it is used.")
+    assert read_paths(events) == ["deep/use.py", "names.py"]
+    assert "import old_name" in str(sent[0]) and "def old_name" in str(sent[0])
+    events, _ = run_task(tmp_path / "2", "Where is old_name used, apart from mean.py?")
+    assert read_paths(events) == ["mean.py"]
+    events, _ = run_task(tmp_path / "3", "Where is common_name used?")
+    assert read_paths(events) == []
+
+
+def test_the_files_are_followed_by_what_the_task_asks_for(tmp_path: Path) -> None:
+    _, sent = run_task(tmp_path / "1", "The sum in mean.py is wrong. Correct it.")
+    assert "First say in one sentence what has to change" in sent[0][-1]["content"]
+    _, sent = run_task(tmp_path / "2", "Copy mean.py to b.py.")
+    assert "call write or run to create b.py" in sent[0][-1]["content"]
+    _, sent = run_task(tmp_path / "3", "Add a line to mean.py.")
+    assert "make the next call" in sent[0][-1]["content"]
 
 
 def test_the_names_of_the_files_are_in_the_context_of_small_models(tmp_path: Path) -> None:

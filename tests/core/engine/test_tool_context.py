@@ -178,6 +178,8 @@ def test_a_stop_ends_commands_and_records_their_changes(tmp_path: Path) -> None:
             assert isinstance(events[-1], RunEnded) and events[-1].status == "stopped"
             assert sorted(e.path for e in events if isinstance(e, FileChanged)) == ["a", "b"]
             assert any(isinstance(event, BackgroundCommandEnded) for event in events) and not scene.bugs
+            (stopped,) = (event for event in events if isinstance(event, ToolReturned) and event.failed)
+            assert stopped.output.head == "ready\n\n[stopped before it was done]"
             assert not alive("sleep 600.25")
 
     run_bounded(main())

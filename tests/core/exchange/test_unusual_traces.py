@@ -16,6 +16,7 @@ import pytest
 from core.domain.events import Replied, SessionCreated
 from core.exchange import trace_receiver as receiving
 from core.exchange.otlp_spans import from_json, from_protobuf
+from core.exchange.trace_connection import MAX_BODY_BYTES
 from core.exchange.trace_receiver import TraceReceiver
 from core.store.purge import purge_sessions
 from tests.core.exchange.home import Home, home
@@ -133,7 +134,7 @@ def test_content_encodings_are_case_insensitive_and_must_match_completely(tmp_pa
 
 def test_an_oversized_request_is_answered_with_the_reason(tmp_path: Path) -> None:
     def post(port: int) -> tuple[int, str]:
-        body = b"a" * (receiving.MAX_BODY_BYTES + (6 << 20))
+        body = b"a" * (MAX_BODY_BYTES + (6 << 20))
         asked = urllib.request.Request(f"http://127.0.0.1:{port}/v1/traces", body, {"Content-Type": JSON})
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(asked, timeout=30)
@@ -143,6 +144,49 @@ def test_an_oversized_request_is_answered_with_the_reason(tmp_path: Path) -> Non
     async def main() -> None:
         async with listening(tmp_path / "a.db") as (_, receiver):
             assert await asyncio.to_thread(post, receiver.port) == (413, "close")
+
+    asyncio.run(main())
+
+
+async def talk(port: int, *requests: bytes) -> bytes:
+    """Send requests over one connection and return everything the server replies until it closes it."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for request in requests:
+        writer.write(request.replace(b"PORT", str(port).encode()))
+    writer.write_eof()
+    replies = await asyncio.wait_for(reader.read(), 30)
+    writer.close()
+    await writer.wait_closed()
+    return replies
+
+
+def test_a_connection_takes_several_requests_and_a_client_may_wait_for_the_permission_to_send(tmp_path: Path) -> None:
+    head = b"POST /v1/logs HTTP/1.1\r\nHost: localhost:PORT\r\nContent-Type: application/json\r\nContent-Length: 2\r\n"
+
+    async def main() -> None:
+        async with listening(tmp_path / "a.db") as (_, receiver):
+            replies = await talk(receiver.port, head + b"\r\n{}", head + b"Expect: 100-continue\r\n\r\n")
+            assert replies.count(b"200 OK") == 1 and b"HTTP/1.1 100" in replies
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        b"Content-Length: 2\r\nContent-Length: 44\r\n",
+        b"Content-Length: +2\r\n",
+        b"Content-Length: 2\r\nContent-Length : 9\r\n",
+        b"Transfer-Encoding: gzip, chunked\r\n",
+    ],
+)
+def test_a_request_whose_length_can_be_read_in_two_ways_is_refused(lengths: bytes, tmp_path: Path) -> None:
+    head = b"POST /v1/logs HTTP/1.1\r\nHost: localhost:PORT\r\nContent-Type: application/json\r\n" + lengths
+
+    async def main() -> None:
+        async with listening(tmp_path / "a.db") as (_, receiver):
+            replies = await talk(receiver.port, head + b"\r\n{}")
+            assert replies.startswith((b"HTTP/1.1 400", b"HTTP/1.1 501")) and b"200 OK" not in replies
 
     asyncio.run(main())
 

@@ -122,9 +122,11 @@ def test_a_new_message_ends_the_review_and_does_not_wait(tmp_path: Path) -> None
             )
             (review,) = reviews(scene)
             await scene.engine.send_message(session, "One more thing.")
-            await scene.when(lambda: scene.engine.session(review.id).status == "stopped")
-            ended = [e.event for e in scene.log if e.session == review.id and isinstance(e.event, RunEnded)]
+            ended = await scene.when(
+                lambda: [e.event for e in scene.log if e.session == review.id and isinstance(e.event, RunEnded)]
+            )
             assert ended == [RunEnded("stopped", "a new message came")]
+            assert scene.engine.session(review.id).status == "stopped"
             await scene.engine.wait_idle(session)
             watch.cancel()
             await asyncio.wait({watch})

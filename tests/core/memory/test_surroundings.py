@@ -70,7 +70,7 @@ def test_a_memory_is_found_by_the_question_around_it(tmp_path: Path) -> None:
             assert [found.memory.content.text for found in memories.find(question, scopes=[EVERYWHERE])] == [SENTENCE]
 
 
-def test_remember_saves_the_messages_of_the_session_around_it(tmp_path: Path) -> None:
+def test_remember_saves_the_messages_around_it_and_the_end_of_the_run_those_that_followed(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             remember = call_reply("remember", kind="preference", text=SENTENCE)
@@ -83,7 +83,9 @@ def test_remember_saves_the_messages_of_the_session_around_it(tmp_path: Path) ->
             assert saved.memory.content.context.splitlines()[:-1] == [
                 "User: How shall we indent the parser? I prefer tabs in Python files.",
                 "Agent: Tabs it is.",
+                "Agent: Noted.",
             ]
+            assert saved.memory.version == 1
             (outcome,) = await scene.engine.memory.list_memories(kind="outcome")
             assert "Agent: Noted." in outcome.memory.content.context
 

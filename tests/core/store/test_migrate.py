@@ -50,6 +50,7 @@ def test_each_migration_runs_once_in_order(folder: Path) -> None:
     [
         "ALTER TABLE a ADD COLUMN y TEXT;\nINSERT INTO nowhere VALUES (1);\n",
         "CREATE TABLE b (z REFERENCES a (x));\nINSERT INTO b VALUES (99);\n",
+        "ALTER TABLE a ADD COLUMN y TEXT;\nUPDATE a SET y = 'the semicolon is missing'\n",
     ],
 )
 def test_a_failing_migration_leaves_the_previous_schema(folder: Path, broken: str) -> None:
@@ -57,9 +58,11 @@ def test_a_failing_migration_leaves_the_previous_schema(folder: Path, broken: st
         migrate(db, folder)
         before = list(db.iterdump())
         (folder / "0002_bad.sql").write_text(broken)
-        with pytest.raises(sqlite3.Error):
+        db.execute("PRAGMA foreign_keys = 1")
+        with pytest.raises((sqlite3.Error, ValueError)):
             migrate(db, folder)
         assert list(db.iterdump()) == before and schema_version(db) == 1
+        assert db.execute("PRAGMA foreign_keys").fetchone() == (1,)
         (folder / "0002_bad.sql").write_text(SECOND)
         migrate(db, folder)
         assert schema_version(db) == 2
@@ -82,6 +85,12 @@ def test_an_older_file_is_backed_up_first_and_a_new_one_is_not(tmp_path: Path, m
     assert dump(path)["session"][0] == (*before["session"][0], 0)
     Database(path).close()
     assert len(list((tmp_path / "backups").iterdir())) == 1
+
+
+def test_two_migrations_with_the_same_number_are_an_error(folder: Path) -> None:
+    (folder / "0001_other.sql").write_text(SECOND)
+    with pytest.raises(ValueError, match="0001_other"):
+        list_migrations(folder)
 
 
 def test_no_number_is_used_twice_and_migration_files_are_of_a_known_kind() -> None:

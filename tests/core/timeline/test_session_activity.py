@@ -52,7 +52,7 @@ def test_a_file_has_its_history() -> None:
         False,
     )
     assert second.unchanged and not second.created and second.changes[-1].rewound
-    assert past.line_totals() == (4, 11)
+    assert past.line_totals() == (4, 2)
     assert [story.path for story in past.changed_files_of_run(1)] == ["a"] and past.changed_files_of_run(2)[
         0
     ].added == 1

@@ -150,6 +150,17 @@ def test_files_shown_by_read_and_write_can_be_edited(tmp_path: Path) -> None:
         ).failed
 
 
+def test_the_files_that_still_contain_a_replaced_identifier_are_named(tmp_path: Path) -> None:
+    create_file(tmp_path, "a.py", "def old_name():\n    return 1\n")
+    create_file(tmp_path, "b.py", "from a import old_name\n")
+    create_file(tmp_path, "c.py", "very_old_name = 1\n")
+    digests = seen(tmp_path, "a.py") | seen(tmp_path, "b.py") | seen(tmp_path, "c.py")
+    done = call(tmp_path, "edit", digests, path="a.py", old_string="old_name", new_string="new_name")
+    assert done.output == "Edited a.py at line 1. old_name is also in b.py."
+    done = call(tmp_path, "edit", digests, path="b.py", old_string="from a import", new_string="from z import")
+    assert done.output == "Edited b.py at line 1."
+
+
 def test_known_contents_follow_reads_and_own_writes_only() -> None:
     first = updated_digests({}, ToolResult("", known_files=(("./a", "1"),)))
     assert first == {"a": "1"}

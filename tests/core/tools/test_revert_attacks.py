@@ -153,6 +153,22 @@ ATTACKS = {
         "echo 2 > file; for name in .git/info/attributes .gitattributes; do echo '* filter=x' > $name; done",
         "git diff >/dev/null 2>&1; git add file; true",
     ),
+    "settings of the program of a host": (
+        GIT,
+        "mkdir -p .git/glab-cli; echo 'hosts: {gitlab.com: {api_host: evil.example}}' > .git/glab-cli/config.yml",
+        "test ! -e .git/glab-cli/config.yml",
+    ),
+    "programs of the system in an environment": (
+        "mkdir -p .venv/bin && echo mine > .venv/bin/tool",
+        "for name in git ls tool pytest; do echo touch OBEYED > .venv/bin/$name; chmod +x .venv/bin/$name; done",
+        "test ! -e .venv/bin/git && test ! -e .venv/bin/ls && grep -q OBEYED .venv/bin/tool .venv/bin/pytest",
+    ),
+    "a build server that an editor starts": (
+        "mkdir .bsp && echo mine > .bsp/sbt.json",
+        "echo evil > .bsp/sbt.json; echo evil > .bsp/b.json; echo evil > .lfsconfig; echo evil > rust-analyzer.toml",
+        "test $(cat .bsp/sbt.json) = mine && test ! -e .bsp/b.json && "
+        "test ! -e .lfsconfig && test ! -e rust-analyzer.toml",
+    ),
     "a rename over a file": (
         "echo mine > AGENTS.md; echo mine > .pre-commit-config.yaml",
         "echo evil > x; mv -f x AGENTS.md; echo evil > y; mv -f y .pre-commit-config.yaml; echo evil > CLAUDE.md",

@@ -10,13 +10,13 @@ from core.domain.problems import Problem
 from core.workspace.editors import (
     editor_command,
     file_inside,
-    find_program,
     installed_editors,
     open_file,
     open_folder,
     open_terminal,
     terminal_command,
 )
+from core.workspace.program_search import find_program
 
 RECORD = '#!/bin/sh\nfor word in "$@"; do printf "%s\\n" "$word"; done > "$RECORD.part"\nmv "$RECORD.part" "$RECORD"\n'
 

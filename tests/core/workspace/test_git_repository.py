@@ -265,6 +265,17 @@ def test_a_push_to_a_local_repository_asks_because_of_its_hooks(repository: Path
         assert any("local repository" in name for name in status.programs), url
         with pytest.raises(Problem, match="would run programs"):
             GitRepository(repository).push()
+    for settings in (["url", "./evil.git"], ["pushurl", "./evil.git"], ["pushurl", "./evil.git", "https://host/a"]):
+        git(repository, "config", "--unset-all", "remote.origin.url")
+        git(repository, "config", "remote.origin.url", "https://github.com/a/b")
+        for url in settings[1:]:  # git pushes to all of them
+            git(repository, "config", "--add", f"remote.origin.{settings[0]}", url)
+        status = GitRepository(repository).status()
+        assert "./evil.git" in status.remote_url and any("local repository" in name for name in status.programs)
+        with pytest.raises(Problem, match="would run programs"):
+            GitRepository(repository).push()
+    git(repository, "config", "--unset-all", "remote.origin.pushurl")
+    git(repository, "config", "--unset-all", "remote.origin.url")
     assert not mark.exists()
     for url in ("git@github.com:a/b.git", "https://github.com/a/b", "ssh://git@host/a"):
         git(repository, "config", "remote.origin.url", url)
@@ -327,6 +338,8 @@ def test_git_of_the_folder_is_not_run(repository: Path, tmp_path: Path, monkeypa
     evil.write_text(program.read_text())
     evil.chmod(0o755)
     monkeypatch.setenv("PATH", f"{evil.parent}{os.pathsep}{os.environ['PATH']}")
+    assert GitRepository(repository).status().root == repository
+    monkeypatch.setenv("PATH", str(evil.parent))
     with pytest.raises(Problem, match="Git is not installed"):
         GitRepository(repository).status()
     assert not mark.exists()

@@ -174,7 +174,7 @@ def test_a_command_controls_its_own_processes(sandbox: Sandbox, ground: Ground) 
 sleep 60 & one=$!; kill -0 $one && kill $one; wait $one; echo ended $?
 setsid sleep 61 & sleep 0.2; group=$!; kill -9 -$group; wait $group; echo ended $?
 prlimit --pid $$ --nofile=99:99 && ulimit -n
-sleep 62 & renice 5 $! >/dev/null && ionice -c 3 -p $! && taskset -p 1 $! >/dev/null; kill $!
+sleep 62 & renice 19 $! >/dev/null && ionice -c 3 -p $! && taskset -p 1 $! >/dev/null; kill $!
 timeout 0.2 sleep 63; echo timeout $?
 nice -n 3 taskset 1 true && (sh -c 'kill -TERM 0'; echo group $?)
 """

@@ -264,7 +264,7 @@ def test_a_revert_is_previewed_for_each_file(qtbot: QtBot, look: Look) -> None:
     assert "1 file will be reverted. 1 file will be deleted. 1 file will be left as it is. The conversation" in said
     assert "You can undo this with “Undo the last revert”" in said
     assert "not reverted because no earlier version was stored:\nlink" in said
-    assert "Will be reverted: lines added: 2, removed: 1" in said and "changed outside this session since." in said
+    assert "Will be reverted: adds 2 lines, removes 1 line" in said and "changed outside this session since." in said
     assert "Will be deleted, because it did not exist then" in said and "and 2 more" in said
     find(dialog, QCheckBox, "putback.force").setChecked(True)
     with qtbot.waitSignal(dialog.confirmed) as told:
@@ -283,7 +283,7 @@ def test_undoing_a_revert_is_worded_as_such_and_promises_no_further_undo(qtbot: 
     summary = find(dialog, QLabel, "putback.told").text()
     assert "1 file will be changed back. 1 file will be deleted." in summary and "undo this" not in summary
     texts = "\n".join(part.text() for part in dialog.findChildren(QLabel))
-    assert "Will be changed back: lines added: 2, removed: 1" in texts and "before the revert" in texts
+    assert "Will be changed back: adds 2 lines, removes 1 line" in texts and "before the revert" in texts
     assert "everted" not in texts
     assert find(dialog, QPushButton, "putback.yes").text() == "Undo the revert"
     assert find(dialog, QCheckBox, "putback.force").text().startswith("Change it back")

@@ -8,6 +8,7 @@ import pytest
 from core.domain.clock import SECOND
 from core.domain.sessions import SessionRow
 from ui.sessions.session_rows import (
+    ListItem,
     SessionHeading,
     SessionHit,
     SessionLine,
@@ -30,8 +31,8 @@ def row(name: str, status: str = "done", age: int = MINUTE, **more: Any) -> Sess
     return SessionRow(id=name, title=f"Title {name}", status=status, updated_at=NOON - age, **more)
 
 
-def listed(items: list[SessionHeading | SessionLine]) -> list[str]:
-    return [f"[{item.title}]" if isinstance(item, SessionHeading) else item.row.id for item in items]
+def listed(items: list[ListItem]) -> list[str]:
+    return [item.row.id if isinstance(item, SessionLine) else f"[{item.title}]" for item in items]
 
 
 def test_groups_come_by_urgency_then_by_day() -> None:

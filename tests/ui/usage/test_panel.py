@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
+from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.problems import ErrorDetails
@@ -161,3 +161,19 @@ def test_the_model_of_the_table_passes_the_model_tester(qtmodeltester: Any) -> N
     model = UsageModel()
     model.show_sums(group_usage(ROWS, "model"), "model")
     qtmodeltester.check(model)
+
+
+def test_headings_are_aligned_with_their_columns(panel: UsagePanel) -> None:
+    panel.show_used([UsageRow("2025-11-22", "Model", "/x", 3, 900, 100, 50, 1.5, 0, 3_000_000)])
+    click(find(panel, QToolButton, "usage.by.model"))
+    table = find(panel, UsageTable, "usage.table")
+    header = table.horizontalHeader()
+
+    def left_edge(widget: QWidget, rect: QRect) -> int:
+        image = widget.grab(rect).toImage()
+        ground = image.pixel(0, 4)
+        return next(x for x in range(rect.width()) for y in range(4, rect.height() - 4) if image.pixel(x, y) != ground)
+
+    heading = left_edge(header, QRect(0, 0, header.sectionSize(0), header.height()))
+    cell = left_edge(table.viewport(), table.visualRect(table.model().index(0, 0)))
+    assert abs(heading - cell) <= 1

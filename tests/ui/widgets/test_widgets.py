@@ -76,6 +76,20 @@ def test_button_without_room_elides_only_the_end(look: Look, qtbot: QtBot) -> No
     assert one == other, "the icon and the first letters are the same"
 
 
+@pytest.mark.colors
+def test_button_without_room_keeps_its_padding_and_can_elide_the_start(look: Look, qtbot: QtBot) -> None:
+    images = []
+    for folder in ("~/projects/site/letters", "~/elsewhere/of/mine/letters"):
+        button = Button(look, folder, name="b", icon="folder-open")
+        qtbot.addWidget(button)
+        button.set_elide_mode(Qt.TextElideMode.ElideLeft)
+        button.setFixedSize(100, 28)
+        images.append(button.grab().toImage())
+    assert images[0].copy(40, 0, 60, 28) == images[1].copy(40, 0, 60, 28), "the last letters are the same"
+    column = {images[0].pixel(x, 14) for x in range(3, 10)}
+    assert len(column) == 1, "nothing is painted beside the border"
+
+
 class Brush(QObject):
     """Counts how often a widget is repainted completely."""
 

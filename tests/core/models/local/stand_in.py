@@ -2,7 +2,8 @@
 
 The model file is JSON: `text` to reply with, `error` instead of serving, or `die` to end in the middle of a reply while
 the file of that name does not exist, which it then creates. `hang` stops in the middle of a reply in the same way, and
-writes the number of the process into the file.
+writes the number of the process into the file. `wait` names a pipe that is read to its end when half of the prompt has
+been read.
 """
 
 import json
@@ -19,13 +20,17 @@ MODEL = json.loads(Path(CONFIG["path"]).read_bytes())
 
 class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
         if self.headers["authorization"] != f"Bearer {CONFIG['key']}":
             self.send_error(401)
             return
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.end_headers()
+        for tokens in (60, 100) if body.get("return_progress") else ():
+            self._send({"delta": {"content": None}}, prompt_progress={"total": 100, "cache": 20, "processed": tokens})
+            if tokens < 100 and "wait" in MODEL:
+                Path(MODEL["wait"]).read_bytes()
         self._send({"delta": {"content": MODEL["text"]}})
         if (mark := MODEL.get("die")) and not Path(mark).exists():
             Path(mark).touch()
@@ -38,8 +43,9 @@ class Handler(BaseHTTPRequestHandler):
         self._send({"delta": {}, "finish_reason": "stop"})
         self.wfile.write(b"data: [DONE]\n\n")
 
-    def _send(self, choice: dict[str, Any]) -> None:
-        self.wfile.write(b"data: " + json.dumps({"choices": [{"index": 0, **choice}]}).encode() + b"\n\n")
+    def _send(self, choice: dict[str, Any], **fields: Any) -> None:
+        chunk = {"choices": [{"index": 0, **choice}], **fields}
+        self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
 
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing."""

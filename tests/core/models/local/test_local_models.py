@@ -86,6 +86,19 @@ def test_a_process_serves_several_requests_and_another_model_replaces_it(tmp_pat
     run_with_models(tmp_path, job)
 
 
+def test_a_reply_begins_with_what_the_model_does_before(tmp_path: Path) -> None:
+    async def job(models: LocalModels) -> None:
+        catalog = ModelCatalog(Settings, ApiKeys({}), {}, local_models=models)
+        request = Request([Message("user", Text("Hello?"))])
+        for loads in (True, False):
+            deltas = [delta async for delta in catalog.model("local/tiny").stream(request)]
+            activities = [delta.activity for delta in deltas if delta.activity]
+            assert ("loading the model" in activities) == loads and activities[-1] == "writing the reply"
+            assert "".join(delta.text for delta in deltas) == "Hello."
+
+    run_with_models(tmp_path, job)
+
+
 def test_an_idle_model_is_unloaded_and_loaded_again(tmp_path: Path) -> None:
     async def job(models: LocalModels) -> None:
         pid = await pid_of(models)

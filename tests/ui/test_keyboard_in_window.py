@@ -1,0 +1,145 @@
+"""The window by keys only, and as a screen reader sees it: Enter on buttons, where the focus goes, names and order."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QTableView, QToolButton, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from tests.ui.hands import find, press
+from tests.ui.test_desktop_app import Person, live, until
+from tests.ui.test_new_session_in_window import set_model
+from tests.ui.test_terminal_in_window import has_ended, opened, script
+from ui.ask.question_form import QuestionForm
+from ui.style.theme import Look
+from ui.widgets.button import Button
+from ui.widgets.drop_down import DropDown
+
+
+def focused(person: Person) -> QWidget | None:
+    return person.shell.focusWidget()
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
+def test_enter_clicks_the_focused_button_and_not_the_default_of_the_dialog(
+    look: Look, qtbot: QtBot, key: Qt.Key
+) -> None:
+    dialog, clicked = QDialog(), list[str]()
+    qtbot.addWidget(dialog)
+    layout = QVBoxLayout(dialog)
+    for name in ("cancel", "delete"):
+        button = Button(look, name, name=name)
+        button.clicked.connect(lambda _=False, name=name: clicked.append(name))
+        layout.addWidget(button)
+    find(dialog, QPushButton, "delete").setDefault(True)
+    dialog.show()
+    find(dialog, QPushButton, "cancel").setFocus()
+    press(find(dialog, QPushButton, "cancel"), key)
+    assert clicked == ["cancel"]
+
+
+def test_enter_opens_pages_and_starts_the_demo(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(window.start.isVisible, "the start screen")
+        for name, page in (("memory", "memory"), ("usage", "usage")):
+            button = find(window.sessions, QWidget, f"sessions.{name}")
+            button.setFocus()
+            press(button, Qt.Key.Key_Return)
+            assert window.selection.page == page
+        search = find(window.sessions, QToolButton, "sessions.search_button")
+        search.setFocus()
+        press(search, Qt.Key.Key_Return)
+        assert search.isChecked()
+        window.actions_by_id["run.new"].trigger()
+        demo = find(window.start, QPushButton, "start.demo")
+        demo.setFocus()
+        press(demo, Qt.Key.Key_Return)
+        await until(lambda: window.view.isVisible() and window.view.session, "the demo")
+
+    live(qapp, home, act)
+
+
+def test_new_session_focuses_the_task_and_a_chosen_folder_the_next_step(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window, form = person.window, person.window.start.form
+        await person.program.engine.ask(set_model)
+        await until(window.start.isVisible, "the start screen")
+        window.start.shown.emit()
+        await until(form.isVisible, "the form")
+        folder = find(form, QPushButton, "start.folder")
+        folder.setFocus()
+        window.actions_by_id["run.new"].trigger()
+        task = focused(person)
+        assert task is not None and task.objectName() == "start.task"
+        folder.setFocus()
+        form._choose_picked(str(home))
+        assert focused(person) is task
+        form.fill("Write a letter")
+        folder.setFocus()
+        form._choose_picked(str(home))
+        assert focused(person) is find(form, QPushButton, "start.go")
+
+    live(qapp, home, act)
+
+
+def test_the_focus_follows_from_the_terminal_to_the_step_and_is_never_lost(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start(script("echo one"))()
+        await until(lambda: has_ended(person, session), "the end")
+        _, _, listed = await opened(person, session)
+        assert focused(person) is listed
+        await until(lambda: listed.model().rowCount() == 1, "the command")
+        assert focused(person) is listed
+        press(listed, Qt.Key.Key_Return)
+        steps = focused(person)
+        assert isinstance(steps, QTableView) and window.view.page.current_tab == "steps"
+
+    live(qapp, home, act)
+
+
+def test_tab_goes_from_the_steps_to_the_card_at_their_end_and_then_to_the_message(
+    qapp: QApplication, home: Path
+) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start(script("echo one"))()
+        window.show_session(session)
+        await until(lambda: has_ended(person, session), "the end")
+        helped = await until(lambda: window.view.page.findChild(QToolButton, "end.up"), "the card")
+        await until(helped.isVisible, "the card is visible")
+        window.view.page.focus_tab()
+        names = list[str]()
+        while (at := focused(person)) is not None and at.objectName() != "composer.input" and len(names) < 12:
+            names.append(at.objectName())
+            press(at, Qt.Key.Key_Tab)
+        assert "end.up" in names and len(names) < 12, names
+
+    live(qapp, home, act)
+
+
+def test_a_screen_reader_reads_the_columns_from_left_to_right(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start()()
+        window.show_session(session)
+        form = await until(lambda: window.view.findChild(QuestionForm), "the question")
+        assert form.accessibleName()
+        columns = QAccessible.queryAccessibleInterface(find(window, QWidget, "window.columns"))
+        parts = [columns.child(index).object() for index in range(columns.childCount())]
+        order = [parts.index(part) for part in (window.sessions, window.pane)]
+        assert order == sorted(order) and order[0] == 0
+
+    live(qapp, home, act)
+
+
+def test_a_drop_down_tells_what_it_is_for(look: Look, qtbot: QtBot) -> None:
+    drop_down = DropDown()
+    qtbot.addWidget(drop_down)
+    drop_down.setAccessibleName("Model")
+    drop_down.addItem("a/one")
+    interface = QAccessible.queryAccessibleInterface(drop_down)
+    assert "Model" in {interface.text(role) for role in (QAccessible.Text.Name, QAccessible.Text.Description)}

@@ -1,0 +1,133 @@
+"""At 200% text in a small window, rows name their objects, all tabs can be reached, and headers keep their buttons."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from core.domain.skill import SkillRow
+from core.settings.schema import Settings
+from tests.ui.ask.questions import TONE, noon
+from tests.ui.hands import find
+from ui.ask.dialogs import QuestionDialog
+from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
+from ui.skills.header import SkillHeader
+from ui.style.theme import Look, load_fonts, load_theme
+from ui.timeline.row_layout import RowColumns
+from ui.timeline.run_end_card import RunEndCard
+from ui.widgets.button import Button
+from ui.widgets.compact_row import CompactRow
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.tab_strip import TabStrip
+
+CENTER = 750  # pixels beside the sidebar in a window of 1,280 at 200% text
+
+
+@pytest.fixture
+def large(qapp: QApplication) -> Look:
+    return Look(load_theme("light"), load_fonts(2.0))
+
+
+def test_rows_leave_out_the_duration_bars_so_that_the_object_has_room(large: Look, look: Look) -> None:
+    assert RowColumns.of(CENTER, look.fonts).bar_width > 0
+    columns = RowColumns.of(CENTER, large.fonts)
+    assert columns.bar_width == 0 and columns.badge_right - columns.verb > CENTER / 2
+
+
+def test_tabs_that_do_not_fit_can_be_scrolled_to(large: Look, qtbot: QtBot) -> None:
+    tabs = TabStrip(large, QLabel(), name="run.tabs", accessible_name="Views")
+    qtbot.addWidget(tabs)
+    for name in ("Steps", "Timeline", "Changes", "Context", "Decisions", "Terminal"):
+        tabs.add(name, name)
+    tabs.resize(CENTER, 60)
+    tabs.show()
+    assert any(button.isVisible() for button in tabs.findChildren(QToolButton))
+    tabs.resize(3 * CENTER, 60)
+    assert not any(button.isVisible() for button in tabs.findChildren(QToolButton))
+
+
+def test_a_header_without_room_shows_its_buttons_as_icons(large: Look, qtbot: QtBot) -> None:
+    row, command = CompactRow((0, 0, 0, 0)), ElidedLabel("wc -w complaint.md && grep -c", large.fonts.mono)
+    qtbot.addWidget(row)
+    row.row.addWidget(command, 1)
+    buttons = [Button(large, text, name=text, icon="copy") for text in ("Copy output", "Show step")]
+    buttons[1].setToolTip("More than the name")
+    for button in buttons:
+        row.row.addWidget(button)
+    row.resize(CENTER, 60)
+    row.show()
+    wide = [button.width() for button in buttons]
+    row.resize(CENTER // 2, 60)
+    qtbot.waitUntil(lambda: all(button.width() < full for button, full in zip(buttons, wide, strict=True)))
+    assert [button.toolTip() for button in buttons] == ["Copy output", "More than the name"]
+    assert command.width() > 5 * command.fontMetrics().averageCharWidth()
+    row.resize(CENTER, 60)
+    qtbot.waitUntil(lambda: [button.width() for button in buttons] == wide)
+    assert [button.toolTip() for button in buttons] == ["", "More than the name"]
+
+
+def test_a_digit_with_a_modifier_selects_no_option(look: Look, qtbot: QtBot) -> None:
+    dialog = QuestionDialog(look, TONE, context="", clock=noon)
+    qtbot.addWidget(dialog)
+    dialog.open()
+    for modifier in (Qt.KeyboardModifier.AltModifier, Qt.KeyboardModifier.ControlModifier):
+        QTest.keyClick(dialog.form, Qt.Key.Key_3, modifier)
+    assert not any(option.isChecked() for option in dialog.form.options)
+    QTest.keyClick(dialog.form, Qt.Key.Key_3)
+    assert dialog.form.options[2].isChecked()
+
+
+def test_tab_reaches_the_settings_of_a_page_before_the_close_button(look: Look, qtbot: QtBot) -> None:
+    dialog = SettingsDialog(look, SettingsSnapshot(Settings(), []))
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    for page in ("Limits", "Appearance"):
+        dialog.show_page(page)
+    find(dialog, QLineEdit, "settings.search").setFocus()
+    names = list[str]()
+    while "settings.close" not in names and len(names) < 20:
+        focused: QWidget | None = dialog.focusWidget()
+        assert focused is not None
+        names.append(focused.objectName())
+        QTest.keyClick(focused, Qt.Key.Key_Tab)
+    assert "settings.theme" in names and "settings.editor" in names
+
+
+def test_the_focus_of_a_dialog_opened_by_keyboard_is_visible(look: Look, qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.show()
+    dialog = QuestionDialog(look, TONE, context="", clock=noon, parent=window)
+    with qtbot.waitActive(dialog):
+        dialog.open()
+    decline = find(dialog, Button, "question.decline")
+    decline.setFocus()
+    plain = decline.grab().toImage()
+    window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+    assert decline.grab().toImage() != plain
+
+
+def test_the_header_of_a_skill_keeps_its_name(large: Look, qtbot: QtBot) -> None:
+    header = SkillHeader(large)
+    qtbot.addWidget(header)
+    header.show_skill(SkillRow("builtin/code-review", "code-review", "builtin", "enabled"), 1, "Reviews code.", [])
+    header.update_save_button(enabled=False, label="Save a copy")
+    header.resize(880, 100)
+    header.show()
+    title = find(header, ElidedLabel, "skill.title")
+    qtbot.waitUntil(lambda: title.width() >= title.sizeHint().width())
+    assert find(header, Button, "skill.versions").accessibleName() == "1 version"
+
+
+def test_the_end_of_a_run_leaves_out_its_question_rather_than_what_the_run_did(large: Look, qtbot: QtBot) -> None:
+    around = QWidget()
+    qtbot.addWidget(around)
+    around.show()
+    card = RunEndCard(large, around)
+    prompt = find(card, QLabel, "end.asks")
+    card.show()
+    for width, shown in ((560, False), (1000, True)):
+        card.resize(width, 120)
+        assert prompt.isVisible() == shown

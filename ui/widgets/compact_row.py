@@ -1,0 +1,50 @@
+"""A row of a label and buttons, which show only their icons if there is too little width for their texts."""
+
+from typing import Final
+
+from PySide6.QtCore import QEvent
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from ui.widgets.button import Button
+from ui.widgets.elided import ElidedLabel
+
+LABEL_WIDTH: Final = 12  # average characters of an elided label that stay visible
+
+
+class CompactRow(QWidget):
+    """A row with margins; `row` is its layout, to which the widgets are added."""
+
+    def __init__(self, margins: tuple[int, int, int, int], spacing: int = 6) -> None:
+        super().__init__()
+        self.row = QHBoxLayout(self)
+        self.row.setContentsMargins(*margins)
+        self.row.setSpacing(spacing)
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:  # a part has been shown, hidden or renamed
+            self._fit()
+        return super().event(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        parts = [item.widget() for index in range(self.row.count()) if (item := self.row.itemAt(index))]
+        shown = [part for part in parts if part and not part.isHidden()]
+        margins = self.row.contentsMargins()
+        room = self.width() - margins.left() - margins.right() - self.row.spacing() * (len(shown) - 1)
+        short = sum(map(_full_width, shown)) > room
+        for part in parts:
+            if isinstance(part, Button) and part.has_icon():
+                part.set_icon_only(short)
+
+
+def _full_width(part: QWidget) -> int:
+    if isinstance(part, Button):
+        return part.full_width()
+    width = part.sizeHint().width()
+    if isinstance(part, ElidedLabel):
+        return min(width, LABEL_WIDTH * part.fontMetrics().averageCharWidth())
+    return width
