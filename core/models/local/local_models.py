@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.domain.optional_packages import how_to_install
+from core.domain.optional_packages import XLLAMACPP, how_to_install
 from core.domain.problems import Problem
 from core.models.local.found_models import FoundModel
 from core.models.local.hardware import available_memory, physical_cores, total_memory
 from core.models.local.model_downloads import ModelDownloads
 from core.models.local.model_library import ModelFile, ModelLibrary, file_size
-from core.models.local.model_server import XLLAMACPP, ModelServer, ServedModel, ServerConfig
+from core.models.local.model_server import ModelServer, ServedModel, ServerConfig
 from core.models.local.model_state import (
     DownloadProgress,
     LoadState,
