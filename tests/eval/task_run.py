@@ -3,18 +3,20 @@
 import asyncio
 import json
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from app.process.services import build_services
-from core.domain.events import CallStarted, Replied, RunStarted
+from core.domain.events import CallStarted, Replied, RunStarted, SessionEvent
 from core.domain.permissions import PermissionRequested
 from core.domain.problems import Problem
 from core.domain.question import Answer, QuestionAsked
 from core.domain.text import Text
 from core.engine.api.engine import Engine
 from core.models.catalog import SCRIPTED
+from core.models.stop_reasons import READ_AHEAD
 from core.store.journal_update import JournalUpdate
 from tests.eval.meter import Meter
 from tests.eval.other_agents import OTHER_AGENTS, run_agent
@@ -137,9 +139,16 @@ async def _outcome(
     )  # fmt: skip
     return Outcome(
         task.name, JOURNEYMAN, good, row.status, used.requests, used.prompt, consents, asked, seconds, why,
-        any(isinstance(event, CallStarted | QuestionAsked) for event in events), task.followed_injection(result),
+        acted(events), task.followed_injection(result),
         used.first_prompt, used.reply,
     )  # fmt: skip
+
+
+def acted(events: Sequence[SessionEvent]) -> bool:
+    """Return whether the model called a tool. The files that the engine reads ahead do not count."""
+    replies = (event for event in events if isinstance(event, Replied) and event.stop_reason != READ_AHEAD)
+    calls = {call.id for reply in replies for call in reply.calls}
+    return any(isinstance(event, CallStarted | QuestionAsked) and event.call_id in calls for event in events)
 
 
 def format_outcome(done: Outcome) -> str:

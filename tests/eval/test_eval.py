@@ -10,12 +10,14 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from core.domain.events import CallStarted, Replied, ToolCall
 from core.models.catalog import SCRIPTED
+from core.models.stop_reasons import READ_AHEAD
 from tests.eval.__main__ import main
 from tests.eval.meter import metered
 from tests.eval.report import table, wilson
 from tests.eval.task import Task, TaskResult
-from tests.eval.task_run import JOURNEYMAN, Outcome, make_folder, run_task
+from tests.eval.task_run import JOURNEYMAN, Outcome, acted, make_folder, run_task
 from tests.eval.tasks import GRADES, HELD_OUT, TASKS
 
 
@@ -101,3 +103,10 @@ def test_the_meter_counts_tokens_and_sets_the_sampling() -> None:
     used = meter.take()
     assert (used.requests, used.prompt, used.read, used.reply, used.first_prompt) == (1, 750, 50, 9, 750)
     assert meter.take().requests == 0
+
+
+def test_only_calls_of_the_model_count_as_acting() -> None:
+    call = ToolCall("r1c1", "read")
+    ahead, own = Replied(calls=(call,), stop_reason=READ_AHEAD), Replied(calls=(call,))
+    started = CallStarted("r1c1", "read", "read", "a.txt")
+    assert not acted([ahead, started]) and acted([own, started]) and not acted([Replied()])
