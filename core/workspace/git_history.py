@@ -53,7 +53,7 @@ class GitHistory:
         self._note()
 
     def restore(self, root: int) -> bool:
-        """Put back what a command deleted, and return whether anything was. `root` is a descriptor of the folder.
+        """Restore what a command deleted, and return whether anything was. `root` is a descriptor of the folder.
 
         Single branches that were deleted stay so: their commits are kept anyway.
         """
@@ -69,7 +69,7 @@ class GitHistory:
             return False
         for path in missing:
             with contextlib.suppress(OSError):
-                self._put_back(root, path)
+                self._restore_file(root, path)
         self._note()
         return bool(missing)
 
@@ -104,7 +104,7 @@ class GitHistory:
             shutil.copyfile(source, target)
         return status.st_size
 
-    def _put_back(self, root: int, path: str) -> None:
+    def _restore_file(self, root: int, path: str) -> None:
         assert self._copy
         kept = self._copy.path / path
         if _is_object(path):
