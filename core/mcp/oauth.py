@@ -99,7 +99,7 @@ class SignIn:
 class SignInAuth(OAuthClientProvider):
     """Adds the token of a stored sign-in to requests, and refreshes it, also after a restart.
 
-    Without `open_page`, a server that wants a new sign-in causes an OAuthFlowError.
+    Without `open_page`, a server that asks for a new sign-in causes an OAuthFlowError.
     """
 
     def __init__(

@@ -257,3 +257,17 @@ def test_an_mcp_server_is_added_by_signing_in(terminal: Terminal) -> None:
         assert refused.code == 1 and "journeyman mcp login greeter" in refused.err
         assert "not signed in" in terminal("mcp", "logout", "greeter").out
         assert terminal("mcp", "list", "--json").lines[0]["oauth"] is False
+
+
+def test_memories_are_tagged_rated_and_tidied_on_trial(terminal: Terminal) -> None:
+    added = terminal("memory", "add", "The office is closed.", "--tag", "News", "--expires", "30d", "--json").lines[0]
+    assert added["fields"]["tags"] == "news" and added["fields"]["expires"] > "2026"
+    assert "The office is closed." in terminal("memory", "list", "--tag", "news").out
+    assert terminal("memory", "list", "--tag", "other").out.startswith("No memories")
+    assert terminal("memory", "edit", added["id"], "--expires", "yesterday").code == 1
+    assert "Rated bad" in terminal("memory", "rate", added["id"], "bad").out
+    assert terminal("memory", "rate", added["id"], "none").code == 0
+    assert terminal("memory", "edit", added["id"], "--expires", "never", "--tag", "").code == 0
+    assert terminal("memory", "show", added["id"], "--json").lines[0]["listed"]["fields"] == {}
+    assert terminal("memory", "tidy", "--dry-run").out == "There is nothing to tidy.\n"
+    terminal("memory", "archive", added["id"])

@@ -95,62 +95,65 @@ class OAuthServer:
                 return None
 
 
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    state: OAuthServer
+
+    def log_message(self, *_args: object) -> None: ...
+
+    def reply(self, status: int, value: object = None, **headers: str) -> None:
+        body = b"" if value is None else json.dumps(value).encode()
+        self.send_response(status)
+        for name, text in ({"Content-Type": "application/json"} | headers).items():
+            self.send_header(name.replace("_", "-"), text)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self) -> None:
+        parts = urlsplit(self.path)
+        self.state.requests.append(parts.path)
+        if parts.path == "/login":
+            query = {name: each[0] for name, each in parse_qs(parts.query).items()}
+            self.reply(302, Location=self.state.login(query))
+        elif metadata := self.state.metadata(parts.path):
+            self.reply(200, metadata)
+        else:
+            self.reply(405 if parts.path == "/mcp" else 404)
+
+    def do_DELETE(self) -> None:
+        self.reply(200)
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        if self.path == "/register":
+            self.state.requests.append(self.path)
+            self.reply(201, self.state.register(json.loads(body)))
+        elif self.path == "/oauth/token":
+            form = {name: each[0] for name, each in parse_qs(body.decode()).items()}
+            self.state.requests.append(f"{self.path} {form['grant_type']}")
+            tokens = self.state.token(form)
+            self.reply(200 if tokens else 400, tokens or {"error": "invalid_grant"})
+        elif self.headers.get("Authorization", "").removeprefix("Bearer ") not in self.state.tokens:
+            where = f'Bearer resource_metadata="{self.state.url}/.well-known/oauth-protected-resource/mcp"'
+            self.reply(401, WWW_Authenticate=where)
+        else:
+            message = json.loads(body)
+            if (result := self.state.answer(message)) is not None:
+                self.reply(200, {"jsonrpc": "2.0", "id": message["id"], "result": result})
+            elif "id" in message:
+                error = {"code": -32601, "message": "unknown method"}
+                self.reply(200, {"jsonrpc": "2.0", "id": message["id"], "error": error})
+            else:
+                self.reply(202)
+
+
 @contextmanager
 def oauth_server() -> Iterator[OAuthServer]:
     state = OAuthServer()
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def log_message(self, *_args: object) -> None: ...
-
-        def reply(self, status: int, value: object = None, **headers: str) -> None:
-            body = b"" if value is None else json.dumps(value).encode()
-            self.send_response(status)
-            for name, text in ({"Content-Type": "application/json"} | headers).items():
-                self.send_header(name.replace("_", "-"), text)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def do_GET(self) -> None:
-            parts = urlsplit(self.path)
-            state.requests.append(parts.path)
-            if parts.path == "/login":
-                query = {name: each[0] for name, each in parse_qs(parts.query).items()}
-                self.reply(302, Location=state.login(query))
-            elif metadata := state.metadata(parts.path):
-                self.reply(200, metadata)
-            else:
-                self.reply(405 if parts.path == "/mcp" else 404)
-
-        def do_DELETE(self) -> None:
-            self.reply(200)
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
-            if self.path == "/register":
-                state.requests.append(self.path)
-                self.reply(201, state.register(json.loads(body)))
-            elif self.path == "/oauth/token":
-                form = {name: each[0] for name, each in parse_qs(body.decode()).items()}
-                state.requests.append(f"{self.path} {form['grant_type']}")
-                tokens = state.token(form)
-                self.reply(200 if tokens else 400, tokens or {"error": "invalid_grant"})
-            elif self.headers.get("Authorization", "").removeprefix("Bearer ") not in state.tokens:
-                where = f'Bearer resource_metadata="{state.url}/.well-known/oauth-protected-resource/mcp"'
-                self.reply(401, WWW_Authenticate=where)
-            else:
-                message = json.loads(body)
-                if (result := state.answer(message)) is not None:
-                    self.reply(200, {"jsonrpc": "2.0", "id": message["id"], "result": result})
-                elif "id" in message:
-                    error = {"code": -32601, "message": "unknown method"}
-                    self.reply(200, {"jsonrpc": "2.0", "id": message["id"], "error": error})
-                else:
-                    self.reply(202)
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    handler = type("Handler", (_Handler,), {"state": state})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     server.daemon_threads = True
     state.url = f"http://127.0.0.1:{server.server_address[1]}"
     thread = Thread(target=server.serve_forever, args=(0.05,))

@@ -94,7 +94,7 @@ def _prepare(
         instructions = []
     project_skills = [offer for offer in offered if offer[1].source == "folder"]
     other_skills = [offer for offer in offered if offer[1].source != "folder"]
-    system = _review(home) if began.reviewed_session else system_prompt(profile, compact=compact)
+    system = _replaceable(home, "review") if began.reviewed_session else system_prompt(profile, home, compact=compact)
     own = _own_instructions(instructions)
     project = [loaded for loaded in instructions if not loaded.is_own]
     context = session_context(folder, today(), boundary, skills_section(project_skills, "folder_skills"), project)
@@ -117,15 +117,16 @@ def _prepare(
     )
 
 
-def _review(home: Path) -> str:
-    """Return the instructions for a review: `prompts/review.md` in the data folder, or else the built-in text."""
-    own = home / "prompts" / "review.md"
+def _replaceable(home: Path, name: str, /, **values: str) -> str:
+    """Return a prompt: the user's own in the folder `prompts` of the data folder, or else the built-in one."""
+    own = home / "prompts" / f"{name}.md"
     try:
-        return own.read_text("utf-8").strip() or _template("review")
+        text = own.read_text("utf-8").strip()
     except FileNotFoundError:
-        return _template("review")
+        text = ""
     except (OSError, UnicodeDecodeError) as error:
         raise Problem(f"{own} cannot be read.", f"{error}.", "Fix it, or move it away.") from error
+    return Template(text).safe_substitute(values) if text else _template(name, **values)
 
 
 def skills_section(offered: SkillOffers, template: str) -> str:
@@ -157,12 +158,11 @@ def _one_line(text: str, max_chars: int) -> str:
     return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
 
 
-def system_prompt(agent: AgentProfile, *, compact: bool = False) -> str:
+def system_prompt(agent: AgentProfile, home: Path, *, compact: bool = False) -> str:
     """Return the part of the system prompt that describes the agent and its working style."""
     role = f" {agent.role.strip()}" if agent.role.strip() else ""
-    if compact:
-        return _sections(_template("compact", name=agent.name, role=role), profile_prompt(agent))
-    return _sections(_template("agent", name=agent.name, role=role), profile_prompt(agent), _template("manners"))
+    first = _replaceable(home, "compact" if compact else "agent", name=agent.name, role=role)
+    return _sections(first, profile_prompt(agent), "" if compact else _replaceable(home, "manners"))
 
 
 def session_context(folder: Path, day: date, boundary: str, skills: str, instructions: list[LoadedInstructions]) -> str:

@@ -341,3 +341,24 @@ def test_a_model_on_this_computer_that_reads_slowly_gets_a_compact_prompt(tmp_pa
             assert not await catalog.needs_compact_prompt("box/quick")
 
     run_bounded(test())
+
+
+@pytest.mark.parametrize(("name", "size"), [("agent", "full"), ("manners", "full"), ("compact", "compact")])
+def test_the_users_own_prompts_replace_those_of_the_agent(
+    tmp_path: Path, name: str, size: Literal["full", "compact"]
+) -> None:
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            (tmp_path / "prompts").mkdir()
+            (tmp_path / "prompts" / f"{name}.md").write_text("Speak like $name, for $5.")
+            started = RunStarted("scripted", script=Text(scripted_replies({"text": "Done."})), prompt_size=size)
+            session = await scene.engine.start("Go.", scene.folder, started)
+            await scene.engine.wait_idle(session)
+            start = next(e for e in await scene.events(session) if isinstance(e, RunStarted))
+            said = "Speak like $name" if name == "manners" else "Speak like Journeyman"
+            assert f"{said}, for $5." in scene.engine.full_text(start.system_prompt)
+            (tmp_path / "prompts" / f"{name}.md").write_bytes(b"\xff")
+            with pytest.raises(Problem, match="cannot be read"):
+                await scene.engine.start("Go.", scene.folder, started)
+
+    run_bounded(test())
