@@ -15,7 +15,8 @@ from core.workspace import forced_access
 from core.workspace.scratch_folder import ScratchFolder
 
 PREFIX = "history-"  # of the folder in the data folder
-MAX_FILES = 20_000
+MAX_FILES = 8_000  # git itself packs loose objects beyond 6,700
+OBJECT_MODE = 0o444
 MAX_COPIED = 64 << 20  # bytes, of what cannot be linked
 OBJECTS = "objects"
 REFERENCES = ("HEAD", "packed-refs", "refs", "logs")
@@ -27,6 +28,7 @@ class GitHistory:
     def __init__(self, folder: Path, data: Path) -> None:
         self._git, self._data = folder / ".git", data
         self._copy: ScratchFolder | None = None
+        self._folders: set[str] = set()  # that were created in the copy
         self._kept: dict[str, int] = {}  # the permission bits of each file, by its path in the git folder
         self._state: dict[str, int] = {}
         self._packs: frozenset[str] = frozenset()
@@ -53,7 +55,7 @@ class GitHistory:
         self._note()
 
     def restore(self, root: int) -> bool:
-        """Put back what a command deleted, and return whether anything was. `root` is a descriptor of the folder.
+        """Restore what a command deleted, and return whether anything was. `root` is a descriptor of the folder.
 
         Single branches that were deleted stay so: their commits are kept anyway.
         """
@@ -69,7 +71,7 @@ class GitHistory:
             return False
         for path in missing:
             with contextlib.suppress(OSError):
-                self._put_back(root, path)
+                self._restore_file(root, path)
         self._note()
         return bool(missing)
 
@@ -77,7 +79,7 @@ class GitHistory:
         """Delete the copy."""
         if self._copy:
             self._copy.close()
-        self._copy, self._kept = None, {}
+        self._copy, self._kept, self._folders = None, {}, set()
 
     def _files(self) -> Iterator[str]:
         """Yield the paths of the files of the history."""
@@ -90,21 +92,25 @@ class GitHistory:
     def _duplicate(self, path: str) -> int:
         """Link or copy a file, and return how many bytes were copied. Git may change references in place."""
         assert self._copy
-        source, target = self._git / path, self._copy.path / path
-        if source.is_symlink():
-            return 0
-        target.parent.mkdir(parents=True, exist_ok=True)
-        status = source.stat()
-        self._kept[path] = status.st_mode & 0o777
+        source, target = f"{self._git}/{path}", f"{self._copy.path}/{path}"
+        if (folder := path.rpartition("/")[0]) not in self._folders:
+            Path(target).parent.mkdir(parents=True, exist_ok=True)
+            self._folders.add(folder)
+        self._kept[path] = OBJECT_MODE
         if _is_object(path):
             with contextlib.suppress(OSError):
                 os.link(source, target, follow_symlinks=False)
                 return 0
+        if os.path.islink(source):  # noqa: PTH114 - paths are text here, as there are many
+            del self._kept[path]
+            return 0
+        status = os.stat(source)  # noqa: PTH116 - as above
+        self._kept[path] = status.st_mode & 0o777
         if status.st_size <= MAX_COPIED:
             shutil.copyfile(source, target)
         return status.st_size
 
-    def _put_back(self, root: int, path: str) -> None:
+    def _restore_file(self, root: int, path: str) -> None:
         assert self._copy
         kept = self._copy.path / path
         if _is_object(path):
