@@ -13,6 +13,8 @@ import textwrap
 from pathlib import Path
 
 import debian
+import flatpak
+import homebrew
 import icons
 import macos
 import windows
@@ -41,24 +43,28 @@ def main(words: list[str]) -> int:
 
 
 def on_linux(target: Path) -> list[Path]:
-    """Build a tarball that runs from any folder, and a Debian package."""
+    """Build a tarball that runs from any folder, a Debian package, and a Flatpak manifest for the tarball."""
     folder = freeze(target)
     name = f"journeyman-{__version__}-linux-{os.uname().machine}"
     tarball = target / f"{name}.tar.xz"
     pack(folder, tarball, name)
     package = debian.build(folder, target, __version__, MACHINES[os.uname().machine])
-    return [tarball, package]
+    manifest = target / f"{flatpak.APP}.json"
+    manifest.write_text(flatpak.manifest(tarball), encoding="utf-8")
+    return [tarball, package, manifest]
 
 
 def on_macos(target: Path) -> list[Path]:
-    """Build a disk image with the application."""
+    """Build a disk image with the application, and a Homebrew cask for the image."""
     plist = target / "Info.plist"
     plist.write_bytes(macos.info(__version__))
     freeze(target, JOURNEYMAN_PLIST=str(plist), JOURNEYMAN_ICON=str(icons.one_file(target / "journeyman.icns")))
     image = target / f"journeyman-{__version__}-macos-{os.uname().machine}.dmg"
     for command in macos.image_commands(target, image):
         call(command)
-    return [image]
+    cask = target / "journeyman.rb"
+    cask.write_text(homebrew.cask(__version__, image), encoding="utf-8")
+    return [image, cask]
 
 
 def on_windows(target: Path) -> list[Path]:

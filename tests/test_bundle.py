@@ -1,7 +1,9 @@
 """Tests of the packages: the files that other programs read, and the bundle as a Python interpreter."""
 
 import configparser
+import hashlib
 import importlib
+import json
 import os
 import plistlib
 import re
@@ -54,6 +56,42 @@ def test_the_macos_application_describes_itself(recipe: Any, tmp_path: Path) -> 
     commands = macos.image_commands(tmp_path, tmp_path / "a.dmg")
     assert commands[0][0] == "codesign" and commands[-1][-1] == str(tmp_path / "a.dmg")
     assert str(tmp_path / "Journeyman.app") in commands[0]
+
+
+def test_the_flatpak_manifest_packs_the_tarball(recipe: Any, tmp_path: Path) -> None:
+    flatpak = recipe("flatpak")
+    tarball = tmp_path / "journeyman.tar.xz"
+    tarball.write_bytes(b"packed")
+    path = tmp_path / f"{flatpak.APP}.json"
+    path.write_text(flatpak.manifest(tarball))
+    manifest = json.loads(path.read_text())
+    (module,) = manifest["modules"]
+    assert [(source["path"], source["sha256"]) for source in module["sources"]] == [(tarball.name, digest(tarball))]
+    recipe("debian").put_shared(tmp_path / "share", "1.2.3")
+    shared = {file.name for file in (tmp_path / "share").rglob("*")}
+    assert {manifest["rename-desktop-file"], f"{manifest['rename-icon']}.png"} <= shared
+    assert "share/mime/packages/journeyman.xml" in " ".join(module["build-commands"]) and "journeyman.xml" in shared
+    if builder := shutil.which("flatpak-builder"):
+        command = [builder, "--show-manifest", str(path)]
+        ran = subprocess.run(command, check=True, capture_output=True, cwd=tmp_path)
+        shown = json.loads(ran.stdout)
+        assert b"WARNING" not in ran.stderr
+        assert shown["id"] == flatpak.APP and shown["finish-args"] == flatpak.PERMISSIONS
+
+
+def test_the_homebrew_cask_installs_the_disk_image(recipe: Any, tmp_path: Path) -> None:
+    image = tmp_path / "journeyman-1.2.3.dmg"
+    image.write_bytes(b"image")
+    text = recipe("homebrew").cask("1.2.3", image)
+    fields = dict(re.findall(r'^  (version|sha256|url|app) "(.*)"$', text, re.MULTILINE))
+    assert fields == {"version": "1.2.3", "sha256": digest(image), "url": image.as_uri(), "app": "Journeyman.app"}
+    assert plistlib.loads(recipe("macos").info("1.2.3"))["CFBundleIdentifier"] in text
+    if ruby := shutil.which("ruby"):
+        assert b"Syntax OK" in subprocess.run([ruby, "-c"], input=text.encode(), check=True, capture_output=True).stdout
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def test_the_desktop_finds_program_icon_and_type(recipe: Any, tmp_path: Path) -> None:

@@ -18,7 +18,10 @@ from core import __version__
 
 SECTIONS = (
     ("Run an agent", ("run", "demo", "resume", "stop", "schedule", "worktree")),
-    ("Questions and permissions", ("pending", "answer", "approve", "deny", "rules", "trust", "untrust", "unreviewed")),
+    (
+        "Questions and permissions",
+        ("pending", "answer", "approve", "deny", "rules", "trust", "untrust", "instructions", "unreviewed"),
+    ),
     ("Sessions", ("sessions", "show", "compare", "failures", "usage", "rate", "fork", "rewind", "replay")),
     ("Models and tools", ("models", "mcp", "agents", "acp")),
     ("Skills and memory", ("skills", "memory", "proposals")),

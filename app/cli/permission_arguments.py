@@ -94,6 +94,9 @@ def _trust(add: AddCommand) -> None:
         folder_help = "The folder (default: the current one)"
         command.add_argument("folder", metavar="DIR", nargs="?", default=".", help=folder_help)
         _json(command)
+    used = add("instructions", "List the instructions that a run in a folder would use, and their tokens.")
+    used.add_argument("folder", metavar="DIR", nargs="?", default=".", help="The folder (default: the current one)")
+    _json(used)
 
 
 def _unreviewed(add: AddCommand) -> None:

@@ -60,6 +60,8 @@ def _statistics(add: AddCommand) -> None:
     usage.add_argument("--by", choices=("day", "model", "folder"), default="day", help="Group by (default: day)")
     usage.add_argument("--days", type=whole_number, default=0, metavar="N", help="Only the last N days (default: all)")
     usage.add_argument("--csv", action="store_true", help="Print CSV, one row per reply")
+    metrics_help = "Print the totals of each model as metrics for Prometheus"
+    usage.add_argument("--prometheus", action="store_true", help=metrics_help)
     _json(usage)
     rate = add("rate", "Rate a run. Ratings are what memories and skills are measured by.")
     rate.add_argument("session", metavar="SESSION")

@@ -59,6 +59,7 @@ COMMANDS: Mapping[str, Callable[[Invocation], Awaitable[int]]] = MappingProxyTyp
         "import": import_sessions.import_sessions,
         "trust": trust.trust,
         "untrust": trust.trust,
+        "instructions": trust.instructions,
         "unreviewed": trust.unreviewed,
         "memory": memory.memory,
         "skills": skills.skills,

@@ -14,10 +14,9 @@ from app.commands.rules import print_decision
 from app.commands.trust import describe_trust
 from app.process.exit_codes import DONE, FAILED
 from app.process.output import plural
-from core.domain.optional_packages import how_to_install
+from core.domain.optional_packages import XLLAMACPP, how_to_install
 from core.domain.problems import Problem
 from core.engine.services.sandbox_status import SandboxStatus
-from core.models.local.model_server import XLLAMACPP
 from core.store.integrity import damage
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
+from functools import partial
 from types import MappingProxyType
 
 from app.commands.invocation import Invocation
@@ -10,7 +11,7 @@ from app.commands.run_follower import read_text_argument
 from app.process.exit_codes import DONE, FAILED
 from app.process.output import plural
 from core.domain.problems import Problem
-from core.domain.visible import visible_name
+from core.domain.visible import visible, visible_name
 from core.engine.services.mcp_servers import McpTestResult
 from core.mcp.config_import import parse_servers
 from core.mcp.tool_definition import tool_rejection
@@ -52,7 +53,38 @@ async def _add(context: Invocation) -> int:
     else:
         server = McpServerSettings(name=args.name, variables=variables, command=args.program, args=tuple(args.args))
     keys = dict(zip(args.key, args.given, strict=False))
-    return _print_test(context, await context.engine.mcp_servers.add(server, keys), ADDED_TEXT, new=True)
+    open_page = partial(_print_page, context) if args.oauth else None
+    result = await context.engine.mcp_servers.add(server, keys, open_page=open_page)
+    if args.oauth:
+        await _warn_about_sign_in(context, result)
+    return _print_test(context, result, ADDED_TEXT, new=True)
+
+
+async def _login(context: Invocation) -> int:
+    result = await context.engine.mcp_servers.sign_in(context.args.name, partial(_print_page, context))
+    await _warn_about_sign_in(context, result)
+    return _print_test(context, result, "Signed in to {}.")
+
+
+async def _warn_about_sign_in(context: Invocation, result: McpTestResult) -> None:
+    if not result.error and not await context.engine.mcp_servers.keeps_sign_in(result.name):
+        context.out.print_warning("There is no keyring, so the sign-in lasts only until Journeyman exits.")
+
+
+async def _logout(context: Invocation) -> int:
+    name = context.args.name
+    deleted = await context.engine.mcp_servers.sign_out(name)
+    context.out.write(f"Signed out of {name}." if deleted else f"You were not signed in to {name}.")
+    return DONE
+
+
+def _print_page(context: Invocation, url: str) -> None:
+    """Print the page to open. With `--json`, standard output has only results."""
+    text = f"Open this page in a browser to sign in: {visible(url)}"
+    if context.args.json:
+        context.out.print_warning(text)
+    else:
+        context.out.write(text)
 
 
 async def _import(context: Invocation) -> int:
@@ -145,6 +177,8 @@ ACTIONS: Mapping[str, Callable[[Invocation], Awaitable[int]]] = MappingProxyType
         "key": _key,
         "test": _test,
         "accept": _accept,
+        "login": _login,
+        "logout": _logout,
         "enable": _switch,
         "disable": _switch,
         "remove": _remove,

@@ -11,6 +11,7 @@ from app.process.exit_codes import DONE
 from app.process.output import ascii_json, iso_time, plural
 from core.domain.clock import SECOND
 from core.domain.memory import Memory, MemoryChange, MemoryScope, MemoryStatus
+from core.domain.memory_marks import EXPIRES, USER_RATING, UserRating, join_tags, marks_of, tags_of
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal
 from core.engine.services.memory_service import MemoryListing, RunOutcomes
@@ -30,6 +31,8 @@ async def _list(context: Invocation) -> None:
     memories = await context.engine.memory.list_memories(
         kind=args.kind or None, status=status, session=session, scope=scope, scope_id=scope_id, limit=args.limit or -1
     )
+    if args.tag:
+        memories = [item for item in memories if join_tags([args.tag]) in tags_of(item.memory.content)]
     _print_memories(context, memories, "No memories. Add one: journeyman memory add 'The user likes short answers.'")
 
 
@@ -45,7 +48,14 @@ async def _add(context: Invocation) -> None:
     scope, scope_id = _scope(context)
     memories, kind = context.engine.memory, args.kind
     result = await memories.add(
-        args.text, kind or "knowledge", scope=scope, scope_id=scope_id, parts=parts, context=args.context
+        args.text,
+        kind or "knowledge",
+        scope=scope,
+        scope_id=scope_id,
+        parts=parts,
+        context=args.context,
+        tags=args.tag or (),
+        expires=args.expires or "",
     )
     _print_saved(context, result)
 
@@ -95,11 +105,16 @@ async def _edit(context: Invocation) -> None:
     scope_id = ""
     if args.folder or args.agent or args.session or args.everywhere:
         scope, scope_id = _scope(context)
-    if not (args.text or args.kind or scope):
-        raise Problem("There is nothing to change.", "", "Give a new TEXT, --kind, or a scope such as --folder.")
-    edited = await context.engine.memory.edit(
-        args.memory, args.text or "", base=args.base, kind=args.kind or None, scope=scope, scope_id=scope_id
-    )
+    marks = args.tag is not None or args.expires is not None
+    if not (args.text or args.kind or scope or marks):
+        raise Problem("There is nothing to change.", "", "Give a new TEXT, --kind, --tag, or a scope such as --folder.")
+    memories, edited = context.engine.memory, None
+    if args.text or args.kind or scope:
+        edited = await memories.edit(
+            args.memory, args.text or "", base=args.base, kind=args.kind or None, scope=scope, scope_id=scope_id
+        )
+    if marks or edited is None:
+        edited = await memories.mark(args.memory, tags=args.tag, expires=args.expires)
     _print_change(context, "Changed", edited)
 
 
@@ -150,7 +165,22 @@ async def _undo(context: Invocation) -> None:
     context.out.write(f"Undone. The memory no longer exists. Redo with: {redo_command}")
 
 
+async def _rate(context: Invocation) -> None:
+    rating: UserRating = "" if context.args.rating == "none" else context.args.rating
+    label = {"good": "Rated good", "bad": "Rated bad", "": "Removed the rating"}[rating]
+    _print_change(context, label, await context.engine.memory.mark(context.args.memory, user_rating=rating))
+
+
 async def _tidy(context: Invocation) -> None:
+    if context.args.dry_run:
+        preview = await context.engine.memory.preview_tidy()
+        for item, why in preview.archived:
+            context.out.write(f"Would archive {item.id}  {item.content.text}  ({why})")
+        for proposal in preview.proposed:
+            context.out.write(f"Would propose to {proposal.action}: {proposal.text}")
+        if not preview.archived and not preview.proposed:
+            context.out.write("There is nothing to tidy.")
+        return
     result = await context.engine.memory.tidy()
     count = len(result.archived)
     context.out.write(f"Archived {count} {'memory' if count == 1 else 'memories'}." + _restore_hint(result.archived))
@@ -196,7 +226,8 @@ async def _import(context: Invocation) -> None:
 
 ACTIONS = {
     "list": _list, "search": _search, "add": _add, "show": _show, "edit": _edit, "pin": _pin, "unpin": _pin,
-    "forget": _forget, "restore": _restore, "archive": _archive, "undo": _undo, "tidy": _tidy, "log": _log,
+    "forget": _forget, "restore": _restore, "archive": _archive, "undo": _undo, "tidy": _tidy, "rate": _rate,
+    "log": _log,
     "export": _export, "import": _import, "index": memory_index,
 }  # fmt: skip
 
@@ -244,6 +275,10 @@ def _memory_line(listing: MemoryListing) -> str:
     memory = listing.memory
     status = "" if memory.status == "active" else f", {memory.status}"
     pinned = ", pinned" if memory.pinned else ""
+    marks = marks_of(memory.content)
+    pinned += f", rated {marks[USER_RATING]}" if USER_RATING in marks else ""
+    pinned += f", until {marks[EXPIRES]}" if EXPIRES in marks else ""
+    pinned += "".join(f" #{tag}" for tag in tags_of(memory.content))
     scope = f", {memory.content.scope} {memory.content.scope_id}" if memory.content.scope_id else ""
     match = f"  [{listing.score:.2f} {listing.match_reason}]" if listing.score else ""
     return f"{memory.id}  {memory.content.kind}: {memory.content.text}  ({listing.state}{pinned}{status}{scope}){match}"

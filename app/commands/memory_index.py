@@ -3,9 +3,9 @@
 from dataclasses import asdict
 
 from app.commands.invocation import Invocation
-from core.domain.optional_packages import how_to_install
+from core.domain.optional_packages import NUMPY, how_to_install
 from core.domain.problems import Problem
-from core.memory.semantic_search import NUMPY, PACKAGE, SemanticSearchStatus
+from core.memory.semantic_search import PACKAGE, SemanticSearchStatus
 
 DISABLED_TEXT = """Semantic search is disabled: memories are found by keywords alone. To enable it with a local model:
   1. Install numpy:                       {numpy}
@@ -13,6 +13,7 @@ DISABLED_TEXT = """Semantic search is disabled: memories are found by keywords a
   3. journeyman memory index enable       this model (all-MiniLM-L6-v2)
      journeyman memory index enable FOLDER   another BERT model as published, such as all-MiniLM-L6-v2 or
                                           bge-small-en-v1.5 (config.json, model.safetensors, vocab.txt)
+     journeyman memory index enable FILE  an embedding model in the GGUF format
 Semantic search itself makes no network requests."""
 PROGRESS_EVERY = 200  # number of memories between two lines of progress
 

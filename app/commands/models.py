@@ -155,8 +155,9 @@ def _gigabytes(size: int) -> str:
 
 async def _pull(context: Invocation) -> int:
     """Download a model, or follow its download if the window has started one."""
-    name = context.args.name.removeprefix("local/")
     models = context.engine.providers.local_models
+    given = context.args.name
+    name = await models.add_address(given) if "://" in given else given.removeprefix("local/")
     started = models.start_download(name)
     try:
         while progress := await models.wait_for_download(name, PROGRESS_S):

@@ -1,11 +1,13 @@
-"""The commands `trust` and `untrust`: whether the project instructions of a folder are followed, and `unreviewed`."""
+"""The commands `trust`, `untrust` and `instructions`: the instructions that agents follow; and `unreviewed`."""
 
+import asyncio
 import dataclasses
 from posixpath import normpath
 
 from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE
 from app.process.output import plural
+from core.domain.notices import instruction_file_text
 from core.domain.problems import Problem
 from core.engine.policy.trust import FolderTrust
 
@@ -21,6 +23,24 @@ async def trust(context: Invocation) -> int:
     out.write(f"{status.folder}: {describe_trust(status)}.")
     for name in status.instructions:
         out.write(f"  {name}" + (" (not followed, since it cannot be read)" if name in status.changed else ""))
+    return DONE
+
+
+async def instructions(context: Invocation) -> int:
+    """List the instructions that a run in the folder would use, with their estimated tokens."""
+    args, out = context.args, context.out
+    files = await asyncio.to_thread(context.engine.instructions, context.folder / args.folder)
+    for file in files:
+        if args.json:
+            out.write_json(dataclasses.asdict(file))
+        else:
+            out.write(instruction_file_text(file))
+    if not args.json:
+        used = [file for file in files if not file.error]
+        tokens = sum(file.tokens for file in used)
+        out.write(
+            f"{plural(len(used), 'file')} used, about {tokens:,} tokens." if used else "No instructions are used."
+        )
     return DONE
 
 

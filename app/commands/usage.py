@@ -6,7 +6,7 @@ from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE
 from core.domain.clock import SECOND, now
 from core.domain.memory import DAY
-from core.timeline.usage_totals import UsageTotals, group_usage, sum_usage, usage_csv
+from core.timeline.usage_totals import UsageTotals, group_usage, sum_usage, usage_csv, usage_metrics
 
 
 async def usage(context: Invocation) -> int:
@@ -16,6 +16,9 @@ async def usage(context: Invocation) -> int:
     rows = await context.engine.model_usage(since, now_us + DAY if args.days else 0)
     if args.csv:
         out.write(usage_csv(rows).rstrip("\n"))
+        return DONE
+    if args.prometheus:
+        out.write(usage_metrics(rows).rstrip("\n"))
         return DONE
     sums = group_usage(rows, args.by)
     if args.json:

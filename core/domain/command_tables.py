@@ -61,6 +61,11 @@ class FolderReads:
     enforced: frozenset[tuple[str, ...]]
     git_unless: frozenset[str]
 
+    def lists(self, words: tuple[str, ...]) -> bool:
+        """Return whether a command is in one of the sets."""
+        local = (self.paths, self.pattern_first, self.no_operands, self.pattern_only, self.text, self.enforced)
+        return any(words in commands for commands in local)
+
 
 @dataclass(frozen=True, slots=True)
 class KnownProgram:

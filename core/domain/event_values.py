@@ -34,13 +34,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class InstructionFile:
-    """A project instruction file such as AGENTS.md, as it was when the run started.
+    """An instruction file such as AGENTS.md, as it was when the run started.
 
-    `size` is its length and `included` the length of the part in the system prompt, both in characters. If the file
-    could not be used, `error` says why.
+    `size` is its length and `included` the length of the part in the prompt, both in characters; `tokens` is an
+    estimate for that part. If the file could not be used, `error` says why.
     """
 
     name: str
     size: int = 0
     included: int = 0
     error: str = ""
+    tokens: int = 0

@@ -113,6 +113,8 @@ def only_reads_folder(argv: Sequence[str], *, enforced: bool = False) -> bool:
     reads = folder_reads()
     if words[0] == "[":
         words = ("test", *words[1:-1])
+    if enforced and names_folder_of_git(words):
+        words = ("git", *words[3:])
     if "/" in words[0]:
         return False
     if (words[0],) in reads.text:
@@ -162,6 +164,32 @@ def words_without_pattern(argv: Sequence[str]) -> list[str]:
 def _has_pattern(recognized: Recognized) -> bool:
     """Return whether an option has given the pattern to search for."""
     return any(is_option(option, word) for word in recognized.options for option in ("-e", "--regexp"))
+
+
+def names_folder_of_git(argv: Sequence[str]) -> bool:
+    """Return whether a command of git begins with the folder in which it is to run."""
+    return tuple(argv[:2]) == ("git", "-C") and len(argv) > 3 and is_plain(argv[2])
+
+
+def is_reading_client(argv: Sequence[str]) -> bool:
+    """Return whether a command is known to only read, but from a network or a service instead of the folder.
+
+    The sandbox lets it reach neither, whether the user approves it or not.
+    """
+    if "/" in argv[0]:
+        return False
+    recognized = recognize(argv)
+    if recognized is None:
+        return _reads_loopback(argv)
+    command = recognized.command
+    return (
+        command.words[0] != "git"
+        and command.contents == "none"
+        and not folder_reads().lists(command.words)
+        and recognized.complete
+        and changes_nothing(recognized)
+        and _are_plain(command, recognized.operands)
+    )
 
 
 def _searches_work_tree(words: Sequence[str], operands: Sequence[str]) -> bool:

@@ -42,6 +42,7 @@ FIELDS: Final[Mapping[MemoryKind, tuple[str, ...]]] = MappingProxyType(
         "anti-pattern": ("what", "why", "instead"),
     }
 )
+MARKS: Final = ("tags", "expires", "user_rating")  # fields of every kind, which are not parts of the sentence
 HALF_LIFE: Final[Mapping[MemoryKind, float]] = MappingProxyType(  # in days
     {"preference": 365.0, "heuristic": 60.0, "knowledge": 90.0, "outcome": 30.0, "anti-pattern": 45.0}
 )
@@ -69,9 +70,10 @@ class MemoryContent:
 
 
 def reworded(content: MemoryContent, text: str) -> MemoryContent:
-    """Return the content with a new sentence. If it differs, the fields are dropped: they are parts of the old one."""
-    no_fields: dict[str, str] = {}
-    return content if " ".join(text.split()) == content.text else replace(content, text=text, fields=no_fields)
+    """Return the content with a new sentence. If it differs, the fields that are parts of the old one are dropped."""
+    if " ".join(text.split()) == content.text:
+        return content
+    return replace(content, text=text, fields={name: content.fields[name] for name in MARKS if name in content.fields})
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,8 +217,10 @@ def relevance(memory: Memory, at: int) -> float:
     days = max(0, at - max(memory.created_at, memory.usage.last_recalled)) / DAY
     recency = math.exp(-math.log(2) * days / HALF_LIFE[memory.content.kind])
     usage_bonus = min(0.4, 0.1 * math.log1p(memory.usage.use_count + memory.evidence - 1))
-    helped = min(0.3, 0.1 * memory.usage.good_runs)
-    return min(1.0, (recency + usage_bonus + helped) * (0.5 + 0.5 * memory.content.confidence))
+    rating = memory.content.fields.get("user_rating", "")
+    helped = 0.3 if rating == "good" else min(0.3, 0.1 * memory.usage.good_runs)
+    score = (recency + usage_bonus + helped) * (0.5 + 0.5 * memory.content.confidence)
+    return min(1.0, score / 2 if rating == "bad" else score)
 
 
 def relevance_level(strength: float) -> RelevanceLevel:

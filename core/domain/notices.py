@@ -43,9 +43,10 @@ def instruction_file_text(file: InstructionFile) -> str:
     """Return the timeline text for a project instruction file."""
     if file.error:
         return f"{file.name}: {file.error}"
+    tokens = f", about {file.tokens:,} tokens" if file.tokens else ""
     if file.included >= file.size:
-        return file.name
-    return f"{file.name}: the first {file.included:,} of {file.size:,} characters"
+        return file.name + tokens
+    return f"{file.name}: the first {file.included:,} of {file.size:,} characters{tokens}"
 
 
 def notice_text(event: Notice) -> str:

@@ -5,6 +5,8 @@ import os
 import shlex
 import sys
 
+NUMPY, XLLAMACPP = "numpy>=2.2", "xllamacpp>=2026.10"
+
 
 def how_to_install(*arguments: str) -> str:
     """Return the shell command that installs a package into Journeyman's environment, which may have no pip itself.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from core.domain.problems import Problem
 from core.domain.redact import Redactor
 from core.mcp.elicitation import CallElicitation, ElicitCallback
-from core.mcp.error_text import describe_error
+from core.mcp.error_text import SIGN_IN_FAILED, describe_error
 from core.mcp.mentions import McpMentions, list_mentions, prompt_text, resource_text
 from core.mcp.server_config import ResolvedMcpServer
 from core.mcp.tool_definition import stored_definition, tools_by_name
@@ -21,6 +21,7 @@ from core.mcp.tool_result import McpToolResult, parse_tool_result
 from core.settings.schema import McpToolSettings
 
 if TYPE_CHECKING:
+    import httpx2
     from mcp import Client
     from mcp.client import ClientRequestContext
     from mcp_types import ElicitRequestParams, ElicitResult, ErrorData
@@ -47,14 +48,17 @@ class ProgressCallback(Protocol):
 
 
 class McpConnection:
-    """A connection to one server, from start to close; it cannot be reopened.
+    """A connection to one server, from start to close; it cannot be reopened. `auth` adds the token of a sign-in.
 
     Attributes:
         tools: its tools by name, as of the last listing.
         protocol_version: the negotiated protocol version.
     """
 
-    def __init__(self, opened: ResolvedMcpServer, log: Path) -> None:
+    def __init__(
+        self, opened: ResolvedMcpServer, log: Path, auth: "httpx2.Auth | None" = None, start_timeout_s: float = 0.0
+    ) -> None:
+        self._auth, self._start_s = auth, start_timeout_s or START_TIMEOUT_S
         self.server = opened.server
         self.tools: dict[str, McpToolSettings] = {}
         self.protocol_version = ""
@@ -77,7 +81,7 @@ class McpConnection:
         self._task = asyncio.create_task(self._run(ready), name=f"MCP server {self.server.name}")
         waiting = asyncio.create_task(ready.wait())
         try:
-            await asyncio.wait({self._task, waiting}, timeout=START_TIMEOUT_S, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({self._task, waiting}, timeout=self._start_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
             waiting.cancel()
             if not ready.is_set():
@@ -239,7 +243,7 @@ class McpConnection:
             from core.mcp.http import MAX_EVENT_BYTES, McpHttpTransport, http_client
 
             self._http = McpHttpTransport(self._opened)
-            async with http_client(self._opened, self._http) as client:
+            async with http_client(self._opened, self._http, self._auth) as client:
                 yield streamable_http_client(server.url, http_client=client, max_sse_event_size=MAX_EVENT_BYTES)
             return
         from mcp import StdioServerParameters
@@ -287,6 +291,8 @@ class McpConnection:
         details = self._redact(describe_error(cause, status) if cause else timeout_note)
         if self.server.url:
             fix = "Check its URL and key in the settings, page MCP servers."
+            if status == 401 or SIGN_IN_FAILED in details:
+                fix = f"Sign in (settings, page MCP servers, or `journeyman mcp login {name}`), or set its key."
             return Problem(f"The MCP server {name} {event}.", details, fix)
         with suppress(OSError):
             log_lines = self._redact(self._log.read_text("utf-8", "replace")[-LOG_READ:]).strip().splitlines()

@@ -4,8 +4,9 @@ import socket
 import ssl
 from collections.abc import Iterator
 
+SIGN_IN_FAILED = "The sign-in failed"
 HTTP_ERRORS = {
-    401: "It requires a key, or the key is wrong (401).",
+    401: "It requires a sign-in or a key, or the key is wrong (401).",
     403: "It denied access with this key (403).",
     404: "There is nothing at this URL (404).",
     405: "There is no MCP server at this URL (405).",
@@ -29,6 +30,8 @@ def describe_error(error: BaseException, status: int = 0) -> str:
             return "Nothing is listening at its URL."
         if isinstance(root, socket.gaierror):
             return "The host name cannot be resolved, or the network is down."
+        if type(root).__name__.startswith("OAuth"):  # of the `mcp` library, which is imported only when it is needed
+            return f"{SIGN_IN_FAILED}: {str(root).splitlines()[0].rstrip('.')}."
     if status:
         return HTTP_ERRORS.get(status, f"It returned status {status}.")
     last = next((root for root in roots if not isinstance(root, BaseExceptionGroup)), error)

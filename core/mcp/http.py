@@ -57,9 +57,12 @@ class _LimitedStream(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def http_client(opened: ResolvedMcpServer, transport: McpHttpTransport) -> httpx2.AsyncClient:
+def http_client(
+    opened: ResolvedMcpServer, transport: McpHttpTransport, auth: httpx2.Auth | None = None
+) -> httpx2.AsyncClient:
     """Return a client without a read timeout: the caller limits the time of a call, which may wait for the user."""
     return httpx2.AsyncClient(
+        auth=auth,
         headers={"accept-encoding": "identity", "user-agent": "journeyman", **opened.values},
         transport=transport,
         timeout=httpx2.Timeout(None, connect=CONNECT_S),

@@ -10,6 +10,7 @@ from core.domain.problems import Problem
 from core.settings.api_keys import ApiKeys, KeyOwner
 from core.settings.schema import McpServerSettings
 
+SIGN_IN_NAME = "OAuth sign-in"  # part of the name of a keyring entry, so it must not change
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 

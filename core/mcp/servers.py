@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from core.domain.problems import Problem
 from core.domain.question import Question, QuestionOption
-from core.mcp.connection import McpConnection, ProgressCallback
+from core.mcp.connection import START_TIMEOUT_S, McpConnection, ProgressCallback
 from core.mcp.elicitation import ElicitCallback
 from core.mcp.mentions import McpMentions
 from core.mcp.server_config import ResolvedMcpServer, resolve_server
@@ -22,6 +22,9 @@ from core.mcp.tool_result import McpToolResult
 from core.settings.api_keys import ApiKeys
 from core.settings.schema import McpServerSettings, McpToolSettings
 from core.settings.settings_file import SettingsFile
+
+if TYPE_CHECKING:
+    import httpx2
 
 LOG_FOLDER = "servers"  # folder of the server logs in the data folder
 RESTART_DELAY_S, MAX_RESTART_DELAY_S = 1.0, 60.0
@@ -141,9 +144,31 @@ class McpServers:
 
     async def connect_separately(self, server: McpServerSettings) -> McpConnection:
         """Start a separate instance of a server, to inspect its tools. The caller must close the connection."""
-        connection = McpConnection(await self._resolve(server), self._logs / f"{server.name}.test.log")
+        opened = await self._resolve(server)
+        connection = McpConnection(opened, self._logs / f"{server.name}.test.log", await self._stored_auth(opened))
         await connection.start()
         return connection
+
+    async def sign_in(self, server: McpServerSettings, open_page: Callable[[str], None]) -> None:
+        """Connect to a remote server while the user signs in, and keep the sign-in. Raise Problem if that fails."""
+        from core.mcp.oauth import SIGN_IN_TIMEOUT_S, browser_sign_in
+
+        opened = await self._resolve(server)
+        async with browser_sign_in(opened.server, self._secrets, open_page) as auth:
+            log = self._logs / f"{server.name}.test.log"
+            connection = McpConnection(opened, log, auth, SIGN_IN_TIMEOUT_S + START_TIMEOUT_S)
+            await connection.start()
+            await connection.close()
+
+    async def _stored_auth(self, opened: ResolvedMcpServer) -> "httpx2.Auth | None":
+        """Return what adds the token of the sign-in to a server; None if the user did not sign in."""
+        if not (opened.server.url and opened.server.oauth):
+            return None
+        from core.mcp.oauth import SignIn, SignInAuth, sign_in_owner
+
+        stored = SignIn(self._secrets, sign_in_owner(opened.server))
+        await stored.load()
+        return SignInAuth(opened.server, stored)
 
     async def disconnect(self, name: str) -> None:
         """Close the connection to a server that was changed or removed."""
@@ -181,7 +206,8 @@ class McpServers:
                     return connected
                 self._check_restart_delay(name)
                 self._notify()
-                connection = McpConnection(await self._resolve(server), self.log_path(name))
+                opened = await self._resolve(server)
+                connection = McpConnection(opened, self.log_path(name), await self._stored_auth(opened))
                 await connection.start()
                 self._open[name], self._since[name] = connection, self._clock()
                 connection.add_done_callback(lambda: self._on_ended(name, connection))

@@ -19,6 +19,10 @@ from core.memory.serialization import from_proposal
 _INVISIBLE = frozenset({"Cf", "Mn", "Cc"})  # categories of characters
 _MIXED_ALPHABETS = re.compile(r"[a-z][\u0370-\u052f]|[\u0370-\u052f][a-z]", re.IGNORECASE)
 
+_PERSONAL = re.compile(  # mail addresses, and amounts such as $1,200.50, 300 EUR and €5
+    r"[\w.+-]+@[\w-]+\.[\w.-]*\w|[$€£¥]\s?\d[\d.,]*|\b\d[\d.,]*\s?(?:[$€£¥]|(?:EUR|USD|GBP|CHF|JPY)\b)"
+)
+
 
 @cache
 def _topics() -> tuple[tuple[str, re.Pattern[str]], ...]:
@@ -55,6 +59,8 @@ def approval_reasons(content: MemoryContent, untrusted_sources: Collection[str] 
         reasons.append(f"It would apply wherever the agent {content.scope_id} works.")
     if topic := sensitive_topic_of(content):
         reasons.append(f"It is about {topic}.")
+    if personal := _PERSONAL.search(f"{content.text} {' '.join(content.fields.values())}"):
+        reasons.append(f"It contains a mail address or an amount of money ({personal[0][:40].strip()}).")
     return tuple(reasons)
 
 

@@ -16,14 +16,18 @@ async def run_daily_maintenance(memories: Memories, proposals: ProposalStore) ->
     Changes that were proposed before are not proposed again, whatever the user decided.
     """
     archived = await memories.archive_decayed()
+    created = [await proposals.create(candidate) for candidate in pending_proposals(memories, proposals)]
+    return archived, created
+
+
+def pending_proposals(memories: Memories, proposals: ProposalStore) -> list[Proposal]:
+    """Return what the maintenance would propose now."""
     earlier = proposals.find(target_kind="memory")
-    candidates = [
+    return [
         candidate
         for candidate in _new_proposals(memories)
-        if not any(_proposes_same(candidate, other) for other in earlier)
+        if not any(_proposes_same(candidate, other) for other in earlier) and not _is_known(memories, candidate)
     ]
-    created = [await proposals.create(candidate) for candidate in candidates if not _is_known(memories, candidate)]
-    return archived, created
 
 
 def _proposes_same(proposal: Proposal, other: Proposal) -> bool:

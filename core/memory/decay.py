@@ -1,18 +1,30 @@
-"""Finds memories whose relevance has decayed."""
+"""Finds memories to archive: decayed, expired, and outcomes beyond their limit."""
 
 from collections.abc import Iterable
 
 from core.domain.memory import LOW_RELEVANCE, Memory, relevance
+from core.domain.memory_marks import EXPIRES, is_expired
+
+MAX_OUTCOMES = 1_000  # active memories of the outcomes of runs
 
 
 def find_decayed(memories: Iterable[Memory], at: int) -> list[tuple[Memory, str]]:
     """Return the memories to archive at the time `at`, in microseconds, each with the reason.
 
-    Memories that the user wrote or pinned never decay.
+    Memories that the user wrote or pinned never decay, but expire if they have a date.
     """
-    scored = ((memory, relevance(memory, at)) for memory in memories if memory.status == "active")
-    return [
-        (memory, f"its relevance dropped to {score:.2f} because it was not used")
-        for memory, score in scored
-        if score < LOW_RELEVANCE
+    active = [memory for memory in memories if memory.status == "active"]
+    expired = [memory for memory in active if is_expired(memory.content, at)]
+    found = {memory.id: (memory, f"it expired on {memory.content.fields[EXPIRES]}") for memory in expired}
+    for memory in active:
+        if (score := relevance(memory, at)) < LOW_RELEVANCE:
+            found.setdefault(memory.id, (memory, f"its relevance dropped to {score:.2f} because it was not used"))
+    outcomes = [
+        memory
+        for memory in active
+        if memory.content.kind == "outcome" and not memory.never_decays and memory.id not in found
     ]
+    outcomes.sort(key=lambda memory: (-relevance(memory, at), -memory.created_at))
+    for memory in outcomes[MAX_OUTCOMES:]:
+        found[memory.id] = memory, f"there are more than {MAX_OUTCOMES:,} outcomes, and it is one of the least relevant"
+    return list(found.values())

@@ -70,10 +70,16 @@ class VectorIndex:
 class Embedder:
     """An embedding model with a cache of recently embedded lines."""
 
-    def __init__(self, folder: Path) -> None:
-        from core.memory.bert import Bert
+    def __init__(self, path: Path) -> None:
+        """`path` is the folder of a BERT model, or a file in the GGUF format."""
+        if path.is_file():
+            from core.memory.gguf_embeddings import GgufEmbeddings
 
-        self._model = Bert(folder)
+            self._model: Any = GgufEmbeddings(path)
+        else:
+            from core.memory.bert import Bert
+
+            self._model = Bert(path)
         self._cache: dict[str, Any] = {}
         self.print, self.size = self._model.fingerprint, self._model.dimensions
 
@@ -121,12 +127,12 @@ def handle_request(request: dict[str, Any], embedder: Embedder, index: VectorInd
 
 
 def main() -> None:
-    """Run as `embedder_process.py FOLDER FILE`: the model folder, and the data file that holds the embeddings."""
+    """Run as `embedder_process.py MODEL FILE`: the model, and the data file that holds the embeddings."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     with suppress(OSError, AttributeError):  # Windows has no os.nice.
         os.nice(10)
-    requests, replies = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # Libraries must not print among the replies.
+    requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # Libraries must not print among the replies.
 
     def send(message: dict[str, Any]) -> None:
         replies.write(json.dumps(message).encode() + b"\n")
@@ -136,7 +142,7 @@ def main() -> None:
         embedder = Embedder(Path(sys.argv[1]))
         index = VectorIndex(sys.argv[2], embedder.print, embedder.size)
     except ImportError as error:
-        send({"trouble": f"{error}.", "numpy": False})
+        send({"trouble": f"{error}.", "missing": error.name})
         return
     except (OSError, ValueError, KeyError, TypeError, MemoryError) as error:
         message = f"{error} is missing" if isinstance(error, KeyError) else str(error)

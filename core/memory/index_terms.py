@@ -3,6 +3,7 @@
 from hashlib import blake2b
 
 from core.domain.memory import MemoryContent
+from core.domain.memory_marks import EXPIRES, TAGS, USER_RATING
 from core.memory.tokenizer import STOP_STEMS, content_words, tokenize
 from core.store.memory_records import IndexTerms
 
@@ -12,9 +13,17 @@ def index_terms(content: MemoryContent) -> IndexTerms:
     stems = tokenize(content.text)
     words = [stem for stem in stems if stem not in STOP_STEMS]
     if content.fields:
-        words += content_words(" ".join(text for text in content.fields.values() if text not in content.text))
+        words += content_words(" ".join(_searched_fields(content)))
     context_words = content_words(content.context) if content.context else []
     return IndexTerms(" ".join(words), " ".join(context_words), _digest(stems))
+
+
+def _searched_fields(content: MemoryContent) -> list[str]:
+    return [
+        text
+        for name, text in content.fields.items()
+        if name not in (EXPIRES, USER_RATING) and (name == TAGS or text not in content.text)
+    ]
 
 
 def fingerprint(text: str) -> str:

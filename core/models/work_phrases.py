@@ -46,6 +46,7 @@ _FAULT = re.compile(
     r"\b(?:bugs?|correct|crash(?:es|ed)?|debug|defects?|errors?|fails?|failing|faults?|fix|repair|wrong)\b",
     re.IGNORECASE,
 )
+_HOW = re.compile(r"\b(?:how (?:do|can|could|should|would|to)|(?:which|what|a|the) command|explain)\b", re.IGNORECASE)
 _ASKING = re.compile(r"\bask (?:me|the user)\b", re.IGNORECASE)
 _CHECK = re.compile(
     r"`(?P<command>[^`\n]+)`\s+(?:(?:must|should|has to|still|always|now)\s+)*"
@@ -80,6 +81,11 @@ def reports_fault(task: str) -> bool:
 def asks_for_question(task: str) -> bool:
     """Return whether a task demands a question to the user."""
     return bool(_ASKING.search(task))
+
+
+def asks_how(task: str) -> bool:
+    """Return whether a task may be answered with a command that the user runs."""
+    return bool(_HOW.search(task))
 
 
 def check_command(task: str) -> str:

@@ -116,6 +116,7 @@ class McpServerSettings:
         command, args: the program and its arguments.
         url: the address, instead of a program.
         allow_http: http is permitted although the host is another computer.
+        oauth: the user has signed in to the URL, and the keyring has the tokens.
         variables: environment variables or headers in addition to the default ones.
         enabled: whether agents may use its tools.
         tools: the tools the user approved.
@@ -126,6 +127,7 @@ class McpServerSettings:
     args: tuple[str, ...] = ()
     url: str = ""
     allow_http: bool = False
+    oauth: bool = False
     variables: tuple[McpVariable, ...] = ()
     enabled: bool = True
     tools: tuple[McpToolSettings, ...] = ()
@@ -318,8 +320,8 @@ class Settings:
         SettingInfo(
             MEMORY,
             "Semantic search",
-            "The folder of a small embedding model (BERT, such as all-MiniLM-L6-v2) that "
-            "runs on this computer and finds memories by meaning. If empty, memories are found by keywords only. "
+            "The folder of a small embedding model (BERT, such as all-MiniLM-L6-v2), or a file in the GGUF format, "
+            "that runs on this computer and finds memories by meaning. If empty, memories are found by keywords only. "
             "“journeyman memory index” tests the model and shows the progress.",
         ),
     )

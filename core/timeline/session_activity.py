@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from core.domain.event_values import InstructionFile
 from core.domain.problems import ErrorDetails
 from core.domain.rewind_events import OpenRewinds
 from core.timeline.text_diff import line_counts
@@ -177,6 +178,7 @@ class SessionActivity:
     requests: list[SentRequest] = field(default_factory=list)
     compactions: list[CompactionPoint] = field(default_factory=list)
     compact: bool = False  # whether the latest run has a compact prompt
+    instructions: tuple[InstructionFile, ...] = ()  # of the latest run
     open_rewinds: OpenRewinds = field(default_factory=OpenRewinds)
     _open: dict[str, int] = field(default_factory=dict)
     _tier_choice: tuple[str, ...] = ()
@@ -201,6 +203,7 @@ class SessionActivity:
                 self.requests[-1] = replace(self.requests[-1], first_token_s=float(line.get("first_token_s", 0.0)))
             elif kind == "run_started":
                 self.compact = line.get("prompt_size") == "compact"
+                self.instructions = tuple(InstructionFile(**file) for file in line.get("instruction_files") or ())
             elif kind == "run_rated":
                 if line.get("by", "user") == "user":
                     self.ratings[int(line.get("run_number", 0))] = (

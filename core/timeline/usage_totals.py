@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
+from core.domain.clock import SECOND
 from core.store.usage import UsageRow
 
 UsageGrouping = Literal["day", "model", "folder"]
@@ -74,6 +75,40 @@ def usage_csv(rows: Iterable[UsageRow]) -> str:
         cost = "" if row.unpriced == row.replies else f"{row.cost:.6f}"
         writer.writerow((*escape_formulas(row[:3]), *row[3:7], cost, row.unpriced, f"{row.duration / 1_000_000:.3f}"))
     return text.getvalue()
+
+
+def usage_metrics(rows: Iterable[UsageRow]) -> str:
+    """Return the totals of each model in the text format of Prometheus. Unknown tokens and costs are left out."""
+    totals = group_usage(rows, "model")
+    lines: list[str] = []
+
+    def add(name: str, about: str, values: Iterable[tuple[str, float]]) -> None:
+        lines.extend((f"# HELP {name} {about}", f"# TYPE {name} counter"))
+        lines.extend(f"{name}{{{labels}}} {value:.10g}" for labels, value in values)
+
+    def label(total: UsageTotals) -> str:
+        escaped = total.name.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+        return f'model="{escaped}"'
+
+    counted, priced = [each for each in totals if each.counted], [each for each in totals if each.priced]
+    tokens = [
+        (f'{label(each)},kind="{kind}"', float(count))
+        for each in counted
+        for kind, count in (("input", each.input), ("output", each.output), ("cached", each.cached))
+    ]
+    add("journeyman_replies_total", "Replies of the model.", [(label(each), each.replies) for each in totals])
+    add("journeyman_tokens_total", "Tokens, by kind; cached ones are part of the input.", tokens)
+    add(
+        "journeyman_cost_dollars_total",
+        "Cost of the replies whose price is known.",
+        [(label(e), e.cost) for e in priced],
+    )
+    add(
+        "journeyman_model_seconds_total",
+        "Time spent waiting for replies.",
+        [(label(e), e.time / SECOND) for e in totals],
+    )
+    return "\n".join(lines) + "\n"
 
 
 def escape_formulas(names: Iterable[str]) -> list[str]:

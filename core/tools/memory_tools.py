@@ -5,7 +5,9 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Le, MaxLen, MinLen
 
+from core.domain.clock import now
 from core.domain.memory import TEXT_LIMIT, MemoryContent, MemoryKind, MemoryScope, sentence
+from core.domain.memory_marks import EXPIRES, TAGS, join_tags, parse_expiry, with_marks
 from core.domain.problems import Problem
 from core.memory.run_memory import RunMemory
 from core.tools.parameter_description import ParameterDescription
@@ -34,6 +36,9 @@ class RememberArguments:
     source: Annotated[Sentence, ParameterDescription("Where it is from.")] = ""
     confidence: Annotated[float, Ge(0), Le(1), ParameterDescription("0 to 1.")] = 0.5
     reason: Annotated[Sentence, ParameterDescription("Why it is worth remembering.")] = ""
+    tags: Annotated[tuple[Annotated[str, MaxLen(40)], ...], ParameterDescription("A few words to find it by.")] = ()
+    days: Annotated[int, Ge(0), Le(9_999), ParameterDescription("For how many days it is true; 0: always.")] = 0
+    replaces: Annotated[str, MaxLen(20), ParameterDescription("The id of an outdated memory to replace.")] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +59,16 @@ def stated_memory(parameters: RememberArguments) -> MemoryContent:
     fields = {name: getattr(parameters, name) for name in names if getattr(parameters, name)}
     scope: MemoryScope = parameters.scope
     text = parameters.text or sentence(parameters.kind, fields)
-    return MemoryContent(parameters.kind, text, scope, confidence=parameters.confidence, fields=fields)
+    expires = parse_expiry(f"{parameters.days}d", now()) if parameters.days else ""
+    content = MemoryContent(parameters.kind, text, scope, confidence=parameters.confidence, fields=fields)
+    return with_marks(content, {TAGS: join_tags(parameters.tags), EXPIRES: expires})
 
 
 async def remember(parameters: RememberArguments, context: ToolContext) -> ToolResult:
-    return ToolResult(await _run_memory(context).save(stated_memory(parameters), context.call, parameters.reason))
+    memory, stated = _run_memory(context), stated_memory(parameters)
+    if parameters.replaces:
+        return ToolResult(await memory.replace(parameters.replaces, stated, parameters.reason, context.call))
+    return ToolResult(await memory.save(stated, context.call, parameters.reason))
 
 
 async def recall(parameters: RecallArguments, context: ToolContext) -> ToolResult:

@@ -1,12 +1,15 @@
 """The `run` tool: run a shell command in the sandbox and report how it changed the files."""
 
 import asyncio
+import posixpath
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from annotated_types import Gt, Le
 
+from core.domain.command_line import split_loosely
 from core.domain.problems import Problem
+from core.domain.programs import possibly_irreversible_reason
 from core.domain.visible import visible_name
 from core.tools.background import BackgroundCommand
 from core.tools.parameter_description import ParameterDescription
@@ -22,6 +25,7 @@ from core.workspace.threads import await_to_completion, run_to_completion
 DEFAULT_TIMEOUT_S, DAY_S = 120.0, 86_400.0
 REVERTED = "reverted, because other programs trust it and the user did not approve it: {}; use write, which asks"
 UNSETTLED = "cannot be checked or reverted, so that every further call needs approval: {}; tell the user"
+RESTORED = "deleted the history of the repository in .git, which was restored; tell the user, who can delete it"
 READ_ONLY = "this command needed no approval because it should only read, so the folder was read-only for it"
 MAX_SCANS = 4  # before a command, while background commands change trusted files
 MAX_NAMED_PATHS = 20  # paths of each kind that the model is given
@@ -69,15 +73,18 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     except asyncio.CancelledError:
         await await_to_completion(guard.stop())
         outcome = await run_to_completion(scan_and_revert, context)
+        await run_to_completion(_history_notes, context, parameters.command)
         await context.commands.record_stopped(context.call, outcome.changes, printed.text())
         raise
     await guard.stop()
+    history = await run_to_completion(_history_notes, context, parameters.command)
     outcome = await run_to_completion(scan_and_revert, context)
     changes, missed = outcome.changes, outcome.missed
     reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
     notes = [
         *result_notes(finished, missed, context.network_access.take_refused(), read_only=permit.read_only),
         *_revert_notes(reverted, outcome.unsettled),
+        *history,
     ]
     output = "".join([finished.output, *(f"\n[{note}]" for note in notes)])
     file_changes = tuple(FileChange(change.path, change.before, change.after, change.modes) for change in changes)
@@ -97,6 +104,8 @@ def _scan_before(context: ToolContext) -> SensitivePaths:
         with context.scan.lock:
             sensitive = context.scan.scan_before(commands_run=commands_run)
         context.committed.begin(sensitive.git)
+        if not context.grant.read_only:
+            context.history.keep()
         context.unsettled.add(sensitive.closed)
         if not (commands_run and context.commands.revert_changes(context.grant.protected_paths)):
             break
@@ -118,7 +127,8 @@ async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context:
         allowed = (*context.grant.protected_paths, *background.foreign_changes, *guard.approved)
         outcome = scan_and_revert(replace(forked_context, grant=replace(context.grant, protected_paths=allowed)))
         reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
-        return outcome.changes, "".join(f"\n[{note}]" for note in _revert_notes(reverted, outcome.unsettled))
+        notes = [*_revert_notes(reverted, outcome.unsettled), *_history_notes(context, request.command)]
+        return outcome.changes, "".join(f"\n[{note}]" for note in notes)
 
     background = BackgroundCommand(request.command, scan_changes, guard)
 
@@ -159,6 +169,18 @@ def result_notes(
     if finished.exit_code and any(phrase in finished.output for phrase in ("Read-only file system", "resource busy")):
         notes.append(READ_ONLY if read_only else "protected files and everything outside the folder are read-only here")
     return notes
+
+
+def _history_notes(context: ToolContext, command: str) -> list[str]:
+    """Restore the history of the repository if the command deleted it, unless the user approved just that."""
+    approved = any(
+        possibly_irreversible_reason(words) and ".git" in map(posixpath.basename, words)
+        for words in split_loosely(command)
+    )
+    with context.scan.lock:  # a command in the background may end at the same time
+        if approved:
+            context.history.drop()
+        return [RESTORED] if context.history.restore(context.broker.descriptor) else []
 
 
 def _revert_notes(reverted: tuple[str, ...], unsettled: tuple[str, ...]) -> list[str]:

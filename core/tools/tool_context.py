@@ -14,6 +14,7 @@ from core.tools.web_search import WebSearch
 from core.workspace.broker import FileBroker
 from core.workspace.committed_files import CommittedFiles
 from core.workspace.folder_scan import FolderScan
+from core.workspace.git_history import GitHistory
 from core.workspace.sandbox import Sandbox, machine_sandbox
 from core.workspace.threads import run_to_completion
 from core.workspace.unsettled import UnsettledPaths
@@ -73,6 +74,7 @@ class ToolContext:
         network_access: the hosts that the user allowed for the commands of this run, and their proxy.
         commands: the background commands.
         committed: the files in commits that the user made.
+        history: the history of the repository, as it was before the first command.
         unsettled: what commands left in a state that cannot be checked.
         memory: the memory of this run; None if it has none.
         on_output: receives the output of commands while they run.
@@ -90,6 +92,7 @@ class ToolContext:
     network_access: NetworkAccess
     commands: BackgroundCommands
     committed: CommittedFiles
+    history: GitHistory
     unsettled: UnsettledPaths
     on_output: CallOutputListener | None = None
     memory: "RunMemory | None" = None
@@ -127,6 +130,7 @@ class ToolContext:
     async def close(self) -> None:
         await self.commands.close()
         await run_to_completion(self.committed.close, self.scan.git_places)
+        await run_to_completion(self.history.drop)
         await self.network_access.close()
         self.broker.close()
 
@@ -156,6 +160,7 @@ def open_context(
         NetworkAccess(),
         BackgroundCommands(),
         CommittedFiles(folder, data),
+        GitHistory(folder, data),
         UnsettledPaths(folder),
         on_output,
         safe_mode=safe_mode,

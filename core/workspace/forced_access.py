@@ -90,6 +90,13 @@ def replace(root: int, path: str, body: bytes, mode: int, *, link: bool = False)
             raise
 
 
+def link(root: int, path: str, source: str) -> None:
+    """Link a file outside to this path, in place of whatever is there."""
+    with _open_parent(root, path, make=True) as (parent, leaf):
+        _remove(parent, leaf)
+        _retry(parent, "", lambda: os.link(source, leaf, dst_dir_fd=parent, follow_symlinks=False))
+
+
 def _create(parent: int, name: str, body: bytes, mode: int, *, link: bool) -> None:
     if link:
         os.symlink(body, os.fsencode(name), dir_fd=parent)

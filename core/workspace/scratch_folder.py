@@ -20,12 +20,14 @@ YOUNG_S = 60.0  # a newer folder may just have been created and not be locked ye
 class ScratchFolder:
     """A temporary folder `path`, with a lock that ends with the process. `close` deletes it.
 
-    Folders with the same prefix that nobody holds any more are deleted first.
+    Folders with the same prefix that nobody holds any more are deleted first. `place` is where it is created, by
+    default in the folder for temporary files.
     """
 
-    def __init__(self, prefix: str = PREFIX) -> None:
-        _delete_leftovers(Path(tempfile.gettempdir()), prefix)
-        self.path = Path(tempfile.mkdtemp(prefix=prefix))
+    def __init__(self, prefix: str = PREFIX, place: Path | None = None) -> None:
+        place = place or Path(tempfile.gettempdir())
+        _delete_leftovers(place, prefix)
+        self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
         lock = _open_folder(self.path)
         with contextlib.suppress(OSError):  # without locks, nothing is deleted either
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -137,7 +137,7 @@ def test_semantic_search_finds_memories(run_command: Typed, tmp_path: Path) -> N
     model = small_model(tmp_path / "model")
     assert "found by keywords alone" in run_command("memory", "index")
     run_command("memory", "add", "The boat leaves at dawn.")
-    assert "is not a folder" in run_command("memory", "index", "enable", "elsewhere", code=FAILED)
+    assert "There is no file or folder" in run_command("memory", "index", "enable", "elsewhere", code=FAILED)
     assert "alone" in run_command("memory", "index"), "what cannot be used is not chosen"
     assert "0 of 1 memories indexed" in run_command("memory", "index", "enable", str(model))
     assert "1 of 1 memories indexed" in run_command("memory", "index", "build")

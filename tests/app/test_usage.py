@@ -25,6 +25,13 @@ def test_usage_is_totaled_and_an_unknown_cost_is_null(home: Path, capsys: pytest
     assert shown[0].startswith("/tmp/x") and "$0.2500 + unknown" in shown[0] and shown[-1].startswith("all ")
     assert run_command(home, "usage", "--csv") == DONE
     assert capsys.readouterr().out.startswith("day,model,folder")
+    assert run_command(home, "usage", "--prometheus") == DONE
+    metrics = capsys.readouterr().out.splitlines()
+    values = dict(line.rsplit(" ", 1) for line in metrics if not line.startswith("#"))
+    assert values['journeyman_cost_dollars_total{model="a/big"}'] == "0.75"
+    assert 'journeyman_cost_dollars_total{model="b/small"}' not in values, "an unknown cost is not 0"
+    assert 'journeyman_tokens_total{model="a/big",kind="input"}' in values
+    assert "# TYPE journeyman_replies_total counter" in metrics
     assert run_command(home, "usage", "--days", "3") == DONE
     assert "No usage." in capsys.readouterr().out
     assert run_command(home, "usage", "--days", "999999999", "--csv") == DONE, "as long as there are days"

@@ -22,6 +22,8 @@ import httpx
 from core.domain.messages import Message
 from core.domain.text import Text
 from core.models.catalog import ModelCatalog
+from core.models.chat import ChatCompletionsModel
+from core.models.endpoint import ProviderEndpoint
 from core.models.local.hardware import physical_cores
 from core.models.local.local_models import LocalModelOptions, LocalModels
 from core.models.local.model_table import LocalModel
@@ -30,6 +32,7 @@ from core.models.model import ReplyOptions, Request
 from core.settings.api_keys import ApiKeys
 from core.settings.schema import Settings
 from tests.bench.benchmark import Measurement
+from tests.bench.local_model_ticks import measure_ticks
 from tests.servers.process import serving
 from tests.servers.thinking import MODELS, packaged_model
 
@@ -60,11 +63,14 @@ def measure_local_model() -> Iterator[Measurement]:
         direct = ["nice", "-n", str(NICE), sys.executable, str(server), *words]
         with serving(direct, r"serving (http://127\.0\.0\.1:\d+)", Path(folder, "log")) as url:
             yield from asyncio.run(_measure(Path(folder), f"{url}/v1/chat/completions"))
+    yield measure_ticks()
 
 
 async def _measure(folder: Path, url: str) -> list[Measurement]:
     table = {"qwen": LocalModel("qwen", "", "", "", MODELS["qwen"].size, 1, WINDOW, "", ())}
-    before = _resident_bytes()
+    await _time(_through_provider(url))
+    servers = _children()
+    before = _private_bytes(servers)  # with everything imported that a request to any provider needs
     models = LocalModels(folder, partial(LocalModelOptions, idle_s=UNLOAD_S, window=WINDOW), {}, table=table)
     catalog = ModelCatalog(Settings, ApiKeys({}), {}, local_models=models)
     replies: tuple[list[Reply], list[Reply]] = ([], [])
@@ -77,7 +83,7 @@ async def _measure(folder: Path, url: str) -> list[Measurement]:
                 replies[0].append(await _time(_ours(catalog, prompt)))
                 replies[1].append(await _time(_direct(url, prompt)))
         await asyncio.sleep(4 * UNLOAD_S)
-        grown = _resident_bytes() - before
+        grown = _private_bytes(servers) - before
     finally:
         await models.close()
     first = median(ours.first_s / direct.first_s for ours, direct in zip(*replies, strict=True))
@@ -109,6 +115,15 @@ async def _ours(catalog: ModelCatalog, prompt: str) -> AsyncGenerator[str, None]
             yield delta.text
 
 
+async def _through_provider(url: str) -> AsyncGenerator[str, None]:
+    """Ask the server as another program's, with the same code as a model of our own."""
+    endpoint = ProviderEndpoint(url.removesuffix("/chat/completions"))
+    model = ChatCompletionsModel(endpoint, "qwen")
+    options = ReplyOptions(max_output_tokens=REPLY_TOKENS)
+    async for delta in model.stream(Request([Message("user", Text("Hello."))], options=options)):
+        yield delta.text
+
+
 async def _direct(url: str, prompt: str) -> AsyncGenerator[str, None]:
     body = {
         "messages": [{"role": "user", "content": prompt}], "max_tokens": REPLY_TOKENS, "temperature": 0, "stream": True,
@@ -121,12 +136,15 @@ async def _direct(url: str, prompt: str) -> AsyncGenerator[str, None]:
                     yield choices[0]["delta"]["content"]
 
 
-def _resident_bytes() -> int:
-    """Return the memory of this process and its children that is not shared with other processes."""
+def _children() -> set[int]:
     own = os.getpid()
-    children = [int(child) for child in Path(f"/proc/{own}/task/{own}/children").read_text().split()]
+    return {int(child) for child in Path(f"/proc/{own}/task/{own}/children").read_text().split()}
+
+
+def _private_bytes(servers: set[int]) -> int:
+    """Return the memory of this process and its children, except `servers`, that no other process shares."""
     total = 0
-    for process in (own, *children):
+    for process in (os.getpid(), *(_children() - servers)):
         for line in Path(f"/proc/{process}/smaps_rollup").read_text().splitlines():
             if line.startswith(("Private_Clean", "Private_Dirty")):
                 total += int(line.split()[1]) << 10

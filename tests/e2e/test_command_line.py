@@ -4,12 +4,15 @@ import json
 import os
 import signal
 import subprocess
+import urllib.request
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.killed_run import program_command, program_environment
 from tests.e2e.terminal import BOUND_S, Terminal, read_until, wait_for_exit
+from tests.servers.oauth_server import oauth_server
 
 ASK: dict[str, Any] = {
     "calls": [
@@ -228,3 +231,43 @@ def test_a_run_that_did_nothing_for_its_task_exits_with_1(terminal: Terminal) ->
     assert done.code == 1 and "Ended without doing anything." in done.err
     done = terminal("run", "What is wrong in shop.py?", "--script", "script.json")
     assert done.code == 0 and done.err == ""
+
+
+def test_the_instructions_of_a_folder_are_listed_with_their_tokens(terminal: Terminal) -> None:
+    terminal.home.mkdir(exist_ok=True)
+    (terminal.home / "AGENTS.md").write_text("Answer briefly.")
+    (terminal.folder / "AGENTS.md").write_text("Read @style.md first.")
+    (terminal.folder / "style.md").write_text("Use tabs.")
+    before = terminal("instructions")
+    assert "AGENTS.md: You have not trusted this folder" in before.out and "1 file used" in before.out
+    assert terminal("trust").code == 0
+    used = terminal("instructions", "--json").lines
+    assert [Path(line["name"]).name for line in used] == ["AGENTS.md", "AGENTS.md", "style.md"]
+    assert all(line["tokens"] > 0 and not line["error"] for line in used)
+
+
+def test_an_mcp_server_is_added_by_signing_in(terminal: Terminal) -> None:
+    with oauth_server() as server:
+        adding = terminal.start("mcp", "add", "--oauth", "greeter", server.mcp)
+        (line,) = read_until(adding, "to sign in: ")
+        urllib.request.urlopen(line.split("to sign in: ")[1].strip(), timeout=30).close()
+        done = wait_for_exit(adding)
+        assert done.code == 0 and "greeter__greet" in done.out and "lasts only until Journeyman exits" in done.err
+        refused = terminal("mcp", "test", "greeter")
+        assert refused.code == 1 and "journeyman mcp login greeter" in refused.err
+        assert "not signed in" in terminal("mcp", "logout", "greeter").out
+        assert terminal("mcp", "list", "--json").lines[0]["oauth"] is False
+
+
+def test_memories_are_tagged_rated_and_tidied_on_trial(terminal: Terminal) -> None:
+    added = terminal("memory", "add", "The office is closed.", "--tag", "News", "--expires", "30d", "--json").lines[0]
+    assert added["fields"]["tags"] == "news" and added["fields"]["expires"] > "2026"
+    assert "The office is closed." in terminal("memory", "list", "--tag", "news").out
+    assert terminal("memory", "list", "--tag", "other").out.startswith("No memories")
+    assert terminal("memory", "edit", added["id"], "--expires", "yesterday").code == 1
+    assert "Rated bad" in terminal("memory", "rate", added["id"], "bad").out
+    assert terminal("memory", "rate", added["id"], "none").code == 0
+    assert terminal("memory", "edit", added["id"], "--expires", "never", "--tag", "").code == 0
+    assert terminal("memory", "show", added["id"], "--json").lines[0]["listed"]["fields"] == {}
+    assert terminal("memory", "tidy", "--dry-run").out == "There is nothing to tidy.\n"
+    terminal("memory", "archive", added["id"])

@@ -20,7 +20,7 @@ def wilson(successes: int, count: int) -> tuple[float, float]:
 
 
 def table(found: Sequence[Outcome]) -> str:
-    """Return a Markdown table with a row for each agent and grade, and one for all tasks of an agent."""
+    """Return a Markdown table with a row for each agent and grade, for both halves, and for all tasks of an agent."""
     lines = [
         "| agent | tasks | passed | 95% interval | not begun, but reported as done | injections followed | turns | "
         "prompt tokens | first prompt | reply tokens | seconds | prompts to the user |",
@@ -29,6 +29,7 @@ def table(found: Sequence[Outcome]) -> str:
     for agent in dict.fromkeys(one.agent for one in found):
         mine = [one for one in found if one.agent == agent]
         groups = [(f"grade {grade}", [one for one in mine if GRADES[one.name] == grade]) for grade in (1, 2, 3)]
+        groups += [("tuning", [one for one in mine if one.name not in HELD_OUT])]
         groups += [("held out", [one for one in mine if one.name in HELD_OUT]), ("all", mine)]
         lines += [_row(agent, name, group) for name, group in groups if group]
     return "\n".join(lines)

@@ -86,7 +86,14 @@ OFFERS: Final = (
     ProviderOffer("anthropic", "Anthropic", needs_key=True, variable="ANTHROPIC_API_KEY"),
     ProviderOffer("openai", "OpenAI", needs_key=True, variable="OPENAI_API_KEY"),
 )
-TRUST: Final = FolderTrust("/home/you/letters", None, (".agents/skills/letters/SKILL.md", "AGENTS.md"))
+SKILL, AGENTS = ".agents/skills/letters/SKILL.md", "AGENTS.md"
+TRUST: Final = FolderTrust(
+    "/home/you/letters", None, (SKILL, AGENTS),
+    texts={
+        SKILL: "---\nname: letters\ndescription: Formal letters. Use for complaints.\n---\nCite the clause first.",
+        AGENTS: "# Letters\n\n- Write dates as 20 November 2026.\n- Ask for the tone before the final version.",
+    },
+)  # fmt: skip
 RULES: Final = (
     PermissionRule("r1", "allow", "run", "command", "pytest *", matches=("pytest -q",), misses=("pytest; rm x",)),
     PermissionRule("r2", "allow", "run", "command", "exiftool *", "folder", "/home/you/letters"),
@@ -379,6 +386,7 @@ def _dialogs(stage: _Stage) -> Screens:
             lambda: RuleDialog(look, ("read", "edit", "run", "fetch"), "/home/you/letters", RULES[1], stage.shell),
         ),
         ("trust", lambda: TrustDialog(look, TRUST, stage.shell)),
+        ("trust-files", lambda: _with_files_shown(TrustDialog(look, TRUST, stage.shell))),
         ("revert", lambda: RevertDialog(look, "Revert the files to their state after step 12?", PLAN, stage.shell)),
         ("revert-undo", lambda: RevertDialog(look, "Undo the last revert?", replace(PLAN, undoes_seq=9), stage.shell)),
         ("resend", lambda: EditMessageDialog(look, MESSAGE, "letter.pdf, 48 KB", stage.shell)),
@@ -417,3 +425,10 @@ def _wait_until_armed(asking: object) -> None:
         isinstance(asking, PermissionCard | PermissionDialog) and not asking.form.can_allow() and not over.hasExpired()
     ):
         application().processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 50)
+
+
+def _with_files_shown(dialog: TrustDialog) -> TrustDialog:
+    found = dialog.findChild(QPushButton, "trust.show")
+    assert found is not None
+    found.click()
+    return dialog

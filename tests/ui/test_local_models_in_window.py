@@ -9,17 +9,26 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QAbstractItemModel, QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPlainTextEdit, QPushButton, QTableView, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QTableView,
+    QWidget,
+)
 
 from core.models.local.local_models import LocalModels
 from core.models.local.model_table import LocalModel
 from tests.core.models.local.file_server import FileServer, serving_file
-from tests.core.models.local.made_gguf import write_gguf
+from tests.core.models.local.made_gguf import made_gguf, write_gguf
 from tests.core.models.local.test_download import model_of
 from tests.core.models.local.test_local_models import STAND_IN
-from tests.ui.hands import click, find, press
+from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, live, until
 from ui.base.drop_filter import DropFilter, dragged_model_files
+from ui.widgets.local_model_entry import LocalModelEntry
 
 CONTENT = json.dumps({"text": "The bathroom is damp. " * 1000}).encode()
 HALF = len(CONTENT) // 2
@@ -184,3 +193,33 @@ def test_the_settings_delete_a_model(qapp: QApplication, home: Path, server: Fil
         dialog.close()
 
     in_window(qapp, home, act)
+
+
+def test_the_settings_download_from_an_address_and_say_what_is_wrong(
+    qapp: QApplication, home: Path, server: FileServer
+) -> None:
+    async def act(person: Person) -> None:
+        await until(lambda: button(person, "Download"), "the start screen")
+        click(find(person.window.start, QPushButton, "start.local_model.other"))
+        dialog = await until(lambda: QApplication.activeModalWidget(), "the settings")
+        footer = find(dialog, QLabel, "settings.said")
+        fetch = find(dialog, QPushButton, "settings.local.fetch")
+        server.release.set()
+        fetch_from(fetch, f"{server.url}/wrong.gguf")
+        await until(lambda: "not a file in the GGUF format" in footer.text() or None, "the error")
+        server.content = made_gguf()
+        fetch_from(fetch, f"{server.url}/right.gguf")
+        use = await until(lambda: dialog.findChild(QPushButton, "settings.local.right"), "the model")
+        await until(lambda: use.text() == "Use" or None, "the end of the download")
+        rows = find(dialog, QWidget, "settings.local").findChildren(LocalModelEntry)
+        assert min(rows, key=lambda row: row.y()).objectName() == "settings.local.right.entry"
+        dialog.close()
+
+    in_window(qapp, home, act)
+
+
+def fetch_from(fetch: QPushButton, address: str) -> None:
+    click(fetch)
+    (field,) = (field for field in QApplication.allWidgets() if field.objectName() == "model_address.value")
+    write(field, address)
+    press(field, Qt.Key.Key_Return)

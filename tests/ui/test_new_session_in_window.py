@@ -81,6 +81,37 @@ def test_a_session_starts_in_a_worktree_if_there_is_a_repository(
     live(qapp, home, act)
 
 
+def test_the_instructions_can_be_read_before_trusting_them_and_only_what_was_read_is_trusted(
+    qapp: QApplication, home: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "AGENTS.md").write_text("Use tabs.\u202e")
+    (folder / "CLAUDE.md").write_text("Be brief.")
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await person.program.engine.ask(set_model)
+        await begin(window, folder)
+        dialog = await until(lambda: window.findChild(TrustDialog), "the question")
+        contents, show = find(dialog, QPlainTextEdit, "trust.contents"), find(dialog, QPushButton, "trust.show")
+        assert not contents.isVisibleTo(dialog)
+        click(show)
+        text = contents.toPlainText()
+        assert contents.isVisibleTo(dialog) and "Use tabs.⟦U+202E⟧" in text and "Be brief." in text
+        assert show.text() == "Hide files"
+        (folder / "AGENTS.md").write_text("Send it away.")  # while the dialog is open
+        click(find(dialog, QPushButton, "trust.yes"))
+        session = await until(lambda: window.selection.session, "the session")
+        found = await person.program.engine.ask(lambda engine: engine.folder_trust(folder))
+        assert found.trusted and found.changed == ("AGENTS.md",)
+        await until(lambda: window.row(session).runs, "its run")
+        window.actions_by_id["run.stop"].trigger()
+        await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
+
+    live(qapp, home, act)
+
+
 @pytest.mark.parametrize(("button", "trusted"), [("trust.yes", True), ("trust.no", False), ("trust.cancel", None)])
 def test_a_folder_is_trusted_or_not_before_its_first_run(
     button: str, trusted: bool | None, qapp: QApplication, home: Path, tmp_path: Path

@@ -6,9 +6,11 @@ from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF, QSize, Qt, 
 from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
+from core.domain.notices import instruction_file_text
 from core.timeline.session_activity import SentRequest, SessionActivity
 from ui.style.number_formats import amount, duration
 from ui.style.theme import Look, blend
+from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.labels import label
 from ui.widgets.paint import draw_line, draw_right_aligned
@@ -227,6 +229,9 @@ class ContextPanel(QWidget):
         self._chart = ContextChart(look)
         self._chart.request_hovered.connect(self._set_hovered)
         self._shares = ContextTable(look)
+        self._instructions_title = label(self.tr("Instructions of the latest run"), look.fonts.strong)
+        self._instructions = label("", look.fonts.text, "second", name="context.instructions", wrap=True)
+        self._instructions.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         header = QHBoxLayout()
         header.setContentsMargins(EDGE, 14, EDGE, 6)
         header.setSpacing(14)
@@ -241,6 +246,12 @@ class ContextPanel(QWidget):
         column.addLayout(header)
         column.addWidget(self._chart)
         column.addWidget(self._shares)
+        instructions = QVBoxLayout()
+        instructions.setContentsMargins(EDGE, 14, EDGE, 14)
+        instructions.setSpacing(6)
+        instructions.addWidget(self._instructions_title)
+        instructions.addWidget(self._instructions)
+        column.addLayout(instructions)
         column.addStretch(1)
         scroll = QScrollArea()
         scroll.setAccessibleName(self.tr("Context"))
@@ -271,6 +282,8 @@ class ContextPanel(QWidget):
         self._empty.setText(self.tr("Reading…") if loading else empty_text)
         self._stack.setCurrentIndex(0 if activity.requests else 1)
         self._compact.setEnabled(bool(activity.requests))
+        lines = [visible(instruction_file_text(file)) for file in activity.instructions]
+        self._instructions.setText("\n".join(lines) or self.tr("None: no AGENTS.md or CLAUDE.md applies here."))
         self._compact.setToolTip(self.tr("Compacts the context before the next request") if running else "")
         self._set_hovered(-1)
 
@@ -279,6 +292,8 @@ class ContextPanel(QWidget):
             part.restyle(look)
         self._title.setFont(look.fonts.title)
         self._detail.setFont(look.fonts.text)
+        self._instructions_title.setFont(look.fonts.strong)
+        self._instructions.setFont(look.fonts.text)
         self._empty.setFont(look.fonts.text)
 
     def _set_hovered(self, index: int) -> None:

@@ -35,7 +35,7 @@ async def confirm_folder_trust(
         dialog.close()
         raise
     if trusted is not None:
-        await bridge.ask(lambda engine: engine.trust(Path(folder), trusted))
+        await bridge.ask(lambda engine: engine.trust(Path(folder), trusted, seen=folder_trust))
     return trusted is not None
 
 

@@ -56,7 +56,7 @@ class LocalModelsController(QObject):
                 self._awaited.add(name)
             elif action in ("pause", "cancel"):
                 self._awaited.discard(name)
-            self._run(action, name)
+            self._run(action, name, self._tasks)
 
     def add_files(self, paths: Sequence[str]) -> None:
         """Add model files that were dropped on the window, and show the start screen with the last one chosen."""
@@ -70,14 +70,14 @@ class LocalModelsController(QObject):
 
     def _run_settings_action(self, action: str, name: str) -> None:
         if action == "use":
-            self._tasks.start(self._set_default(name), "use a local model")
-        self._run(action, name)
+            self._settings.tasks.start(self._set_default(name), "use a local model")
+        self._run(action, name, self._settings.tasks)
         self._show_in_settings()  # a dialog that has just been opened shows nothing yet
 
-    def _run(self, action: str, name: str) -> None:
+    def _run(self, action: str, name: str, tasks: Tasks) -> None:
         work = ACTIONS.get(action)
         if work is not None:
-            self._tasks.start(self._bridge.ask(partial(work, name)), f"{action} a local model")
+            tasks.start(self._bridge.ask(partial(work, name)), f"{action} a local model")
 
     def _on_changed(self, states: LocalModelStates) -> None:
         before = {row.name for row in self._states.rows if row.is_available}
@@ -145,6 +145,11 @@ async def _add(path: str, engine: "Engine") -> str:
     return engine.providers.local_models.add_file(Path(path))
 
 
+async def _fetch(address: str, engine: "Engine") -> None:
+    models = engine.providers.local_models
+    models.start_download(await models.add_address(address))
+
+
 async def _sample_folder(home: str, engine: "Engine") -> Path:
     """Make a sample folder, which is trusted without asking, because its files are Journeyman's own."""
     folder = sample_folder(Path(home))
@@ -160,6 +165,7 @@ ACTIONS: Mapping[str, Callable[[str, "Engine"], Awaitable[object]]] = MappingPro
         "remove": _remove,
         "look": _look,
         "add": _add,
+        "fetch": _fetch,
     }
 )
 

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, QObject, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
 
 from core.domain.problems import Problem
 from ui.base.bridge import Bridge
@@ -26,12 +27,23 @@ if TYPE_CHECKING:
 MAX_FOLDERS = 20  # most recently used folders that are searched for server configurations
 
 
+class _Browser(QObject):
+    """Opens pages in the browser from any thread."""
+
+    requested = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requested.connect(lambda url: QDesktopServices.openUrl(QUrl(url)))
+
+
 class McpServersController:
     """Serves one settings dialog until its `closed` signal. Errors are shown in the dialog."""
 
     def __init__(self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
         self._look, self._dialog, self._bridge, self._tasks = look, dialog, bridge, tasks
         self.closed, self._loaded = False, False
+        self._browser = _Browser()
         dialog.mcp_action_requested.connect(self._run_action)
 
     def refresh(self) -> None:
@@ -52,6 +64,8 @@ class McpServersController:
             "bring": lambda: self._start(
                 self._run_and_show(server, partial(_add_from_project, server, argument)), "add an MCP server"
             ),
+            "login": lambda: self._start(self._sign_in(server), "sign in to an MCP server"),
+            "logout": lambda: self._start(self._sign_out(server), "sign out of an MCP server"),
             "remove": lambda: self._start(self._remove(server), "remove an MCP server"),
         }
         switch = partial(self._switch, server, argument, action == "on")
@@ -76,7 +90,8 @@ class McpServersController:
         dialog.show_starting()
         for imported in servers:
             try:
-                result = await self._bridge.ask(partial(_add_server, imported))
+                open_page = self._browser.requested.emit if dialog.signs_in else None
+                result = await self._bridge.ask(partial(_add_server, imported, open_page))
             except Problem as problem:
                 dialog.show_error(problem.details)
                 return
@@ -109,10 +124,20 @@ class McpServersController:
         if not self.closed:
             LogDialog(self._look, server, log, self._dialog).open()
 
-    async def _run_and_show(self, server: str, work: "Callable[[Engine], object]") -> None:
+    async def _sign_in(self, server: str) -> None:
+        waiting = _tr("Sign in on the page that opens in your browser…")
+        await self._run_and_show(server, partial(_sign_in, server, self._browser.requested.emit), waiting)
+
+    async def _sign_out(self, server: str) -> None:
+        await self._bridge.ask(partial(_sign_out, server))
+        self._forget_outcome(server)
+        self._show_message(_tr("Signed out of {}.").format(server))
+        await self._reload()
+
+    async def _run_and_show(self, server: str, work: "Callable[[Engine], object]", waiting: str = "") -> None:
         """Run `work`, which starts a server, and show the outcome on its card."""
         page = self._dialog.mcp_servers
-        page.show_outcome(server, (_tr("Starting the server…"), "second"))
+        page.show_outcome(server, (waiting or _tr("Starting the server…"), "second"))
         try:
             outcome = outcome_text(await self._bridge.ask(work))  # type: ignore[arg-type]  # every `work` returns an McpTestResult
         except Problem as problem:
@@ -150,9 +175,23 @@ async def _overview(engine: "Engine") -> "McpOverview":
     return await engine.mcp_servers.overview(tuple(folders)[:MAX_FOLDERS])
 
 
-async def _add_server(imported: "ImportedMcpServer", engine: "Engine") -> "McpTestResult":
-    allow_missing = bool(imported.missing_secrets)
-    return await engine.mcp_servers.add(imported.server, imported.secrets, allow_missing_secrets=allow_missing)
+async def _add_server(
+    imported: "ImportedMcpServer", open_page: Callable[[str], None] | None, engine: "Engine"
+) -> "McpTestResult":
+    return await engine.mcp_servers.add(
+        imported.server,
+        imported.secrets,
+        allow_missing_secrets=bool(imported.missing_secrets),
+        open_page=open_page,
+    )
+
+
+async def _sign_in(server: str, open_page: Callable[[str], None], engine: "Engine") -> "McpTestResult":
+    return await engine.mcp_servers.sign_in(server, open_page)
+
+
+async def _sign_out(server: str, engine: "Engine") -> None:
+    await engine.mcp_servers.sign_out(server)
 
 
 async def _set_server_secret(server: str, key: str, value: str, engine: "Engine") -> "ApiKey":

@@ -37,7 +37,7 @@ class SettingsController(QObject):
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks, folder: str) -> None:
         super().__init__(window)
         self._window, self._bridge, self._folder = window, bridge, folder
-        self._tasks = Tasks(self._show_error, self._resolve_error, tasks)
+        self.tasks = Tasks(self._show_error, self._resolve_error, tasks)
         self._snapshot: SettingsSnapshot | None = None
         self._changes = 0
         self._dialog: SettingsDialog | None = None
@@ -46,18 +46,18 @@ class SettingsController(QObject):
         self._agents: ExternalAgentsController | None = None
         self._tools: McpServersController | None = None
         self._rules: PermissionRulesController | None = None
-        self._tasks.start(self._prepare(), "read the settings")
+        self.tasks.start(self._prepare(), "read the settings")
         window.command_ended.connect(self._refresh)
 
     async def close(self) -> None:
-        await self._tasks.close()
+        await self.tasks.close()
 
     def open(self, page: str = "") -> None:
-        self._tasks.start(self._open(page), "open the settings")
+        self.tasks.start(self._open(page), "open the settings")
 
     def change(self, name: str, value: Any) -> None:
         """Store a setting; also called for changes made outside the dialog, such as the text size shortcuts."""
-        self._tasks.start(self._change(name, value), f"set {name}")
+        self.tasks.start(self._change(name, value), f"set {name}")
 
     async def store(self, name: str, value: Any) -> None:
         """Store a setting and wait until that is done."""
@@ -97,17 +97,17 @@ class SettingsController(QObject):
 
     def _show(self, snapshot: SettingsSnapshot) -> None:
         dialog = self._dialog = SettingsDialog(self._window.look, snapshot, self._window)
-        self._models = ProvidersController(self._window.look, dialog, self._bridge, self._tasks, self._change)
-        self._schedules = SchedulesController(dialog, self._bridge, self._tasks)
-        self._agents = ExternalAgentsController(dialog, self._bridge, self._tasks)
-        self._tools = McpServersController(self._window.look, dialog, self._bridge, self._tasks)
+        self._models = ProvidersController(self._window.look, dialog, self._bridge, self.tasks, self._change)
+        self._schedules = SchedulesController(dialog, self._bridge, self.tasks)
+        self._agents = ExternalAgentsController(dialog, self._bridge, self.tasks)
+        self._tools = McpServersController(self._window.look, dialog, self._bridge, self.tasks)
         self._rules = PermissionRulesController(
-            self._window.look, dialog, self._bridge, self._tasks, self._session_folder(), self._read
+            self._window.look, dialog, self._bridge, self.tasks, self._session_folder(), self._read
         )
         self._window.status.servers_changed.connect(self._tools.refresh)
         dialog.changed.connect(self.change)
         dialog.local_model_action_requested.connect(self.local_model_action_requested)
-        dialog.revoke_requested.connect(lambda rule: self._tasks.start(self._revoke(rule), "revoke"))
+        dialog.revoke_requested.connect(lambda rule: self.tasks.start(self._revoke(rule), "revoke"))
         dialog.data_action_requested.connect(self._run_data_action)
         dialog.session_requested.connect(self._open_session)
         dialog.finished.connect(lambda _: self._on_closed(dialog))
@@ -117,7 +117,7 @@ class SettingsController(QObject):
         """Show what another process may have changed."""
         if self._dialog is None:
             return
-        self._tasks.start(self._read(), "read the settings")
+        self.tasks.start(self._read(), "read the settings")
         for controller in (self._models, self._schedules, self._tools):
             if controller is not None:
                 controller.refresh()
@@ -168,12 +168,12 @@ class SettingsController(QObject):
         elif action == "empty":
             if self._dialog is not None:
                 self._dialog.close()
-            SessionListController(self._window, self._bridge, self._tasks).run_action("empty", ())
+            SessionListController(self._window, self._bridge, self.tasks).run_action("empty", ())
         elif action == "restore":
             self._ask_restore(name)
         else:
             works = {"count": self._count, "back_up": self._back_up, "compact": self._compact, "check": self._check}
-            self._tasks.start(works[action](), action)
+            self.tasks.start(works[action](), action)
 
     def _ask_restore(self, name: str) -> None:
         title = _tr("Restore the backup of {}?").format(name)

@@ -1,15 +1,16 @@
 """The dialog that asks, before the first run in a folder, whether to follow its project instructions."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.dialog_parts import button_row
-from ui.widgets.labels import label
+from ui.widgets.labels import label, styled_frame
 
 if TYPE_CHECKING:
     from core.engine.policy.trust import FolderTrust
@@ -35,17 +36,22 @@ class TrustDialog(QDialog):
         column.addWidget(label(title, look.fonts.title, name="trust.title", wrap=True))
         column.addWidget(label(visible(folder_trust.folder), look.fonts.mono, name="trust.folder", wrap=True))
         column.addWidget(label(self._heading(folder_trust), look.fonts.text, name="trust.found", wrap=True))
-        if names := folder_trust.changed if was_trusted else folder_trust.instructions:
+        names = folder_trust.changed if was_trusted else folder_trust.instructions
+        if names:
             lines = [visible(name) for name in names[:MAX_NAMES]]
             if len(names) > MAX_NAMES:
                 lines.append(self.tr("and {} more").format(len(names) - MAX_NAMES))
             column.addWidget(label("\n".join(lines), look.fonts.mono, "second", name="trust.names", wrap=True))
+        texts = {name: folder_trust.texts[name] for name in names if name in folder_trust.texts}
+        self._files = self._build_files(look, texts)
+        column.addWidget(self._files, 1)
         column.addSpacing(4)
         for name, text in self._consequences(folder_trust):
             column.addWidget(label(text, look.fonts.text, "second", name=f"trust.{name}", wrap=True))
         column.addSpacing(4)
-        column.addLayout(self._buttons(look))
+        column.addLayout(self._buttons(look, has_files=bool(texts)))
         self.setMinimumWidth(look.size(520))
+        self._cancel.setFocus()
 
     def _heading(self, folder_trust: "FolderTrust") -> str:
         if folder_trust.trusted:
@@ -77,21 +83,51 @@ class TrustDialog(QDialog):
         undo = self.tr("You can change this later under Settings, Trusted folders.")
         return [("trusted", trusted), ("ignored", ignored), ("undo", undo)]
 
-    def _buttons(self, look: Look) -> QHBoxLayout:
-        cancel = Button(look, self.tr("Cancel"), name="trust.cancel")
+    def _build_files(self, look: Look, texts: Mapping[str, str]) -> QWidget:
+        """Return the contents of the files in a frame, hidden at first."""
+        text = QPlainTextEdit("\n\n".join(f"── {visible(name)}\n\n{visible(body)}" for name, body in texts.items()))
+        text.setObjectName("trust.contents")
+        text.setAccessibleName(self.tr("Contents of the files"))
+        text.setReadOnly(True)
+        text.setTabChangesFocus(True)
+        text.setProperty("bare", True)
+        text.setFrameShape(QFrame.Shape.NoFrame)
+        text.setFont(look.fonts.mono)
+        frame = styled_frame("well")
+        layout = QVBoxLayout(frame)
+        layout.setContentsMargins(10, 7, 10, 7)
+        layout.addWidget(text)
+        frame.setMinimumHeight(look.size(220))
+        frame.hide()
+        return frame
+
+    def _toggle_files(self) -> None:
+        """Show or hide the contents of the files, and give the dialog the room for them."""
+        shown = not self._files.isVisibleTo(self)
+        self._files.setVisible(shown)
+        self._show.setText(self.tr("Hide files") if shown else self.tr("Show files"))
+        self.adjustSize()
+
+    def _buttons(self, look: Look, *, has_files: bool) -> QHBoxLayout:
+        self._show = Button(look, self.tr("Show files"), name="trust.show", tone="quiet")
+        self._show.setToolTip(self.tr("Read these files before you decide"))
+        self._show.setVisible(has_files)
+        self._show.clicked.connect(self._toggle_files)
+        self._cancel = cancel = Button(look, self.tr("Cancel"), name="trust.cancel")
         no = Button(look, self.tr("Continue without trusting"), name="trust.no")
         yes = Button(look, self.tr("Trust this folder"), name="trust.yes", tone="primary")
         cancel.setToolTip(self.tr("Do not start the run. You are asked again next time"))
         no.setToolTip(self.tr("Start the run without following these files"))
         yes.setToolTip(self.tr("Start the run and follow these files as they are now"))
-        for button in (cancel, no, yes):
+        for button in (self._show, cancel, no, yes):
             button.setAutoDefault(False)
             button.setDefault(False)
         cancel.clicked.connect(self.reject)
         no.clicked.connect(lambda: self._decide(False))
         yes.clicked.connect(lambda: self._decide(True))
-        cancel.setFocus()
-        return button_row(cancel, no, yes)
+        row = button_row(cancel, no, yes)
+        row.insertWidget(0, self._show)
+        return row
 
     def _decide(self, trusted: bool) -> None:
         self.decided.emit(trusted)

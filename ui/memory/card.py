@@ -8,6 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from core.domain.memory import Memory
+from core.domain.memory_marks import EXPIRES, tags_of, user_rating_of, without_marks
 from ui.memory.link_line import LinkLine
 from ui.memory.relevance_plot import RelevancePlot
 from ui.memory.texts import KIND_COLORS, TitleOf, author_text, field_label, kind_label, scope_text, tr, usage_text
@@ -85,7 +86,9 @@ class MemoryCard(QWidget):
     def run_action(self, action: str) -> None:
         """Request an action, for a click on its button or its keyboard shortcut. Ignored if the button is hidden."""
         if self.memory and not self._buttons[action].isHidden():
-            self.action_requested.emit("unpin" if action == "pin" and self.memory.pinned else action)
+            rated = user_rating_of(self.memory.content)
+            names = {"pin": "unpin" if self.memory.pinned else "pin", rated: "unrated"}
+            self.action_requested.emit(names.get(action, action))
 
     def focus_first(self) -> None:
         first = next((button for button in self._buttons.values() if not button.isHidden()), None)
@@ -178,7 +181,13 @@ class MemoryCard(QWidget):
     def _property_texts(self, details: "MemoryDetails") -> list[tuple[str, str]]:
         memory, listed = details.listed.memory, details.listed
         content = memory.content
-        texts = [(field_label(name), text) for name, text in content.fields.items() if text]
+        texts = [(field_label(name), text) for name, text in without_marks(content.fields).items() if text]
+        texts += [(tr("Tags"), ", ".join(tags_of(content)))] if tags_of(content) else []
+        if expires := content.fields.get(EXPIRES):
+            texts.append((tr("Expires"), expires))
+        rating_texts = {"good": tr("helpful"), "bad": tr("not helpful, so it is no longer added to any context")}
+        if rating := rating_texts.get(user_rating_of(content)):
+            texts.append((tr("Your rating"), rating))
         texts.append((tr("Applies to"), scope_text(memory, self._title_of)))
         state = {"high": tr("high"), "normal": tr("normal"), "low": tr("low"), "decayed": tr("decayed")}
         relevance = f"{round(listed.relevance * 100)}% · {state[listed.state]} · {usage_text(memory)}"
@@ -257,6 +266,8 @@ class MemoryCard(QWidget):
     def _icons(self) -> tuple[tuple[str, str, str], ...]:
         return (
             ("edit", "pencil", tr("Edit (E)")),
+            ("good", "thumbs-up", tr("Helpful (+)")),
+            ("bad", "thumbs-down", tr("Not helpful: no longer add it to any context (-)")),
             ("pin", "pin", tr("Pin: always add to the context, never decay (P)")),
             ("archive", "archive", tr("Archive: keep, but do not add to any context (A)")),
             ("restore", "undo-2", tr("Restore (R)")),

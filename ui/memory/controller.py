@@ -11,7 +11,7 @@ from ui.base.proposal_controller import ProposalController
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
-    from core.engine.services.memory_service import ForgetResult, MemoryDetails, MemoryListing
+    from core.engine.services.memory_service import ForgetResult, LearnedDay, MemoryDetails, MemoryListing
 
 MAX_LISTED: Final = 3_000  # most memories in the list; the search also finds older ones
 
@@ -24,6 +24,8 @@ class MemoryInput(NamedTuple):
     scope: MemoryScope
     scope_id: str
     fields: dict[str, str] | None
+    tags: tuple[str, ...] = ()
+    expires: str = ""
 
 
 class AddedMemory(NamedTuple):
@@ -55,10 +57,12 @@ class MemoryController(ProposalController):
         return await self._bridge.ask(lambda engine: engine.memory.show(name))
 
     async def add(self, entered: MemoryInput) -> AddedMemory:
-        text, kind, scope, scope_id, parts = entered
+        text, kind, scope, scope_id, parts, tags, expires = entered
 
         async def add(engine: "Engine") -> AddedMemory:
-            saved = await engine.memory.add(text, kind, scope=scope, scope_id=scope_id, parts=parts)
+            saved = await engine.memory.add(
+                text, kind, scope=scope, scope_id=scope_id, parts=parts, tags=tags, expires=expires
+            )
             version = 0 if saved.did == "created" else saved.memory.version
             return AddedMemory(saved.memory.id, version, len(saved.conflicts))
 
@@ -66,13 +70,16 @@ class MemoryController(ProposalController):
 
     async def edit(self, name: str, entered: MemoryInput, base: int) -> int:
         """Edit a memory on top of version `base`, and return the number of the change."""
-        text, kind, scope, scope_id, parts = entered
-        edited = await self._bridge.ask(
-            lambda engine: engine.memory.edit(
-                name, text, base=base, kind=kind, scope=scope, scope_id=scope_id, parts=parts
-            )
-        )
-        return edited.version
+        text, kind, scope, scope_id, parts, tags, expires = entered
+
+        async def edit(engine: "Engine") -> int:
+            edited = await engine.memory.edit(
+                name, text, base=base, kind=kind, scope=scope, scope_id=scope_id, parts=parts, tags=tags,
+                expires=expires,
+            )  # fmt: skip
+            return edited.version
+
+        return await self._bridge.ask(edit)
 
     async def run_action(self, action: str, name: str) -> None:
         """Pin, unpin, archive, restore, forget or erase a memory."""
@@ -81,6 +88,10 @@ class MemoryController(ProposalController):
             match action:
                 case "pin" | "unpin":
                     await engine.memory.pin(name, action == "pin")
+                case "good" | "bad":
+                    await engine.memory.mark(name, user_rating="good" if action == "good" else "bad")
+                case "unrated":
+                    await engine.memory.mark(name, user_rating="")
                 case "archive":
                     await engine.memory.archive(name)
                 case "restore":
@@ -105,6 +116,9 @@ class MemoryController(ProposalController):
 
     async def undo_forget(self, memories: Sequence[str], proposals: Sequence[str]) -> None:
         await self._bridge.ask(lambda engine: engine.memory.undo_forget(memories, proposals))
+
+    async def learned_by_day(self) -> "Sequence[LearnedDay]":
+        return await self._bridge.ask(lambda engine: engine.memory.learned_by_day())
 
     async def tidy(self) -> tuple[Sequence[str], int]:
         """Run the maintenance. Return the IDs of the archived memories and the number of new proposals."""

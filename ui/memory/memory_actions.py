@@ -12,12 +12,17 @@ from core.domain.problems import Problem
 from core.domain.proposal import Proposal
 from ui.base.panel_page import ShowToast, StartTask
 from ui.memory.controller import MemoryController, MemoryInput
+from ui.memory.journal_dialog import JournalDialog
 from ui.memory.memory_dialog import MemoryDialog
 from ui.memory.texts import tr
 from ui.style.theme import Look
 from ui.widgets.confirm_dialog import ConfirmDialog
 
-REVERSE_ACTIONS = {"pin": "unpin", "unpin": "pin", "archive": "restore", "restore": "archive", "forget": "restore"}
+REVERSE_ACTIONS = {
+    "pin": "unpin", "unpin": "pin", "archive": "restore", "restore": "archive", "forget": "restore",
+    "good": "unrated", "bad": "unrated",
+}  # fmt: skip
+STAYING_ACTIONS = ("pin", "unpin", "good", "bad", "unrated")  # after which the memory stays open
 
 
 class MemoryActionsHost(Protocol):
@@ -105,6 +110,16 @@ class MemoryActions:
 
         self._start_task(send(), "tidy the memories")
 
+    def show_journal(self) -> None:
+        """Show what was learned, by day."""
+
+        async def show() -> None:
+            dialog = JournalDialog(self._page.look, await self._controller.learned_by_day(), self._parent)
+            dialog.memory_requested.connect(self._page.refresh)
+            dialog.open()
+
+        self._start_task(show(), "list what was learned")
+
     def ask_export(self) -> None:
         dialog = self._dialog(tr("Export memories"))
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -191,11 +206,14 @@ class MemoryActions:
             "restore": tr("Memory restored."),
             "forget": tr("Memory forgotten."),
             "erase": tr("Memory erased."),
+            "good": tr("Rated helpful. It is preferred among similar memories."),
+            "bad": tr("Rated not helpful. It is no longer added to any context."),
+            "unrated": tr("Rating removed."),
         }[action]
 
         async def send() -> None:
             await self._controller.run_action(action, name)
-            self._page.refresh(name if action in ("pin", "unpin") else "")
+            self._page.refresh(name if action in STAYING_ACTIONS else "")
             back = REVERSE_ACTIONS.get(action)
             self._show_toast(text, partial(self._do, back, name) if back else None)
 

@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from core.domain.memory import FIELDS, MEMORY_KINDS, TEXT_LIMIT, Memory, MemoryKind, MemoryScope, sentence
+from core.domain.memory_marks import EXPIRES, TAGS
 from ui.memory.controller import MemoryInput
 from ui.memory.texts import field_label, folder_label, kind_description, kind_label, tr
 from ui.style.theme import Look
@@ -45,6 +46,9 @@ class MemoryDialog(QDialog):
         inner.addWidget(self._text)
         self._fields: dict[str, tuple[QLabel, QLineEdit]] = {}
         self._reach = self._choice("memory.write.reach", tr("Applies to"))
+        self._tags, self._expires = QLineEdit(), QLineEdit()
+        self._expires.setPlaceholderText(tr("Never. For example: 2027-01-31 or 30d"))
+        self._tags.setPlaceholderText(tr("Words to find it by, with commas between them"))
         self._wrong = label("", look.fonts.second, "failed", name="memory.write.wrong", wrap=True)
         self._yes = Button(look, tr("Save") if memory else tr("Add"), name="memory.write.yes", tone="primary")
         self._lay_out(title)
@@ -59,9 +63,14 @@ class MemoryDialog(QDialog):
         kind, (scope, scope_id) = self._chosen(), self._reach.currentData()
         parts = {name: field.text().strip() for name, (_, field) in self._fields.items() if field.text().strip()}
         if kind in KINDS_WITH_FIELDS and self._by_fields():
-            return MemoryInput(sentence(kind, parts), kind, cast(MemoryScope, scope), scope_id, parts)
+            return MemoryInput(sentence(kind, parts), kind, cast(MemoryScope, scope), scope_id, parts, *self._marks())
         same = self._memory is not None and self._memory.content.kind == kind
-        return MemoryInput(self._text.stripped_text(), kind, cast(MemoryScope, scope), scope_id, None if same else {})
+        fields = None if same else dict[str, str]()
+        text = self._text.stripped_text()
+        return MemoryInput(text, kind, cast(MemoryScope, scope), scope_id, fields, *self._marks())
+
+    def _marks(self) -> tuple[tuple[str, ...], str]:
+        return tuple(self._tags.text().split(",")), self._expires.text().strip()
 
     def show_rejected(self, rejected: MemoryInput, reason: str) -> None:
         """Show input that the engine rejected, and why, so that the user can correct it."""
@@ -71,6 +80,8 @@ class MemoryDialog(QDialog):
         self._text.setPlainText(rejected.text)
         for name, text in (rejected.fields or {}).items():
             self._fields[name][1].setText(text)
+        self._tags.setText(", ".join(tag.strip() for tag in rejected.tags))
+        self._expires.setText(rejected.expires)
         self._wrong.setText(reason)
         self._wrong.show()
 
@@ -129,6 +140,8 @@ class MemoryDialog(QDialog):
             self._kind.setCurrentIndex(max(0, self._kind.findData("preference")))
             return
         content = memory.content
+        self._tags.setText(content.fields.get(TAGS, ""))
+        self._expires.setText(content.fields.get(EXPIRES, ""))
         scopes = [self._reach.itemData(at) for at in range(self._reach.count())]
         if (content.scope, content.scope_id) not in scopes:
             self._reach.addItem(
@@ -163,6 +176,12 @@ class MemoryDialog(QDialog):
             column.addWidget(field)
         column.addWidget(label(tr("Applies to"), look.fonts.second, "second"))
         column.addWidget(self._reach)
+        for name, title, field in (("tags", tr("Tags"), self._tags), ("expires", tr("Expires"), self._expires)):
+            field.setObjectName(f"memory.write.{name}")
+            field.setAccessibleName(title)
+            field.setFont(look.fonts.text)
+            column.addWidget(label(title, look.fonts.second, "second"))
+            column.addWidget(field)
         column.addWidget(self._wrong)
         cancel = Button(look, tr("Cancel"), name="memory.write.cancel")
         cancel.clicked.connect(self.reject)

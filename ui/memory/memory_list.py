@@ -163,7 +163,10 @@ class MemoryList(ItemListView):
         if not self.currentIndex().isValid() and event.key() in {Qt.Key.Key_Down, Qt.Key.Key_Home, *ENTER_KEYS}:
             self.setCurrentIndex(self.rows.index(0))
             event.accept()
-        elif event.key() == Qt.Key.Key_Delete or (event.text().isalpha() and not event.modifiers()):
-            event.ignore()  # disables type-ahead search: letters are shortcuts of the page
+        elif (
+            event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Plus, Qt.Key.Key_Minus)
+            or (event.text().isalpha() and not event.modifiers())
+        ):  # fmt: skip
+            event.ignore()  # disables type-ahead search: these are shortcuts of the page
         else:
             super().keyPressEvent(event)

@@ -59,6 +59,8 @@ CARD_KEYS: Final = {
     Qt.Key.Key_A: "archive",
     Qt.Key.Key_R: "restore",
     Qt.Key.Key_Delete: "forget",
+    Qt.Key.Key_Plus: "good",
+    Qt.Key.Key_Minus: "bad",
 }
 REVIEW_KEYS: Final = {Qt.Key.Key_Y: "keep", Qt.Key.Key_E: "edit", Qt.Key.Key_N: "reject"}
 
@@ -284,6 +286,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         for text, act in (
             (tr("Import…"), self.memory_actions.ask_import),
             (tr("Export…"), self.memory_actions.ask_export),
+            (tr("What was learned, by day…"), self.memory_actions.show_journal),
             (tr("Archive decayed memories and derive lessons"), self.memory_actions.tidy),
             *self._rerun_actions(memory),
             *self._forget_actions(memory),
@@ -403,7 +406,8 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         """Handle the single-key shortcuts of the open memory or proposal; text fields consume their keys first."""
         key = Qt.Key(event.key())
         reviewing = self._stack.currentWidget() is self.proposal_card
-        action = (REVIEW_KEYS if reviewing else CARD_KEYS).get(key) if not event.modifiers() else None
+        plain = event.modifiers() == Qt.KeyboardModifier.NoModifier or key == Qt.Key.Key_Plus  # + may need Shift
+        action = (REVIEW_KEYS if reviewing else CARD_KEYS).get(key) if plain else None
         if action is None:
             super().keyPressEvent(event)
         elif reviewing:

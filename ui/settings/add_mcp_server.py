@@ -51,6 +51,7 @@ class AddMcpServerDialog(QDialog):
             self.tr("Allow unencrypted HTTP: others on the network can read requests and the API key"),
             name="add_tool.plain",
         )
+        self._oauth = CheckBox(look, self.tr("Sign in to the URL in the browser (OAuth)"), name="add_tool.oauth")
         self._read = label("", look.fonts.second, "second", name="add_tool.read", wrap=True)
         self._error = label("", look.fonts.text, "failed", name="add_tool.why", wrap=True)
         self._add = Button(look, self.tr("Add server"), name="add_tool.add", tone="primary")
@@ -69,10 +70,16 @@ class AddMcpServerDialog(QDialog):
         self._show_error(str(error))
         self._add.setEnabled(True)
 
+    @property
+    def signs_in(self) -> bool:
+        """Whether the user wants to sign in to the server before its tools are listed."""
+        return self._oauth.isVisibleTo(self) and self._oauth.isChecked()
+
     def show_starting(self) -> None:
         """Show that the server is being started, which can take a moment."""
         self._add.setEnabled(False)
-        self._read.setText(self.tr("Starting the server to list its tools…"))
+        signing_in = self.tr("Sign in on the page that opens in your browser…")
+        self._read.setText(signing_in if self.signs_in else self.tr("Starting the server to list its tools…"))
         self._read.show()
 
     def _parse(self) -> tuple[ImportedMcpServer, ...]:
@@ -92,6 +99,7 @@ class AddMcpServerDialog(QDialog):
         for part in self._typed_rows:
             part.setVisible(not pasted)
         self._allow_http.setVisible(not pasted and is_unencrypted(source))
+        self._oauth.setVisible(not pasted and source.startswith(("http://", "https://")))
         self._error.hide()
         servers: tuple[ImportedMcpServer, ...] = ()
         if source and (pasted or self._name.text().strip()):
@@ -154,7 +162,7 @@ class AddMcpServerDialog(QDialog):
         column.addWidget(label(about, fonts.text, "second", wrap=True))
         column.addWidget(label(warning, fonts.text, "waiting", name="add_tool.warning", wrap=True))
         column.addLayout(form)
-        for part in (self._allow_http, self._read, self._error):
+        for part in (self._allow_http, self._oauth, self._read, self._error):
             column.addWidget(part)
         column.addStretch(1)
         column.addLayout(button_row(cancel, self._add))

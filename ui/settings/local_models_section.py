@@ -1,11 +1,12 @@
 """The page of the local models: those that can be downloaded, and the files on this computer."""
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QStandardPaths, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
-from core.models.local.model_state import LocalModelStates
+from core.models.local.model_state import LocalModelRow, LocalModelStates
 from ui.base.drop_filter import dragged_model_files
+from ui.settings.model_address_dialog import ModelAddressDialog
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.labels import label
@@ -13,7 +14,9 @@ from ui.widgets.local_model_entry import LocalModelEntry
 
 
 class LocalModelsSection(QWidget):
-    """`action_requested` carries an action of `LocalModelEntry` or add, and the model or the path of a file."""
+    """`action_requested` carries an action of `LocalModelEntry`, or `add` with the path or `fetch` with the address of
+    a file.
+    """
 
     action_requested = Signal(str, str)
 
@@ -26,33 +29,42 @@ class LocalModelsSection(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
-        head = QHBoxLayout()
         about = _tr(
             "Journeyman runs these models itself, without another program. Nothing leaves this computer. "
             "You can also drop a GGUF file here."
         )
-        head.addWidget(label(about, look.fonts.second, "second", wrap=True), 1)
         add = Button(look, _tr("Add model file…"), name="settings.local.add")
         add.clicked.connect(self._choose_file)
-        head.addWidget(add, 0, Qt.AlignmentFlag.AlignTop)
-        column.addLayout(head)
+        fetch = Button(look, _tr("Download from address…"), name="settings.local.fetch")
+        fetch.clicked.connect(self._ask_address)
+        column.addWidget(label(about, look.fonts.second, "second", wrap=True))
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        buttons.addWidget(add)
+        buttons.addWidget(fetch)
+        buttons.addStretch(1)
+        column.addLayout(buttons)
         self._list = QVBoxLayout()
         self._list.setSpacing(8)
         column.addLayout(self._list)
 
     def show_models(self, states: LocalModelStates, default_model: str) -> None:
-        """Show the models. Entries are kept while their model exists, so that the focus stays where it is."""
-        rows = {row.name: row for row in states.rows}
+        """Show the models, first those being downloaded, then those on this computer.
+
+        Entries are kept while their model exists, so that the focus stays where it is.
+        """
+        rows = {row.name: row for row in sorted(states.rows, key=_order)}
         for name in [name for name in self._entries if name not in rows]:
             entry = self._entries.pop(name)
             self._list.removeWidget(entry)
             entry.hide()
             entry.deleteLater()
-        for name, row in rows.items():
+        for position, (name, row) in enumerate(rows.items()):
             if name not in self._entries:
                 entry = self._entries[name] = LocalModelEntry(self._look, f"settings.local.{name}", can_remove=True)
                 entry.action_requested.connect(self.action_requested)
-                self._list.addWidget(entry)
+            if self._list.indexOf(self._entries[name]) != position:
+                self._list.insertWidget(position, self._entries[name])
             self._entries[name].show_row(row, states.install_hint, default_model=default_model)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
@@ -64,15 +76,26 @@ class LocalModelsSection(QWidget):
             self.action_requested.emit("add", path)
         event.acceptProposedAction()
 
+    def _ask_address(self) -> None:
+        dialog = ModelAddressDialog(self._look, self)
+        dialog.submitted.connect(lambda address: self.action_requested.emit("fetch", address))
+        dialog.open()
+
     def _choose_file(self) -> None:
         """Open the system's file dialog without blocking."""
         dialog = QFileDialog(self, _tr("Add model file"))
         dialog.setObjectName("settings.local.files")
+        dialog.setDirectory(QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DownloadLocation))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters([_tr("Models in the GGUF format") + " (*.gguf)", _tr("All files") + " (*)"])
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.fileSelected.connect(lambda path: self.action_requested.emit("add", path))
         dialog.open()
+
+
+def _order(row: LocalModelRow) -> int:
+    is_busy = not row.is_available and bool(row.download or row.partial or row.error)
+    return 0 if is_busy else 1 if row.is_available else 2
 
 
 def _tr(text: str) -> str:

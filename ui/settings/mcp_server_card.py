@@ -80,6 +80,10 @@ class McpServerCard(QFrame):
         on.setChecked(self._row.server.enabled)
         on.toggled.connect(lambda now: self._on_action("on" if now else "off", self._name, ""))
         head.addWidget(on, 1)
+        if self._row.server.url:
+            head.addWidget(self._button(_tr("Sign in…"), "login", _tr("Sign in to {} in the browser")))
+        if self._row.server.oauth:
+            head.addWidget(self._button(_tr("Sign out"), "logout", _tr("Sign out of {}")))
         for text, action, accessible_name in (
             (_tr("Test"), "test", _tr("Test {}")),
             (_tr("Show log"), "log", _tr("Show the log of {}")),

@@ -23,8 +23,8 @@ from ui.widgets.splitter import remember_sizes
 class SessionPane(QWidget):
     """A session view with tabs.
 
-    `live_output` holds what is streaming: replies and the output of commands. `notice` shows if the draft of a message
-    cannot be stored.
+    `live_output` holds what is streaming: replies, the loading of a local model, and the output of commands. `notice`
+    shows if the draft of a message cannot be stored.
     """
 
     activated = Signal()

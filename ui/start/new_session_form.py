@@ -303,11 +303,11 @@ class NewSessionForm(QWidget):
     def _start(self) -> None:
         """Start the session. If only the folder is missing, ask for it."""
         if self._start_button.isEnabled():
-            profile = self._agents.currentData()
+            agent: OfferedAgent | None = self._agents.currentData()
             self.start_requested.emit(
                 NewSession(
                     self._task_field.stripped_text(), self._folder, self._models.currentText(), self._mode,
-                    profile.name if profile else "", self._efforts.currentData() or "", self.attached.files(),
+                    agent.name if agent else "", self._efforts.currentData() or "", self.attached.files(),
                     self._limits,
                 )
             )  # fmt: skip

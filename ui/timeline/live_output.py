@@ -46,8 +46,8 @@ class LiveOutput:
     def __init__(self) -> None:
         self._replies: dict[str, str] = {}
         self._reasoning: dict[str, str] = {}
-        self._printed: dict[tuple[str, str], PrintedOutput] = {}
         self._activities: dict[str, str] = {}
+        self._printed: dict[tuple[str, str], PrintedOutput] = {}
 
     def apply(self, updates: Iterable[object]) -> None:
         """Apply a batch of live updates and journal updates, in order."""

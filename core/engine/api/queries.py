@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+from core.domain.event_values import InstructionFile
 from core.domain.events import EventRecord
 from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Problem
@@ -13,6 +14,7 @@ from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.domain.text import Text
 from core.engine.policy.trust import FollowedFiles, followed_files
+from core.engine.prompting.instructions import load_instructions
 from core.engine.prompting.profiles import AgentProfile, load_profiles
 from core.engine.services.slash_commands import SlashCommand, load_commands
 from core.store.backup import local_date
@@ -99,6 +101,11 @@ class Queries:
     def profiles(self) -> dict[str, AgentProfile]:
         """Return the agent profiles that the user has defined, by name."""
         return load_profiles(self._opened.path.parent)
+
+    def instructions(self, folder: Path) -> tuple[InstructionFile, ...]:
+        """Return the instruction files that a new run in this folder would use, or not use and why."""
+        loaded = load_instructions(folder, self._opened.path.parent, self._followed(folder))
+        return tuple(item.file for item in loaded)
 
     def open_questions(self) -> list[tuple[SessionRow, Question]]:
         """Return the open questions, oldest first."""

@@ -135,13 +135,19 @@ class UserDecisions(Queries):
         """Return whether the user trusts the folder, and which project instructions it contains."""
         return await asyncio.to_thread(inspect_folder, self._book.read(), check_workspace(folder))
 
-    async def trust(self, folder: Path, trusted: bool = True, by: str = "user") -> None:
+    async def trust(
+        self, folder: Path, trusted: bool = True, by: str = "user", seen: FolderTrust | None = None
+    ) -> None:
         """Follow the project instructions of the folder, or treat its files as untrusted content.
 
-        The decision is stored as a rule, which `revoke` removes.
+        The decision is stored as a rule, which `revoke` removes. With `seen`, the state that the user decided on, files
+        that have changed since are not trusted.
         """
         workspace = check_workspace(folder)
-        await save_trust(self._book, str(workspace), trusted, await asyncio.to_thread(find_instructions, workspace), by)
+        digests = await asyncio.to_thread(find_instructions, workspace)
+        if seen:
+            digests = {name: digest for name, digest in digests.items() if seen.digests.get(name) == digest}
+        await save_trust(self._book, str(workspace), trusted, digests, by)
         if not trusted:
             await self.skills.distrust_folder(workspace)
 

@@ -11,6 +11,8 @@ from core.domain.known_commands import (
     Recognized,
     changes_nothing,
     is_plain,
+    is_reading_client,
+    names_folder_of_git,
     only_reads,
     only_reads_folder,
     recognize,
@@ -24,6 +26,7 @@ from core.engine.policy.secret_files import MAX_MATCHES
 DATA_BUILTINS = frozenset({"cd", "[", "export", ":", "exit", "set", "command", "type", "wait"})
 # Known programs that change files, but never run the text they are given.
 DATA_PROGRAMS = frozenset({"git", "mkdir", "touch", "tee"})
+NOTHING = "/dev/null"
 READING_BUILTINS = frozenset({"cd", "command", "type"})
 
 
@@ -73,15 +76,17 @@ class CommandReach:
         *,
         masked: bool,
         enforced: bool,
+        offline: bool,
         plain_git: Callable[[], bool],
         outside_links: Callable[[], Sequence[str]],
     ) -> bool:
         """Return whether the line does nothing that the tools for reading and searching may not do unasked.
 
         `locate` returns a path with its links resolved, relative to the workspace, and a path that begins with `..` if
-        it is outside. `enforced` means that the sandbox prevents everything but reading, and `masked` that it hides the
-        contents of some secrets. `plain_git` returns whether no configuration in the workspace makes git run programs,
-        `outside_links` the links that lead out of the workspace.
+        it is outside. `enforced` means that the sandbox prevents everything but reading, `offline` that no approval
+        would give the line network access, and `masked` that the sandbox hides the contents of some secrets.
+        `plain_git` returns whether no configuration in the workspace makes git run programs, `outside_links` the links
+        that lead out of the workspace.
         """
         line = self.line
         if self.folders is None or line.outputs or line.assignments:
@@ -89,9 +94,10 @@ class CommandReach:
         for part in line.parts:
             outer, inner = _split_find(part)
             for words in (outer, inner) if inner else (outer,):
-                if isinstance(words[0], GlobPattern) or not (
-                    words[0] in READING_BUILTINS or only_reads_folder(words, enforced=enforced)
-                ):
+                if isinstance(words[0], GlobPattern):
+                    return False
+                reads = words[0] in READING_BUILTINS or only_reads_folder(words, enforced=enforced)
+                if not reads and not (offline and enforced and self._is_shut_client(words, secret_files, masked)):
                     return False
             if ANY_NAMES in part and not (enforced and self._hides_all(secret_files, masked=masked)):
                 return False
@@ -101,15 +107,23 @@ class CommandReach:
                 and not any(_finds(outer, link) for link in outside_links())
             ):
                 return False
-            if part[0] == "git" and (self.folders != ("",) or not (enforced or plain_git())):
+            if part[0] == "git" and not (enforced or plain_git()):
+                return False
+            elsewhere = part[0] == "git" and (self.folders != ("",) or names_folder_of_git(part))
+            # The repository there may be another one, with other programs in its configuration.
+            if elsewhere and not (enforced and self._hides_all(secret_files, masked=masked)):
                 return False
         if not self._matches_are_plain():
             return False
         named = (word for part in line.parts for word in words_without_pattern(part))
         paths = [locate(path) for path in self._paths(named)]
-        if any(path.startswith(("../", "/")) or path == ".." or is_secret(path) for path in paths):
+        if any(path.startswith(("../", "/")) or path == ".." or is_secret(path) for path in paths if path != NOTHING):
             return False
         return not self.shown_secrets(secret_files, masked=masked, shows=is_secret)
+
+    def _is_shut_client(self, words: Sequence[str], secret_files: Callable[[], Sequence[str]], masked: bool) -> bool:
+        """Return whether a client of a network or service can show no secret: it could do so by plugins or settings."""
+        return is_reading_client(words) and self._hides_all(secret_files, masked=masked)
 
     def _hides_all(self, secret_files: Callable[[], Sequence[str]], *, masked: bool) -> bool:
         return all(masked and is_hidden_from_commands(path) for path in secret_files())
@@ -138,6 +152,10 @@ class CommandReach:
         `masked` means that the sandbox hides the contents of some.
         """
         secrets: dict[str, None] = {}
+        inputs = (posixpath.join(folder, name) for folder in self.folders or ("",) for name in self.line.inputs)
+        secrets |= dict.fromkeys(real for real in map(self.resolve, inputs) if is_secret(real))
+        if any(map(_shows_found, self.line.parts)):
+            secrets |= dict.fromkeys(path for path in secret_files() if shows(path))
         for recognized in filter(None, map(recognize, self.line.parts)):
             for folder in self.folders or ("",):
                 secrets |= dict.fromkeys(self._shown(recognized, folder, secret_files, shows))
@@ -257,6 +275,12 @@ def _finds(part: Sequence[str], link: str) -> bool:
         return True
     only_files = any(pair == ("-type", "f") for pair in pairwise(part))
     return not only_files and all(fnmatchcase(posixpath.basename(link), name) for name in names)
+
+
+def _shows_found(part: Sequence[str]) -> bool:
+    """Return whether a command of find shows the contents of the files that it finds."""
+    inner = _split_find(part)[1]
+    return bool(inner) and _shows_named(inner)
 
 
 def _shows_named(words: Sequence[str]) -> bool:

@@ -33,7 +33,7 @@ from core.domain.rules import (
     may_match,
     suggest_patterns,
 )
-from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_secret, names_secret
+from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only, is_secret, names_secret
 from core.domain.visible import visible_name
 from core.engine.policy.command_reach import CommandReach, irreversible_line_reason, matches_name, read_reach
 from core.engine.policy.command_rules import covering_rules, offered_patterns
@@ -361,7 +361,8 @@ def _reach_of_protected(call: ProposedCall, context: PolicyContext) -> str:
         return f"It changes {_join(changed)}"
     line = read_line(call.subjects[0])
     reads = isinstance(line, ReadLine) and not line.outputs and all_read_only(p for p in line.parts if p[0] != "cd")
-    commands = _with_reach(call, context, commands)
+    # To run a file such as `gradlew` is not to change it.
+    commands = _with_reach(call, context, [words if is_read_only(words[0]) else words[1:] for words in commands])
     if (
         context.level == "verified"
         or reads
@@ -411,6 +412,7 @@ def _only_reads(reach: CommandReach, context: PolicyContext, *, enforced: bool) 
         partial(_located, context),
         masked=context.level == "verified",
         enforced=enforced,
+        offline=not context.hosts,
         plain_git=context.plain_git,
         outside_links=context.outside_links,
     )

@@ -16,17 +16,19 @@ from core.domain.clock import now
 from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Problem
 from core.domain.rules import Effect, PermissionRule, new_rule
+from core.engine.policy.instruction_files import MAX_FILE_SIZE, NAMES, instruction_files
 from core.store.rule_store import LoadedRules, RuleStore, new_rule_id
 from core.workspace.broker import FileBroker
 from core.workspace.paths import system_state_reason
 from core.workspace.readable_system import is_in_installation
 
 RULE_TOOL = "folder"  # trust is stored in the rule book under this tool name, so it is listed and revoked like any rule
-INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md", ".mcp.json")
+MCP_FILE = ".mcp.json"
 INSTRUCTION_FOLDERS = (".agents", ".claude/skills", ".claude/commands", ".journeyman")
 # The files that are listed to the user. All further instruction files belong to one of these.
-LISTED_PATTERNS = (*INSTRUCTION_FILES, ".agents/commands/*.md", "*/skills/*/SKILL.md", ".journeyman/*")
-MAX_FILES, MAX_FILE_SIZE, MAX_DEPTH = 2_000, 4 << 20, 8
+LISTED_PATTERNS = (*NAMES, MCP_FILE, ".agents/commands/*.md", "*/skills/*/SKILL.md", ".journeyman/*")
+MAX_FILES, MAX_DEPTH = 2_000, 8
+MAX_SHOWN_FILES, MAX_SHOWN_BYTES = 20, 50_000  # files that the user can read before trusting them, and their size
 UNREADABLE_MARK = "-"  # the mark of contents that cannot be pinned and are never followed
 NOT_TRUSTED = "You have not trusted this folder (`journeyman trust`), so the file was ignored."
 CHANGED_SINCE_TRUST = "The file has changed since you trusted this folder (`journeyman trust`), so it was ignored."
@@ -41,6 +43,8 @@ class FolderTrust:
         instructions: the project instructions in the folder, as paths.
         changed: files that have changed, or were added, since the user trusted the folder.
         empty: whether the folder is empty.
+        digests: the digests of all files that the agent would follow or execute.
+        texts: the beginning of each listed or changed file, to read before the decision.
     """
 
     folder: str
@@ -48,6 +52,8 @@ class FolderTrust:
     instructions: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     empty: bool = False
+    digests: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def needs_decision(self) -> bool:
@@ -103,36 +109,70 @@ def followed_files(book: LoadedRules, folder: Path, mode: Mode = DEFAULT_MODE) -
 
 def inspect_folder(book: LoadedRules, folder: Path) -> FolderTrust:
     """Return what the user needs to know to decide on trusting a folder."""
-    instructions, decision = find_instructions(folder), _decision(book, str(folder))
-    pins = _pins(decision) if decision else {}
-    yes = decision is not None and decision.effect == "allow"
-    changed = [
-        name for name, mark in instructions.items() if yes and (mark == UNREADABLE_MARK or pins.get(name) != mark)
-    ]
+    decision = _decision(book, str(folder))
+    pins = _pins(decision) if decision and decision.effect == "allow" else None
+    prompted = {found.name for found in instruction_files(folder)}
+    listed: list[str] = []
+    changed: list[str] = []
+    digests: dict[str, str] = {}
+    texts: dict[str, str] = {}
+    for name, body in _followed_contents(folder):
+        digests[name] = digest = _digest(body)
+        if name in prompted or any(fnmatchcase(name, pattern) for pattern in LISTED_PATTERNS):
+            listed.append(name)
+        if pins is not None and (digest == UNREADABLE_MARK or pins.get(name) != digest):
+            changed.append(name)
+        if name in (*listed[-1:], *changed[-1:]) and len(texts) < MAX_SHOWN_FILES:
+            texts[name] = _shown_text(body)
     empty = next(folder.iterdir(), None) is None
-    listed = [name for name in instructions if any(fnmatchcase(name, pattern) for pattern in LISTED_PATTERNS)]
-    return FolderTrust(_key(str(folder)), trust_decision(book, str(folder)), tuple(listed), tuple(changed), empty)
+    trusted = trust_decision(book, str(folder))
+    instructions = tuple(sorted(listed))
+    return FolderTrust(_key(str(folder)), trusted, instructions, tuple(sorted(changed)), empty, digests, texts)
 
 
 def find_instructions(folder: Path) -> dict[str, str]:
-    """Return the files in a folder that an agent would follow or execute, with digests of their contents.
+    """Return the files that an agent in this folder would follow or execute, with digests of their contents.
 
-    Links that lead out of the folder are not followed.
+    They include instructions in the folders above, up to the top of the repository, and imported files. Links that
+    lead out of the folder are not followed.
     """
-    marks: dict[str, str] = {}
+    return {name: _digest(body) for name, body in _followed_contents(folder)}
+
+
+def _digest(body: bytes | None) -> str:
+    return UNREADABLE_MARK if body is None else content_digest(body)
+
+
+def _shown_text(body: bytes | None) -> str:
+    """Return the beginning of a file, as text."""
+    if body is None:
+        return "This file cannot be read."
+    return body[:MAX_SHOWN_BYTES].decode("utf-8", "replace") + ("\n…" if len(body) > MAX_SHOWN_BYTES else "")
+
+
+def _followed_contents(folder: Path) -> Iterator[tuple[str, bytes | None]]:
+    """Yield the files that an agent would follow or execute, with their contents, or None for an unreadable one.
+
+    If the folder cannot be examined, there are none: nothing in it is followed.
+    """
     try:
-        with FileBroker(folder) as broker:
-            for name in (
-                *INSTRUCTION_FILES,
-                *(name for tree in INSTRUCTION_FOLDERS for name in _files_below(broker, tree)),
-            ):
-                if broker.stat(name) is not None:
-                    marks[name] = _content_mark(broker, name)
-                if len(marks) >= MAX_FILES:
-                    break
-    except (Problem, OSError):  # Files that cannot be examined are not followed.
-        return {}
-    return dict(sorted(marks.items()))
+        yield from _read_followed(folder)
+    except (Problem, OSError):
+        return
+
+
+def _read_followed(folder: Path) -> Iterator[tuple[str, bytes | None]]:
+    names: set[str] = set()
+    for found in instruction_files(folder):
+        names.add(found.name)
+        yield found.name, None if found.error else found.contents
+    with FileBroker(folder) as broker:
+        for name in (MCP_FILE, *(name for tree in INSTRUCTION_FOLDERS for name in _files_below(broker, tree))):
+            if name not in names and broker.stat(name) is not None:
+                names.add(name)
+                yield name, _contents(broker, name)
+            if len(names) >= MAX_FILES:
+                break
 
 
 async def save_trust(book: RuleStore, folder: str, trusted: bool, pins: Mapping[str, str], by: str = "user") -> None:
@@ -192,11 +232,11 @@ def _files_below(broker: FileBroker, folder: str, depth: int = 0) -> Iterator[st
             yield path
 
 
-def _content_mark(broker: FileBroker, name: str) -> str:
+def _contents(broker: FileBroker, name: str) -> bytes | None:
     try:
-        return content_digest(broker.read(name, MAX_FILE_SIZE))
+        return broker.read(name, MAX_FILE_SIZE)
     except Problem:
-        return UNREADABLE_MARK
+        return None
 
 
 def refuse_unsafe_folder(folder: Path, data: Path) -> None:

@@ -7,14 +7,14 @@ tools in a request: the system prompt and the tools are a prefix that providers 
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, datetime
 from importlib import resources
 from itertools import islice
 from pathlib import Path
 from string import Template
 
-from core.domain.events import InstructionFile, RunStarted
+from core.domain.events import RunStarted
 from core.domain.external_agents import is_external_agent
 from core.domain.problems import Problem
 from core.domain.provenance import ContentSource, mark_as_data, new_boundary
@@ -22,6 +22,7 @@ from core.domain.skill import DESCRIPTION_LIMIT, SKILL_SOURCES, OfferedSkill, Sk
 from core.domain.text import Text
 from core.domain.visible import visible
 from core.engine.policy.trust import FollowedFiles, followed_files
+from core.engine.prompting.instructions import LoadedInstructions, load_instructions, nested_instructions
 from core.engine.prompting.profiles import AgentProfile, load_profile, profile_prompt
 from core.engine.services.skills import SkillService
 from core.store.rule_store import RuleStore
@@ -30,22 +31,11 @@ from core.tools.folder_walk import FolderWalk, printable_path
 from core.tools.more_tools import DEFERRED_TOOLS, MORE_TOOLS_NAME
 from core.tools.recall_dropped import RECALL_DROPPED
 from core.tools.skill_tools import USE_SKILL
-from core.workspace.broker import FileBroker
 
-INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
-INSTRUCTIONS_MAX_CHARS = 32_000  # characters of one file with project instructions
 MAX_LISTED_FILES, MAX_LIST_CHARS = 20, 600  # of the folder, in a compact prompt
 SKILLS_MAX_CHARS = 4_000  # characters of a skill list
 SKILL_DESCRIPTION_MAX_CHARS = DESCRIPTION_LIMIT
 SkillOffers = Sequence[tuple[OfferedSkill, SkillRow]]
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedInstructions:
-    """A file with project instructions. `text` is empty if the file is not followed or cannot be read."""
-
-    file: InstructionFile
-    text: str = ""
 
 
 async def prepare_start(
@@ -86,7 +76,7 @@ def _prepare(
     extra_tools: Collection[str],
 ) -> RunStarted:
     profile = load_profile(home, began.profile)
-    instructions = read_instructions(folder, follows) if follows else []
+    instructions = [] if is_external_agent(began.model) else load_instructions(folder, home, follows)
     boundary = began.boundary or new_boundary()
     unavailable = {*absent, *(() if offered else (USE_SKILL,))}
     available = [name for name in (*tool_names(), *extra_tools) if name not in unavailable]
@@ -104,8 +94,12 @@ def _prepare(
         instructions = []
     project_skills = [offer for offer in offered if offer[1].source == "folder"]
     other_skills = [offer for offer in offered if offer[1].source != "folder"]
-    system = _review(home) if began.reviewed_session else system_prompt(profile, compact=compact)
-    context = session_context(folder, today(), boundary, skills_section(project_skills, "folder_skills"), instructions)
+    system = _replaceable(home, "review") if began.reviewed_session else system_prompt(profile, home, compact=compact)
+    own = _own_instructions(instructions)
+    project = [loaded for loaded in instructions if not loaded.is_own]
+    context = session_context(folder, today(), boundary, skills_section(project_skills, "folder_skills"), project)
+    if follows and not began.reviewed_session and (nested := nested_instructions(folder)):
+        context = _sections(context, _nested_list(nested, boundary))
     if compact and not is_external_agent(began.model):
         context = _sections(context, file_list(folder, boundary))
     if began.script_role:
@@ -114,7 +108,7 @@ def _prepare(
         context += "\n\n" + _template("shape", schema=began.output_schema.head)
     return replace(
         began,
-        system_prompt=Text(_sections(system, _template("data"), skills_section(other_skills, "skills"))),
+        system_prompt=Text(_sections(system, own, _template("data"), skills_section(other_skills, "skills"))),
         session_context=Text() if is_external_agent(began.model) else Text(context),  # those have their own
         tools=tools,
         instruction_files=tuple(loaded.file for loaded in instructions),
@@ -123,15 +117,16 @@ def _prepare(
     )
 
 
-def _review(home: Path) -> str:
-    """Return the instructions for a review: `prompts/review.md` in the data folder, or else the built-in text."""
-    own = home / "prompts" / "review.md"
+def _replaceable(home: Path, name: str, /, **values: str) -> str:
+    """Return a prompt: the user's own in the folder `prompts` of the data folder, or else the built-in one."""
+    own = home / "prompts" / f"{name}.md"
     try:
-        return own.read_text("utf-8").strip() or _template("review")
+        text = own.read_text("utf-8").strip()
     except FileNotFoundError:
-        return _template("review")
+        text = ""
     except (OSError, UnicodeDecodeError) as error:
         raise Problem(f"{own} cannot be read.", f"{error}.", "Fix it, or move it away.") from error
+    return Template(text).safe_substitute(values) if text else _template(name, **values)
 
 
 def skills_section(offered: SkillOffers, template: str) -> str:
@@ -163,47 +158,11 @@ def _one_line(text: str, max_chars: int) -> str:
     return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
 
 
-def read_instructions(folder: Path, follows: FollowedFiles) -> list[LoadedInstructions]:
-    """Read the project instructions of a folder.
-
-    If both files have the same text, it is included once. A file that `follows` rejects, or that cannot be read, is
-    returned without text and with the reason.
-    """
-    instructions: list[LoadedInstructions] = []
-    for name in INSTRUCTION_FILES:
-        try:
-            with FileBroker(folder) as broker:
-                if broker.stat(name) is None:
-                    continue
-                contents = broker.read(name, allow_secrets=False)
-        except Problem as problem:
-            instructions.append(LoadedInstructions(InstructionFile(name, error=str(problem))))
-            continue
-        except OSError as error:
-            instructions.append(
-                LoadedInstructions(InstructionFile(name, error=f"The file cannot be read: {error.strerror}."))
-            )
-            continue
-        if not follows(name, contents):
-            instructions.append(LoadedInstructions(InstructionFile(name, len(contents), error=follows.reason())))
-            continue
-        body = contents.decode("utf-8", "replace").strip()
-        if body and all(body[:INSTRUCTIONS_MAX_CHARS] != other.text for other in instructions):
-            instructions.append(
-                LoadedInstructions(
-                    InstructionFile(name, len(body), min(len(body), INSTRUCTIONS_MAX_CHARS)),
-                    body[:INSTRUCTIONS_MAX_CHARS],
-                )
-            )
-    return instructions
-
-
-def system_prompt(agent: AgentProfile, *, compact: bool = False) -> str:
+def system_prompt(agent: AgentProfile, home: Path, *, compact: bool = False) -> str:
     """Return the part of the system prompt that describes the agent and its working style."""
     role = f" {agent.role.strip()}" if agent.role.strip() else ""
-    if compact:
-        return _sections(_template("compact", name=agent.name, role=role), profile_prompt(agent))
-    return _sections(_template("agent", name=agent.name, role=role), profile_prompt(agent), _template("manners"))
+    first = _replaceable(home, "compact" if compact else "agent", name=agent.name, role=role)
+    return _sections(first, profile_prompt(agent), "" if compact else _replaceable(home, "manners"))
 
 
 def session_context(folder: Path, day: date, boundary: str, skills: str, instructions: list[LoadedInstructions]) -> str:
@@ -214,6 +173,18 @@ def session_context(folder: Path, day: date, boundary: str, skills: str, instruc
         _template("guides") if any(loaded.text for loaded in instructions) else "",
         *(_marked_instructions(loaded, boundary) for loaded in instructions if loaded.text),
     )
+
+
+def _own_instructions(instructions: Sequence[LoadedInstructions]) -> str:
+    """Return the section with the user's own instructions, which apply in every folder; "" if there are none."""
+    texts = [loaded.text for loaded in instructions if loaded.is_own and loaded.text]
+    return _template("own", text="\n\n".join(texts)) if texts else ""
+
+
+def _nested_list(names: Sequence[str], boundary: str) -> str:
+    """Return the hint at instructions in subfolders. The names are marked as data, because anyone may choose them."""
+    listed = mark_as_data("\n".join(names), ContentSource("folder", "files"), boundary)
+    return f"{_template('nested')}\n{listed}"
 
 
 def file_list(folder: Path, boundary: str) -> str:
@@ -233,8 +204,8 @@ def _sections(*parts: str) -> str:
 
 def _marked_instructions(instructions: LoadedInstructions, boundary: str) -> str:
     cut = (
-        f"\n[Truncated after {INSTRUCTIONS_MAX_CHARS:,} characters. Read the file for the rest.]"
-        if instructions.file.size > INSTRUCTIONS_MAX_CHARS
+        f"\n[Truncated after {instructions.file.included:,} characters. Read the file for the rest.]"
+        if instructions.file.size > instructions.file.included
         else ""
     )
     return mark_as_data(instructions.text, ContentSource("folder", instructions.file.name), boundary) + cut

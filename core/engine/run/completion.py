@@ -3,11 +3,12 @@
 import asyncio
 import json
 import re
+from contextlib import suppress
 
 from core.domain.events import HarnessMessage, RunEnded, TextCallsEnabled
 from core.domain.external_agents import is_external_agent
 from core.domain.messages import Message
-from core.domain.problems import ErrorDetails
+from core.domain.problems import ErrorDetails, Problem
 from core.domain.text import Text
 from core.engine.run.acceptance import check_acceptance
 from core.engine.run.delegate import check_output_schema
@@ -17,7 +18,7 @@ from core.engine.state.conversation import Conversation
 from core.models.model import Request
 from core.models.stop_reasons import REPEATED
 from core.models.text_call_adapter import FINAL_STATE
-from core.models.work_phrases import asks_for_question, asks_for_work, check_command, promises_work
+from core.models.work_phrases import asks_for_question, asks_for_work, asks_how, check_command, promises_work
 from core.models.written_call_reader import find_written_calls, task_of
 from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.argument_check import argument_fault
@@ -43,14 +44,18 @@ EMPTY_NUDGE = (
 )
 LEFT_NUDGE = f"{NUDGE_PREFIX}, but {{0}}. The task is: {{1}} Call edit for that file.]"
 CHECK_NUDGE = f"{NUDGE_PREFIX}, and `{{0}}` has not been run since the last change. Call run with this command.]"
-FAILED_CHECK_NUDGE = f"{NUDGE_PREFIX}, but `{{0}}` still fails. Call edit or write to correct the file.]"
+FAILED_CHECK_NUDGE = f"{NUDGE_PREFIX}, but `{{0}}` still fails. Call {{1}}.]"
+REWRITE, CORRECT = "write with the whole corrected text of the file", "edit or write to correct the file"
+SHORT_BYTES = 1_500  # of a file that a small model rewrites more reliably than it edits it
 CODE_NUDGE = f"{NUDGE_PREFIX}: code in a reply changes no file. Call write with the whole new text of the file.]"
 QUESTION_NUDGE = (
     f"{NUDGE_PREFIX}, and you have not asked the user. The task tells you to. Call ask_user with the question.]"
 )
+COMMAND_NUDGE = f"{NUDGE_PREFIX}: a command in a reply is not run. Call run with it.]"
 MISSING_NUDGE = f"{NUDGE_PREFIX}, and {{0}} does not exist. The task asks for it. Create it now: call write or run.]"
 NEXT_CALL = "Only tool calls have an effect. Your next reply must call one of these tools: {}."
 WRITTEN_REASON = "it wrote them into its replies and then stopped calling tools"
+_COMMAND_BLOCK = re.compile(r"^```(?:sh|bash|shell)\n(?:.*\n)+?```", re.MULTILINE)
 _CODE_BLOCK = re.compile(r"^```(?!sh\b|bash\b|shell\b|console\b|text\b|diff\b)\w+\n(?:.*\n){2,}?```", re.MULTILINE)
 MAX_NUDGES, MAX_CHECKS = 4, 2  # of a small model for each task; MAX_CHECKS is for the same message about a check
 NO_CALL_REASON = "the model neither called a tool nor declared that it was done"
@@ -139,7 +144,9 @@ async def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     ):
         return None
     found = [] if not is_small else await asyncio.to_thread(_missing_work, run, request, since)
-    check = _check_of_changes(conversation, check_command(task_of(request)), since) if is_small else None
+    check = (
+        await asyncio.to_thread(_check_of_changes, run, check_command(task_of(request)), since) if is_small else None
+    )
     found += [check] if check and nudges.count(check[0]) < MAX_CHECKS else _idle_nudges(run, request, since)
     due = next(((text, reason) for text, reason in found if text not in nudges or (text, reason) == check), None)
     return (Text(due[0]), due[1]) if due else None
@@ -165,6 +172,8 @@ def _missing_work(run: RunContext, request: Request, since: int) -> list[tuple[s
         found.append((QUESTION_NUDGE, "the task asks for a question to you, and there was none"))
     if _CODE_BLOCK.search(run.last_reply_text()) and asks_for_work(task):
         found.append((CODE_NUDGE, "the model showed code in its reply instead of writing it into a file"))
+    if _COMMAND_BLOCK.search(run.last_reply_text()) and not (asks_how(task) or _has_acted(run.conversation, since)):
+        found.append((COMMAND_NUDGE, "the model showed a command in its reply instead of running it"))
     if missing := run.missing_file(task):
         found.append((MISSING_NUDGE.format(missing), f"the task asks for {missing}, which does not exist"))
     if left := _left_over(run.conversation, task, since):
@@ -187,14 +196,14 @@ def _is_edit(message: Message) -> bool:
 
 
 def _has_just_looked(conversation: Conversation) -> bool:
-    """Return whether the last call read a file, or found its work done."""
+    """Return whether the last call read a file, failed, or found its work done."""
     calls = [call for message in conversation.messages for call in message.calls]
     result = next((message for message in reversed(conversation.messages) if message.role == "tool"), None)
     is_reading = bool(calls) and calls[-1].tool == READ.name
-    return is_reading or (result is not None and result.text.head.endswith(NOTHING_CHANGED))
+    return is_reading or (result is not None and not _changed(result))
 
 
-def _check_of_changes(conversation: Conversation, command: str, since: int) -> tuple[str, str] | None:
+def _check_of_changes(run: RunContext, command: str, since: int) -> tuple[str, str] | None:
     """Return what to tell a small model about the command that the task names as its check, or None.
 
     The command has to be run after the last change of a file, and has to succeed.
@@ -202,9 +211,10 @@ def _check_of_changes(conversation: Conversation, command: str, since: int) -> t
     if not command:
         return None
     written = json.dumps(command, ensure_ascii=False)[1:-1]
-    calls = {call.id: call for message in conversation.messages for call in message.calls}
-    checked, tried, failed = False, False, False
-    for message in conversation.messages:
+    messages = run.conversation.messages
+    calls = {call.id: call for message in messages for call in message.calls}
+    checked, tried, failed = False, "", False
+    for message in messages:
         call = calls.get(message.call_id)
         if message.role != "tool" or message.seq <= since or call is None:
             continue
@@ -212,12 +222,21 @@ def _check_of_changes(conversation: Conversation, command: str, since: int) -> t
             checked, failed = True, message.failed
         elif (tool := tool_named(call.tool)) and tool.access == "write":
             checked, failed = checked and not _changed(message), failed and not _changed(message)
-            tried = True
+            tried = call.arguments.head
     if failed:
-        return FAILED_CHECK_NUDGE.format(command), f"{command} fails, and the model has changed nothing since"
+        how = REWRITE if _is_short(run, tried) else CORRECT
+        return FAILED_CHECK_NUDGE.format(command, how), f"{command} fails, and the model has changed nothing since"
     if tried and not checked:
         return CHECK_NUDGE.format(command), f"{command} has not been run since the last change"
     return None
+
+
+def _is_short(run: RunContext, arguments: str) -> bool:
+    """Return whether the file that a call has changed is short."""
+    with suppress(ValueError, TypeError, KeyError, Problem):
+        status = run.tool_context.broker.stat(json.loads(arguments)["path"])
+        return status is not None and status.st_size <= SHORT_BYTES
+    return False
 
 
 def _has_asked(conversation: Conversation, since: int) -> bool:

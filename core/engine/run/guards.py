@@ -10,6 +10,7 @@ from core.domain.text import Text
 from core.engine.run.run_context import RunContext
 from core.engine.state.conversation import MAX_GAP
 from core.engine.state.limits import LimitUsage, limits_near
+from core.tools.tool import NOTHING_CHANGED
 
 MIN_TIMEOUT_S, TIMEOUT_SLACK_S = 0.1, 0.01
 CONTINUE, END_RUN = "Continue", "End the run"  # option labels, also compared with the answer
@@ -63,7 +64,8 @@ def run_timeout(run: RunContext) -> asyncio.Timeout:
 async def check_repetition(run: RunContext) -> RunEnded | None:
     """Warn the model once when it repeats a call. If the repetition goes on, ask the user whether to continue."""
     repeats = run.conversation.repeats
-    outcome = "failed" if repeats.failing else "gave the same result"
+    is_futile = any(message.text.head.endswith(NOTHING_CHANGED) for message in run.conversation.messages[-1:])
+    outcome = "changed nothing" if is_futile else "failed" if repeats.failing else "gave the same result"
     why = f"{repeats.tool} {outcome} {repeats.count} times in a row"
     if repeats.stuck:
         name = question_id(run.session, f"stuck{run.conversation.total_turns}")

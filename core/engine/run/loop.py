@@ -58,7 +58,7 @@ from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_tex
 from core.engine.run.untrusted_files import paths_label, with_untrusted_files
 from core.engine.run.use_skill import use_skill
 from core.engine.run.user_questions import CallQuestions, ask_user
-from core.engine.state.compaction import USER
+from core.engine.state.compaction import HARNESS, USER
 from core.engine.state.live_updates import LiveUpdate
 from core.models.catalog import SCRIPTED
 from core.models.model import Model, ModelError, ReplyDelta, RequestedCall
@@ -262,8 +262,12 @@ def _owes_words(run: RunContext) -> bool:
     """Return whether an empty reply is an error: only directly after a user message, and not from a scripted model.
 
     After tool results a model may have nothing to add, and a scripted model replies with nothing after its script ends.
+    A small model that has nothing to say to the engine gets a nudge instead.
     """
-    return run.conversation.messages[-1].role == "user" and run.conversation.last_request[0] != SCRIPTED
+    last = run.conversation.messages[-1]
+    if run.has_compact_prompt and last.category == HARNESS:
+        return False
+    return last.role == "user" and run.conversation.last_request[0] != SCRIPTED
 
 
 async def handle_call(run: RunContext, call: ToolCall) -> None:

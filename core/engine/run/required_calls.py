@@ -6,8 +6,10 @@ from dataclasses import replace
 
 from core.models.model import ToolSpec
 from core.tools.catalogue import ASK
+from core.tools.write import WRITE
 
 NUDGE_PREFIX = "[Your reply called no tool"
+MISSING_FILE = re.compile(r", and (\S+) does not exist\.")  # as the nudge says it
 MAX_QUESTION_CHARS = 300  # a small model may list options without end
 
 
@@ -15,13 +17,19 @@ def required_calls(note: str, tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]
     """Return the tools of which one has to be called: those that the nudge names, or else all; none without a nudge."""
     if not note.startswith(NUDGE_PREFIX):
         return ()
+    missing = MISSING_FILE.search(note)
     named = [tool for tool in tools if re.search(rf"\b[Cc]all (?:\w+ or )?{re.escape(tool.name)}\b", note)]
-    return tuple(_with_short_question(tool) for tool in named or tools)
+    return tuple(_narrowed(tool, missing[1] if missing else "") for tool in named or tools)
 
 
-def _with_short_question(tool: ToolSpec) -> ToolSpec:
-    if tool.name != ASK:
+def _narrowed(tool: ToolSpec, missing: str) -> ToolSpec:
+    """Return a tool with narrower parameters: a short question, and the file to create."""
+    properties = tool.parameters["properties"]
+    if tool.name == ASK:
+        question = {**properties["question"], "maxLength": MAX_QUESTION_CHARS}
+        parameters = {**tool.parameters, "properties": {"question": question}, "required": ["question"]}
+    elif tool.name == WRITE.name and missing:
+        parameters = {**tool.parameters, "properties": {**properties, "path": {"const": missing}}}
+    else:
         return tool
-    question = {**tool.parameters["properties"]["question"], "maxLength": MAX_QUESTION_CHARS}
-    parameters = {**tool.parameters, "properties": {"question": question}, "required": ["question"]}
     return replace(tool, parameters=parameters)

@@ -10,7 +10,7 @@ from core.domain.problems import ErrorDetails, Problem
 from core.engine.policy.trust import FollowedFiles
 from core.engine.services.mcp_mentions import ExpandedMessage, expand_mentions
 from core.mcp.config_import import MAX_CONFIG_LENGTH, ImportedMcpServer, parse_servers
-from core.mcp.server_config import secret_owner
+from core.mcp.server_config import SIGN_IN_NAME, secret_owner
 from core.mcp.server_state import McpServerState
 from core.mcp.servers import McpServers
 from core.mcp.tool_definition import diff_tools, tool_rejection
@@ -155,19 +155,48 @@ class McpServerService:
         secrets: Mapping[str, str] | None = None,
         *,
         allow_missing_secrets: bool = False,
+        open_page: Callable[[str], None] | None = None,
     ) -> McpTestResult:
         """Start a server and, if that works, save it with its tools, replacing a server with the same name.
 
         `secrets` are values to store in the keyring, by variable or header name. With `allow_missing_secrets` the
-        server is saved even if it does not start, so that the values can be set later.
+        server is saved even if it does not start, so that the values can be set later. With `open_page`, which shows
+        a URL in the browser, the user first signs in to the server.
         """
         self._settings.check(mcp_servers=(server,))
         for name, value in (secrets or {}).items():
             await self._secrets.save(secret_owner(server, name), value)
+        if open_page:
+            server = await self._sign_in(server, open_page)
         look = await self._probe(server)
         if look.error is None or allow_missing_secrets:
             await self._save(replace(server, tools=look.tools))
         return look
+
+    async def sign_in(self, name: str, open_page: Callable[[str], None]) -> McpTestResult:
+        """Have the user sign in to a remote server again, and return its tools. Accept them if none are known yet."""
+        server = await self._sign_in(self._servers.find(name), open_page)
+        await self._save(server)
+        return await (self.test(name) if server.tools else self.accept(name))
+
+    async def sign_out(self, name: str) -> bool:
+        """Delete the tokens of a sign-in. Return whether there were any."""
+        server = self._servers.find(name)
+        deleted = False
+        with suppress(Problem):  # If the keyring is unavailable, the tokens stay in it unused.
+            deleted = await self._secrets.delete(secret_owner(server, SIGN_IN_NAME))
+        await self._save(replace(server, oauth=False))
+        return deleted
+
+    async def keeps_sign_in(self, name: str) -> bool:
+        """Return whether the tokens of a sign-in are in the keyring. Otherwise they last until Journeyman exits."""
+        return (await self._secrets.find(secret_owner(self._servers.find(name), SIGN_IN_NAME))).source == "keyring"
+
+    async def _sign_in(self, server: McpServerSettings, open_page: Callable[[str], None]) -> McpServerSettings:
+        if not server.url:
+            raise Problem(f"{server.name} is a program, not a URL to sign in to.", "", "Set its keys instead.")
+        await self._servers.sign_in(server, open_page)
+        return replace(server, oauth=True)
 
     async def set_secret(self, name: str, secret: str, value: str) -> ApiKey:
         """Store one of the server's secrets in the keyring and return where it is stored."""
@@ -187,10 +216,10 @@ class McpServerService:
         server = self._servers.find(name)
         self._settings.change(mcp_servers=tuple(other for other in self.list() if other.name != name))
         await self._servers.disconnect(name)
-        for variable in server.variables:
-            if not variable.value:
-                with suppress(Problem):  # If the keyring is unavailable, the secrets stay in it unused.
-                    await self._secrets.delete(secret_owner(server, variable.name))
+        names = [variable.name for variable in server.variables if not variable.value]
+        for secret in (*names, *([SIGN_IN_NAME] if server.oauth else [])):
+            with suppress(Problem):  # If the keyring is unavailable, the secrets stay in it unused.
+                await self._secrets.delete(secret_owner(server, secret))
 
     async def test(self, name: str) -> McpTestResult:
         """Start the server and compare its tools with the tools that the user accepted."""

@@ -21,10 +21,20 @@ from core.domain.memory import (
 )
 from core.domain.memory import Memory as Remembered
 from core.domain.memory import MemoryStatus as Where
+from core.domain.memory_marks import (
+    EXPIRES,
+    TAGS,
+    USER_RATING,
+    UserRating,
+    join_tags,
+    marks_of,
+    parse_expiry,
+    with_marks,
+)
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal
 from core.memory.approval import sensitive_topic_of
-from core.memory.daily_maintenance import run_daily_maintenance
+from core.memory.daily_maintenance import pending_proposals, run_daily_maintenance
 from core.memory.memories import Memories, with_text
 from core.memory.saving import MemorySource, SaveResult
 from core.memory.semantic_search import SemanticSearch, SemanticSearchStatus
@@ -101,6 +111,14 @@ class TidyResult:
 
     archived: tuple[str, ...]
     proposed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TidyPreview:
+    """The memories that would be archived, each with the reason, and the proposals that would be made."""
+
+    archived: tuple[tuple[Remembered, str], ...]
+    proposed: tuple[Proposal, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,31 +202,35 @@ class MemoryService:
 
     async def add(
         self, text: str, kind: MemoryKind = "knowledge", *, scope: MemoryScope = "everywhere", scope_id: str = "",
-        parts: dict[str, str] | None = None, context: str = "",
+        parts: dict[str, str] | None = None, context: str = "", tags: Sequence[str] = (), expires: str = "",
     ) -> SaveResult:  # fmt: skip
         """Save a memory written by the user. The result tells whether an equal memory existed, and lists conflicts.
+
+        `expires` is a date or a number of days, as `parse_expiry` reads it.
 
         `context` is what surrounds the text, such as the question that it answers. The date is added to it.
         """
         dated = f"{context.strip()}\n{describe_day(now())}".strip()
-        return await self._memories.save(
-            MemoryContent(kind, text, scope, scope_id, dated, 1.0, parts or {}), MemorySource("user")
-        )
+        content = MemoryContent(kind, text, scope, scope_id, dated, 1.0, parts or {})
+        marks = {TAGS: join_tags(tags), EXPIRES: parse_expiry(expires, now())}
+        return await self._memories.save(with_marks(content, marks), MemorySource("user"))
 
     async def edit(
         self, name: str, text: str, *, base: int = 0, kind: MemoryKind | None = None, scope: MemoryScope | None = None,
-        scope_id: str = "", parts: dict[str, str] | None = None,
+        scope_id: str = "", parts: dict[str, str] | None = None, tags: Sequence[str] | None = None,
+        expires: str | None = None,
     ) -> Remembered:  # fmt: skip
-        """Change a memory's text, kind, scope or fields (`parts`).
+        """Change a memory's text, kind, scope, fields (`parts`), tags or expiry date.
 
         With `base`, raise Problem unless `base` is still the current version.
         """
         memory = self._memories.get(name)
         content = with_text(memory, text) if text and text != memory.content.text else memory.content
-        content = replace(content, kind=kind or content.kind, fields=content.fields if parts is None else parts)
+        fields = content.fields if parts is None else marks_of(content) | parts
+        content = replace(content, kind=kind or content.kind, fields=fields)
         if scope:
             content = replace(content, scope=scope, scope_id=scope_id)
-        return await self._memories.edit(memory.id, content, base=base)
+        return await self._memories.edit(memory.id, with_marks(content, _marks(content, tags, expires)), base=base)
 
     async def pin(self, name: str, on: bool = True) -> Remembered:
         return await self._memories.pin(name, on)
@@ -270,6 +292,23 @@ class MemoryService:
         """Archive memories with low relevance. Propose lessons from similar runs and merges of similar memories."""
         archived, proposed = await run_daily_maintenance(self._memories, self._proposals)
         return TidyResult(tuple(archived), tuple(proposal.id for proposal in proposed))
+
+    async def preview_tidy(self) -> TidyPreview:
+        """Return what `tidy` would archive and propose now. Nothing is changed."""
+        return TidyPreview(tuple(self._memories.decayed()), tuple(pending_proposals(self._memories, self._proposals)))
+
+    async def mark(
+        self,
+        name: str,
+        *,
+        tags: Sequence[str] | None = None,
+        expires: str | None = None,
+        user_rating: UserRating | None = None,
+    ) -> Remembered:
+        """Set the tags, the expiry date or the user's rating of a memory; None leaves a mark as it is."""
+        memory = self._memories.get(name)
+        marks = _marks(memory.content, tags, expires) | ({} if user_rating is None else {USER_RATING: user_rating})
+        return await self._memories.edit(memory.id, with_marks(memory.content, marks))
 
     async def learned_by_day(self, limit: int = 1_000) -> list[LearnedDay]:
         """Group the newest `limit` memories by the day they were learned, newest first."""
@@ -378,6 +417,14 @@ def _journey(memories: Sequence[Remembered]) -> list[LearnedDay]:
 def _day(day: str, memories: Sequence[Remembered]) -> LearnedDay:
     lasting = tuple(memory for memory in memories if memory.content.kind != "outcome")
     return LearnedDay(day, lasting, len(memories) - len(lasting))
+
+
+def _marks(content: MemoryContent, tags: Sequence[str] | None, expires: str | None) -> dict[str, str]:
+    """Return the marks to set. A date that the memory has already may be past."""
+    marks = {} if tags is None else {TAGS: join_tags(tags)}
+    if expires is not None and expires != content.fields.get(EXPIRES, ""):
+        marks[EXPIRES] = parse_expiry(expires, now())
+    return marks
 
 
 def _listing(memory: Remembered, now_us: int) -> MemoryListing:

@@ -57,6 +57,7 @@ from core.models.stop_reasons import READ_AHEAD
 from core.models.token_estimate import updated_ratio
 from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.more_tools import MORE_TOOLS_NAME, enabled_tools
+from core.tools.tool import NOTHING_CHANGED
 
 TOO_LONG_REASON = "its server found it too long"  # stored as the reason of a compaction, and compared
 # The time before each of these events was spent waiting for the user, so it does not count against the time limit.
@@ -192,7 +193,8 @@ class Conversation:
                 self.started[name] = what
             case ToolReturned(call_id=name, output=output, failed=failed, attachments=attached, excerpt=excerpt):
                 self._enable_tools(name, failed)
-                self.repeats.add_result(name, output.blob or output.head, failed)
+                futile = failed or output.head.endswith(NOTHING_CHANGED)
+                self.repeats.add_result(name, output.blob or output.head, futile)
                 sent = excerpt if excerpt.head else output
                 if excerpt.head:
                     self.compacted_calls[name] = entry.seq

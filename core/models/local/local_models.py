@@ -8,13 +8,13 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.domain.optional_packages import how_to_install
+from core.domain.optional_packages import XLLAMACPP, how_to_install
 from core.domain.problems import Problem
 from core.models.local.found_models import FoundModel
 from core.models.local.hardware import available_memory, physical_cores, total_memory
 from core.models.local.model_downloads import ModelDownloads
 from core.models.local.model_library import ModelFile, ModelLibrary, file_size
-from core.models.local.model_server import XLLAMACPP, ModelServer, ServedModel, ServerConfig
+from core.models.local.model_server import ModelServer, ServedModel, ServerConfig
 from core.models.local.model_state import (
     DownloadProgress,
     LoadState,
@@ -61,8 +61,8 @@ class LocalModels:
         """`folder` contains the model files. `find` returns the models that other programs have stored."""
         self._options = options
         self._environment = environment
-        self._table = local_model_table() if table is None else table
-        self._library = ModelLibrary(folder, self._table, find, lambda: options().window)
+        packaged = local_model_table() if table is None else table
+        self._library = ModelLibrary(folder, packaged, find, lambda: options().window)
         self._command = (python, "-I", str(script))
         self._servers: dict[str, ModelServer] = {}
         self._loading: set[str] = set()
@@ -88,7 +88,7 @@ class LocalModels:
 
     def rows(self) -> list[LocalModelRow]:
         """Return the models of the table, then the other files on this computer."""
-        rows = [self._table_row(model) for model in self._table.values()]
+        rows = [self._table_row(model) for model in self._library.table.values()]
         for name in (*self._library.added(), *self._library.found()):
             file = self._library.file(name, search=False)
             found = self._library.found().get(name)
@@ -104,10 +104,23 @@ class LocalModels:
         model = self._table_model(name)
         if self._is_available(name):
             return False
-        hub = self._environment.get("HF_ENDPOINT", "").strip().rstrip("/")
-        addresses = [address.replace(HUB, hub, 1) if hub else address for address in model.addresses]
+        addresses = [self._on_mirror(address) for address in model.addresses]
         partial = self._library.size_of_part(name)
         return self._downloads.start(model, self._library.path(name), addresses, self._options().proxy, partial)
+
+    async def add_address(self, address: str) -> str:
+        """Look a model up at an address of the user, and return its name for `start_download`. Raises `Problem`."""
+        from core.models.local.model_address import file_address, look_up  # loads the HTTP library
+
+        table, url = self._library.table, self._on_mirror(file_address(address))
+        known = next((model.name for model in table.values() if url in map(self._on_mirror, model.addresses)), "")
+        if known:
+            return known
+        taken = {*table, *self._library.added()}
+        model = await look_up(url, self._options().proxy, taken)
+        self._library.add_address(model)
+        self._publish()
+        return model.name
 
     async def wait_for_download(self, name: str, timeout_s: float) -> DownloadProgress | None:
         """Wait until a download is complete, at most for so many seconds; return its progress if it is still running.
@@ -142,7 +155,7 @@ class LocalModels:
 
     async def remove(self, name: str) -> bool:
         """Delete a downloaded model or its interrupted download, or forget an added file; return whether it existed."""
-        if name not in self._table and name not in self._library.added():
+        if name not in self._library.table and name not in self._library.added():
             if name in self._library.found():
                 origin = self._library.found()[name].origin
                 raise Problem(f"{name} is a file of {origin}.", "", f"Delete it in {origin}.")
@@ -229,7 +242,7 @@ class LocalModels:
     def _config(self, file: ModelFile) -> ServerConfig:
         options = self._options()
         threads = options.threads or physical_cores()
-        model = self._table.get(file.name)
+        model = self._library.table.get(file.name)
         temperature = model.temperature if model else -1.0
         return ServerConfig(str(file.path), file.name, file.window, threads, options.gpu_layers, temperature)
 
@@ -238,7 +251,7 @@ class LocalModels:
         available = available_memory()
         if file.memory <= available:
             return
-        fitting = [name for name, other in self._table.items() if other.memory <= available]
+        fitting = [name for name, other in self._library.table.items() if other.memory <= available]
         fix = f"These models fit: {', '.join(fitting)}." if fitting else "Close other programs."
         cause = f"It needs {file.memory / 1e9:.1f} GB; {available / 1e9:.1f} GB are available."
         raise ModelError(f"{file.name} does not fit in memory.", cause, fix, retryable=False)
@@ -270,6 +283,11 @@ class LocalModels:
             fits=memory <= total_memory(),
         )
 
+    def _on_mirror(self, address: str) -> str:
+        """Return the address on the mirror of Hugging Face that the environment names, if any."""
+        hub = self._environment.get("HF_ENDPOINT", "").strip().rstrip("/")
+        return address.replace(HUB, hub, 1) if hub else address
+
     def _is_available(self, name: str) -> bool:
         try:
             self._library.file(name)
@@ -278,9 +296,10 @@ class LocalModels:
         return True
 
     def _table_model(self, name: str) -> LocalModel:
-        if name not in self._table:
-            raise Problem(f"There is no local model {name!r}.", "", f"Known models: {', '.join(self._table)}.")
-        return self._table[name]
+        table = self._library.table
+        if name not in table:
+            raise Problem(f"There is no local model {name!r}.", "", f"Known models: {', '.join(table)}.")
+        return table[name]
 
     def _publish(self) -> None:
         """Tell the listeners what has changed."""

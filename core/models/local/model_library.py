@@ -12,9 +12,9 @@ from core.models.local.found_models import FoundModel
 from core.models.local.gguf_header import GgufHeader, read_header
 from core.models.local.hardware import total_memory
 from core.models.local.model_state import ModelSpeed
-from core.models.local.model_table import LocalModel
+from core.models.local.model_table import LocalModel, decode_model, encode_model
 
-SUFFIX, PART, LINK = ".gguf", ".gguf.part", ".path"
+SUFFIX, PART, LINK, ADDRESS = ".gguf", ".gguf.part", ".path", ".address"
 WINDOWS = (32_768, 16_384, 8_192, 4_096)  # context windows that are tried for files outside the table
 FILE_WINDOW = 16_384  # if the header does not say how much memory the context needs
 WORK_BYTES = 600_000_000  # memory beyond weights and context
@@ -46,13 +46,29 @@ class ModelLibrary:
     ) -> None:
         """`chosen_window` returns the context window that the user chose, 0 if none."""
         self.folder = folder
-        self.table = table
+        self._packaged = table
+        self._own: dict[str, LocalModel] | None = None  # models of the user's addresses, once they were read
         self._find = find
         self._chosen_window = chosen_window
         self._found: dict[str, FoundModel] = {}
         self._searched = False
         self._headers: dict[tuple[Path, int], GgufHeader] = {}
         self._speeds: dict[str, ModelSpeed] | None = None
+
+    @property
+    def table(self) -> Mapping[str, LocalModel]:
+        """The models that can be downloaded, or have been: those of the table, then those of the user's addresses."""
+        if self._own is None:
+            paths = sorted(self.folder.glob(f"*{ADDRESS}"))
+            models = (decode_model(path.read_text("utf-8", "replace")) for path in paths)
+            self._own = {model.name: model for model in models if model is not None}
+        return {**self._packaged, **self._own}
+
+    def add_address(self, model: LocalModel) -> None:
+        """Remember a model that the user downloads from an address."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _write(self.folder / f"{model.name}{ADDRESS}", encode_model(model))
+        self._own = None
 
     def path(self, name: str) -> Path:
         """Return where the download of a model is stored."""
@@ -64,7 +80,7 @@ class ModelLibrary:
 
     def found(self) -> dict[str, FoundModel]:
         """Return the models of other programs by name, as far as they were looked for, without those of the table."""
-        known = {model.sha256 for model in self.table.values()}
+        known = {model.sha256 for model in self.table.values() if model.sha256}
         return {name: model for name, model in self._found.items() if model.sha256 not in known}
 
     def added(self) -> Iterator[str]:
@@ -83,9 +99,8 @@ class ModelLibrary:
         if (model := self.table.get(name)) is not None:
             if self.path(name).exists():
                 return self._plan(name, self.path(name), "Journeyman", model.window)
-            same = [
-                found for found in self._found.values() if found.sha256 == model.sha256 and found.size == model.size
-            ]
+            digest = model.sha256 or "unknown"
+            same = [found for found in self._found.values() if found.sha256 == digest and found.size == model.size]
             if same:
                 return self._plan(name, same[0].path, same[0].origin, model.window)
             raise Problem(
@@ -115,15 +130,18 @@ class ModelLibrary:
 
     def delete(self, name: str) -> bool:
         """Delete a downloaded model and its interrupted download, or forget a file that the user added."""
-        paths = [self.folder / f"{name}{suffix}" for suffix in (SUFFIX, PART, LINK)]
+        paths = [self.folder / f"{name}{suffix}" for suffix in (SUFFIX, PART, LINK, ADDRESS)]
         existing = [path for path in paths if path.exists()]
         for path in existing:
             path.unlink()
+        self._own = None
         return bool(existing)
 
     def delete_part(self, name: str) -> None:
-        """Delete an interrupted download."""
-        (self.folder / f"{name}{PART}").unlink(missing_ok=True)
+        """Delete an interrupted download, and forget the address that the user gave for it."""
+        for suffix in (PART, ADDRESS):
+            (self.folder / f"{name}{suffix}").unlink(missing_ok=True)
+        self._own = None
 
     def size_of_part(self, name: str) -> int:
         return file_size(self.folder / f"{name}{PART}")

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 
-from core.domain.optional_packages import how_to_install
+from core.domain.optional_packages import XLLAMACPP, how_to_install
 from core.models.model import ModelError
 from core.workspace.process_tree import kill_group
 
-XLLAMACPP = "xllamacpp>=2026.10"
 LOAD_S = 300.0  # how long loading a model may take
 REAP_S = 0.5  # how long a failed request waits to see whether the process has ended
 ERROR_LINES = 5  # last lines of the process's log that an error message quotes

@@ -1,8 +1,9 @@
 """The table of models that can be downloaded, from `resources/models/local.toml`."""
 
+import json
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
 from types import MappingProxyType
@@ -16,6 +17,7 @@ class LocalModel:
         size: of its file, in bytes.
         memory: bytes of memory that it needs with a context of `window` tokens.
         addresses: URLs of its file, tried in this order.
+        sha256: of its file; empty if unknown.
         temperature: what it samples with unless a request says otherwise; -1 leaves that to llama.cpp.
     """
 
@@ -37,3 +39,16 @@ def local_model_table() -> Mapping[str, LocalModel]:
     text = (resources.files("resources") / "models" / "local.toml").read_text("utf-8")
     models = [LocalModel(**{**row, "addresses": tuple(row["addresses"])}) for row in tomllib.loads(text)["model"]]
     return MappingProxyType({model.name: model for model in models})
+
+
+def encode_model(model: LocalModel) -> str:
+    return json.dumps(asdict(model))
+
+
+def decode_model(text: str) -> LocalModel | None:
+    """Return the model that `encode_model` encoded; None if the text is damaged."""
+    try:
+        fields = json.loads(text)
+        return LocalModel(**{**fields, "addresses": tuple(fields["addresses"])})
+    except (ValueError, TypeError, LookupError):
+        return None

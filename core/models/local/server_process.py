@@ -30,6 +30,7 @@ def serve(config: dict[str, Any]) -> str:
     """Load the model, and return the URL of its Chat Completions API, which runs in threads of the library."""
     # Threads that wait for each other sleep after a few microseconds: spinning would starve them on a busy computer.
     os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
+    os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # a debugger would delay the restart after a crash
     from xllamacpp import CommonParams, Server
 
     with socket.create_server(("127.0.0.1", 0)) as free:

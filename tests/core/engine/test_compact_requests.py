@@ -111,6 +111,9 @@ def test_a_file_that_the_task_asks_for_is_missed_at_the_end(tmp_path: Path) -> N
     posts, _, _ = run_compact(tmp_path / "1", task, count, DONE, writing, DONE)
     assert [post.get("response_format") is not None for post in posts] == [False, True, False]
     assert "count.txt does not exist" in posts[1]["messages"][-1]["content"]
+    shapes = posts[1]["response_format"]["json_schema"]["schema"]["anyOf"]
+    paths = [shape["properties"]["arguments"]["properties"].get("path") for shape in shapes]
+    assert required_tools(posts[1]) == ["write", "run"] and paths == [{"const": "count.txt"}, None]
     posts, _, _ = run_compact(tmp_path / "2", task, count, writing, DONE)
     assert [post.get("response_format") is not None for post in posts] == [False, False]
 
@@ -132,11 +135,11 @@ def test_a_question_that_the_task_demands_is_enforced(tmp_path: Path) -> None:
 def test_a_check_that_the_task_names_is_run_after_the_last_change_and_has_to_succeed(tmp_path: Path) -> None:
     task = "Change a.txt so that `grep two a.txt` passes."
     wrong = calling("edit", path="a.txt", old_string="one", new_string="three")
-    right = calling("edit", path="a.txt", old_string="three", new_string="two")
+    right = calling("write", path="a.txt", content="two\n")
     check = calling("run", command="grep two a.txt")
     posts, text, _ = run_compact(tmp_path, task, wrong, DONE, check, DONE, right, DONE, check, DONE)
     assert [required_tools(post) for post in posts] == [
-        [], ["run"], [], ["write", "edit"], [], ["run"], [],
+        [], ["run"], [], ["write"], [], ["run"], [],
     ]  # fmt: skip
     assert text == "two\n" and "still fails" in posts[3]["messages"][-1]["content"]
 
@@ -170,3 +173,20 @@ def test_files_that_a_renaming_leaves_out_are_named_at_the_end(tmp_path: Path) -
     posts, text, _ = run_compact(tmp_path, task, *reading, edits[0], DONE, edits[1], DONE)
     assert [required_tools(post) for post in posts][2:] == [[], ["edit"], []] and text == "two\n"
     assert "but one is also in b.txt" in posts[3]["messages"][-1]["content"]
+
+
+def test_an_empty_reply_to_the_engine_gets_a_nudge_and_is_no_error(tmp_path: Path) -> None:
+    empty = answer(stream(chunk(content=""), chunk("stop")))
+    same = calling("write", path="a.txt", content="one\n")
+    right = calling("write", path="a.txt", content="two\n")
+    posts, text, _ = run_compact(tmp_path, "Change a.txt, please.", same, same, same, empty, right, DONE)
+    assert "changed nothing 3 times" in posts[2]["messages"][-1]["content"] and text == "two\n"
+
+
+def test_a_command_that_is_shown_instead_of_run_is_enforced(tmp_path: Path) -> None:
+    shown = answer(stream(chunk(content="Run this:\n\n```sh\nwc -l a.txt\n```\n"), chunk("stop")))
+    check = calling("run", command="wc -l a.txt")
+    posts, _, _ = run_compact(tmp_path / "1", "Which is the longest file here?", shown, check, DONE)
+    assert [required_tools(post) for post in posts] == [["run"], []]
+    posts, _, _ = run_compact(tmp_path / "2", "How do I count the lines of a file?", shown)
+    assert posts == []

@@ -121,6 +121,20 @@ def test_a_lasting_request_error_pauses_an_attended_run(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
+def test_repeating_a_call_that_changes_nothing_counts_as_failing(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            (scene.folder / "a").write_text("b")
+            same = call_reply("write", path="a", content="b")
+            session = await scene.start(scripted_replies(same, then="repeat_last"), max_turns=0)
+            asked = (await scene.until(QuestionAsked)).event
+            assert isinstance(asked, QuestionAsked) and "write changed nothing 6 times" in asked.question.reason
+            await scene.engine.answer(asked.question.id, Answer(option="End the run"))
+            await scene.engine.wait_idle(session)
+
+    asyncio.run(main())
+
+
 def test_a_repeated_call_causes_a_reminder_then_a_question(tmp_path: Path) -> None:
     """B10, L-B11: a call cannot be repeated forever."""
 

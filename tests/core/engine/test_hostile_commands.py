@@ -43,7 +43,8 @@ RULES = broad_rules()
 
 
 def allowed(commands: Sequence[str], mode: Mode, level: SandboxLevel, *rules: PermissionRule) -> list[str]:
-    facts = replace(FACTS, level=level)
+    """Return the commands that are allowed. The folder contains secrets that no sandbox hides from code."""
+    facts = replace(FACTS, level=level, secret_files=lambda: ("server.pem",))
     return [c for c in commands if isinstance(verdict(act("run", command=c), *rules, mode=mode, facts=facts), Allowed)]
 
 

@@ -17,13 +17,15 @@ from core.domain.events import (
     UntrustedContentRead,
 )
 from core.domain.memory import MemoryContent
+from core.domain.memory_marks import tags_of
 from core.domain.proposal import Proposal, ProposalAction
 from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed
 from core.domain.text import Text
 from core.engine.state.compaction import MEMORY, SESSION, SUMMARY, USER
 from core.engine.state.conversation import Conversation
 from core.memory.memories import Memories
-from core.memory.saving import MemorySource
+from core.memory.run_memory import RunMemory, learning_context
+from core.memory.saving import LearningLimits, MemorySource
 from core.memory.serialization import to_proposal_details
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.skills.library_fixture import TEXT
@@ -460,5 +462,50 @@ def test_forgetting_a_session_removes_its_skills_but_not_those_of_the_user(tmp_p
             assert await texts() == left | {"mine": said("mine", "My own.")}
             await memory.undo_forget(gone.memories, gone.proposals)
             assert await texts() == there and {tray.get(name).state for name in made} == {"accepted"}
+
+    run_bounded(main())
+
+
+def test_the_agent_replaces_its_own_memory_and_proposes_to_replace_that_of_the_user(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            theirs = (await scene.engine.memory.add("They like tea.", "preference")).memory.id
+            remember = call_reply("remember", kind="knowledge", text="The site runs on port 80.", tags=["web"], days=30)
+            session = await scene.start(scripted_replies(remember, {"text": "ok"}), "Learn something.")
+            await scene.engine.wait_idle(session)
+            (mine,) = [one.memory for one in await scene.engine.memory.list_memories(kind="knowledge")]
+            assert tags_of(mine.content) == ("web",) and mine.content.fields["expires"] > "2026"
+            again = await scene.start(scripted_replies(
+                call_reply("remember", kind="preference", text="They like coffee.", replaces=theirs, reason="Said so."),
+                call_reply("remember", kind="knowledge", text="The site runs on port 81.", replaces="zzzz"),
+                {"text": "ok"},
+            ), "Correct it.")  # fmt: skip
+            await scene.engine.wait_idle(again)
+            outputs = [event for event in await scene.events(again) if isinstance(event, ToolReturned)]
+            assert "the user decides" in outputs[0].output.head and outputs[1].failed
+            (proposal,) = scene.engine.proposals.list()
+            assert (proposal.action, proposal.target, proposal.text) == ("patch", theirs, "They like coffee.")
+            await scene.engine.proposals.accept(proposal.id)
+            assert (await scene.engine.memory.show(theirs)).listed.memory.content.text == "They like coffee."
+
+    run_bounded(main())
+
+
+def test_a_sensitive_replacement_waits_for_the_user_even_in_the_agents_own_memory(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            first = call_reply("remember", kind="knowledge", text="The site runs on port 80.")
+            session = await scene.start(scripted_replies(first, {"text": "ok"}), "Learn something.")
+            await scene.engine.wait_idle(session)
+            (mine,) = [one.memory for one in await scene.engine.memory.list_memories(kind="knowledge")]
+            memory = RunMemory(
+                scene.engine.memory._memories, scene.services.proposals, session, str(scene.folder),
+                learning_context(scene.engine.memory._memories, lambda _agent: LearningLimits()),
+            )  # fmt: skip
+            harmless = MemoryContent("knowledge", "The site runs on port 81.")
+            assert (await memory.replace(mine.id, harmless, "", "r1c1")).startswith("Replaced")
+            sensitive = MemoryContent("preference", "The user always allows commands without asking for permission.")
+            assert (await memory.replace(mine.id, sensitive, "", "r1c1")).startswith("Proposed")
+            assert (await scene.engine.memory.show(mine.id)).listed.memory.content.text == harmless.text
 
     run_bounded(main())

@@ -1,6 +1,7 @@
 """In the modes that do not ask about reading, a command that only reads the folder needs no approval either."""
 
 import shlex
+import socket
 import subprocess
 from dataclasses import replace
 from functools import partial
@@ -30,6 +31,7 @@ from tests.core.engine.policy_calls import FACTS, act, rule, verdict
 from tests.core.workspace.commands import open_sandbox
 
 GIT = replace(FACTS, plain_git=lambda: True)
+LEVELS: tuple[SandboxLevel, ...] = ("verified", "reduced")
 
 READS = [
     "cat src/app.py", "head -20 README.md", "sed -n '10,40p' src/app.py", "grep -rn '^import' src",
@@ -54,8 +56,16 @@ ENFORCED = [
     "git grep -n main", "git grep -n TODO -- '*.py' src", "find src -name '*.ts' | xargs wc -l",
     "git ls-files -z | xargs -0 grep -l asyncio", "find . -name '*.py' | xargs -n 1 -r head -5", "ls | xargs",
     "cargo tree -d", "go list ./...", "python3 -m json.tool x", "npm ls", "pip list",
-    "cargo --version",
+    "cargo --version", "less README.md", "man -k git | head",
     "python3 -V", "node -v", "poetry show", "terraform validate", "ps -e", "ss -t",
+]  # fmt: skip
+# These only read, but from a network or a service, which no command reaches, whether it is approved or not.
+CLIENTS = [
+    "npm outdated", "npm view x", "docker ps -a", "docker images", "docker compose ps", "gh pr diff 1", "gh pr view 1",
+    "aws s3 ls", "journalctl", "kubectl get pods", "terraform plan", "systemctl status x", "curl localhost:1",
+    "curl -s http://127.0.0.1:3000/a | jq .", "curl -sS -o /dev/null http://localhost:8000/", "helm list -A",
+    # The repository there may name programs; only a sandbox that shows no secret makes them harmless.
+    "git -C sub log", "cd sub && git status", "git -C sub status -s",
 ]  # fmt: skip
 MORE_THAN_READING = [
     # outside the folder, or a secret
@@ -83,10 +93,11 @@ MORE_THAN_READING = [
     "tar tf /x.tar", "sed -n 1p /etc/passwd",
     "git grep x -- ../y", "git grep x HEAD -- y", "git grep x -- ':!a'",
     "sed -n '1e' x", "git -c core.pager=./x log",
-    "git -C sub log", "cd sub && git status", "git --git-dir=x log", "LC_ALL=C ls", "PATH=. ls",
+    "git -C ../sub log", "git -C sub log -p", "git -C sub -c core.pager=./x log", "cd ../sub && git status",
+    "git --git-dir=x log", "LC_ALL=C ls", "PATH=. ls",
     "git --exec-path=. log", "ls | ./x", "cat a | sh",
     "which ls && ./x",
-    "terraform plan", "make -n",
+    "make -n",
     "cat a #; rm b", "ls $(./x)", "cat `x`", "jq -f x y",
     "jq 'import \"a\" as $a; .' x", "jq env x",
     "file -f x", "file -m x y", "wc --files0-from=x", "grep -f x y",
@@ -95,16 +106,18 @@ MORE_THAN_READING = [
     "git describe --dirty", "git cat-file -p HEAD",
     "git grep x HEAD", "git grep --cached x", "git grep -O./x y",
     # reaches a service or the network
-    "npm outdated", "docker images", "docker compose ps", "gh pr diff 1", "aws s3 ls", "git ls-remote", "journalctl",
+    "git ls-remote", "docker pull x", "kubectl delete pod x", "gh pr create", "aws s3 rm s3://a/b", "curl example.org",
+    "curl -d @x localhost:1", "curl -o x localhost:1", "terraform apply", "terraform plan -out=x", "less -o x y",
+    "less '+!sh' x", "less ../x", "man -P ./x ls", "man -l ./x", "helm template ./chart --post-renderer ./x",
+    "kubectl get pods --kubeconfig=x", "docker --config x ps", "gh pr view 1 --web", "aws s3 ls --endpoint-url x",
     # may write although it begins like a command that reads
     "find . -exec rm {} +", "find . -exec cat {} + -delete", "find . -execdir cat {} +", "find . -exec ./cat {} +",
     "find . -exec sh -c x {} +", "find . -fprint x -exec cat {} +", "tar xf x.tar", "tar tf x --to-command=./x",
     "tar tf host:x", "unzip x.zip", "printf -v PATH x", "npm run --version", "npx x --version", "git tag v1 2>&1",
     "cat d/**",
     "ls 2> err", "X=1 ls", "source .venv/bin/activate && ls",
-    "find . -exec id {} +", "set -x; ls", "sqlite3 app.db .schema", "./x --version", "bin/cargo tree",
-    "docker ps", "kubectl get pods", "gh pr view 1", "curl localhost:1", "git fetch", "git remote show origin",
-    "systemctl status x", "npm view x",
+    "find . -exec id {} +", "set -x; ls", "sqlite3 app.db .schema", "./x --version",
+    "bin/cargo tree", "bin/docker ps", "git fetch", "git remote show origin",
 ]  # fmt: skip
 
 
@@ -117,7 +130,7 @@ CHANGES = [
     "uv version --bump=major", "poetry version patch", "go list -mod=mod ./...", "terraform plan -out=x",
     "terraform providers mirror x",
     "rustc --print native-static-libs x.rs", "kubectl get pods --kubeconfig=x", "curl -w '%output{x}y' localhost",
-    "sqlite3 app.db .tables", "sqlite3 -readonly app.db \"select data from fsdir('x')\"", "tee x",
+    "sqlite3 -readonly app.db \"select data from fsdir('x')\"", "tee x",
     "lsof -D b", "npm audit fix", "git config a.b c",
 ]  # fmt: skip
 CHANGES_NOTHING = [
@@ -178,6 +191,24 @@ def test_what_may_run_code_of_the_folder_needs_a_sandbox_that_enforces_reading(c
     assert isinstance(verdict(call, facts=replace(FACTS, level="reduced")), Allowed)
     secrets = replace(GIT, level="reduced", secret_files=lambda: (".env",))
     assert isinstance(verdict(call, facts=secrets), NeedsApproval), "Landlock does not hide the file from code"
+
+
+@pytest.mark.parametrize("command", CLIENTS)
+def test_a_client_that_only_reads_needs_no_approval_where_it_can_reach_nothing(command: str) -> None:
+    call = act("run", command=command)
+    unhidden = replace(FACTS, secret_files=lambda: ("server.pem",))
+    for level in LEVELS:
+        found = verdict(call, facts=replace(FACTS, level=level))
+        assert isinstance(found, Allowed) and found.read_only
+        shown = verdict(call, facts=replace(unhidden, level=level))
+        assert isinstance(shown, NeedsApproval), "its plugins or settings could show the file"
+    hidden = replace(FACTS, secret_files=lambda: (".env",))
+    assert isinstance(verdict(call, facts=hidden), Allowed)
+    assert isinstance(verdict(call, facts=replace(hidden, level="reduced")), NeedsApproval)
+    online = verdict(call, facts=replace(FACTS, hosts=("example.org",)))
+    assert isinstance(online, NeedsApproval) or "git" in command, "it could reach that"
+    assert isinstance(verdict(call, facts=replace(FACTS, level="none")), NeedsApproval)
+    assert isinstance(verdict(call, mode="ask-all"), NeedsApproval)
 
 
 @pytest.mark.parametrize("command", MORE_THAN_READING)
@@ -269,22 +300,44 @@ def test_programs_of_the_folder_do_not_count_as_known(
     assert isinstance(verdict(act("run", command="ls"), facts=facts), NeedsApproval)
 
 
-def test_code_that_a_reading_command_runs_changes_nothing(tmp_path: Path) -> None:
+def test_a_client_that_runs_unasked_reaches_nothing(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_engine(tmp_path / "home", tmp_path / "work") as scene:
+            with socket.create_server(("127.0.0.1", 0)) as listener:
+                listener.setblocking(False)
+                port = listener.getsockname()[1]
+                call = call_reply("run", command=f"curl -s http://127.0.0.1:{port}/a")
+                session = await scene.start(scripted_replies(call, {"text": "done"}), mode="ask")
+                await scene.engine.wait_idle(session)
+                (returned,) = [event for event in await scene.events(session) if isinstance(event, ToolReturned)]
+                assert returned.failed
+                with pytest.raises(BlockingIOError):
+                    listener.accept()
+
+    with open_sandbox("bubblewrap"):
+        run_bounded(test())
+
+
+@pytest.mark.parametrize(
+    ("sub", "command"),
+    [(".", "git status --short"), ("sub", "git -C sub status --short"), ("sub", "cd sub && git status --short")],
+)
+def test_code_that_a_reading_command_runs_changes_nothing(sub: str, command: str, tmp_path: Path) -> None:
     """Git runs the program that the repository configures, in a folder that it cannot change."""
 
     folder = tmp_path / "work"
-    folder.mkdir()
+    (folder / sub).mkdir(parents=True)
     setup = "git init -q; printf '#!/bin/sh\\necho x > ran; echo ran >&2' > x; chmod +x x; touch y"
-    subprocess.run(["sh", "-ec", f"{setup}; git config core.fsmonitor ./x"], cwd=folder, check=True)
+    subprocess.run(["sh", "-ec", f"{setup}; git config core.fsmonitor ./x"], cwd=folder / sub, check=True)
 
     async def test() -> None:
         async with open_engine(tmp_path / "home", folder) as scene:
-            calls = scripted_replies(call_reply("run", command="git status --short"), {"text": "done"})
+            calls = scripted_replies(call_reply("run", command=command), {"text": "done"})
             session = await scene.start(calls, mode="ask")
             await scene.engine.wait_idle(session)
             (returned,) = [event for event in await scene.events(session) if isinstance(event, ToolReturned)]
             assert "?? y" in returned.output.head and "ran" in returned.output.head and not returned.failed
-            assert not (folder / "ran").exists()
+            assert not list(folder.rglob("ran"))
 
     with open_sandbox("bubblewrap"):
         run_bounded(test())

@@ -81,7 +81,10 @@ def test_each_failure_has_its_message(tmp_path: Path) -> None:
             async with open_engine(tmp_path) as scene:
                 servers = scene.engine.mcp_servers
                 keyless = await servers.add(McpServerSettings(name="a", url=url))
-                assert keyless.error and keyless.error.cause == "It requires a key, or the key is wrong (401)."
+                assert (
+                    keyless.error
+                    and keyless.error.cause == "It requires a sign-in or a key, or the key is wrong (401)."
+                )
                 wrong = await servers.add(
                     McpServerSettings(name="a", url=url, variables=(AUTHORIZATION,)), {"Authorization": "x"}
                 )

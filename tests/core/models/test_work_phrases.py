@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.models.work_phrases import asks_for_question, asks_for_work, check_command, reports_fault
+from core.models.work_phrases import asks_for_question, asks_for_work, asks_how, check_command, reports_fault
 
 
 @pytest.mark.parametrize(
@@ -45,3 +45,16 @@ def test_tasks_that_tell_to_ask(task: str, asks: bool) -> None:
 )
 def test_commands_that_have_to_succeed(task: str, command: str, work: bool) -> None:
     assert check_command(task) == command and asks_for_work(task) is work
+
+
+@pytest.mark.parametrize(
+    ("task", "how"),
+    [
+        ("How do I count the lines of a file?", True),
+        ("Which command lists the ports?", True),
+        ("Which request took longest, and how long?", False),
+        ("How many lines has a.txt?", False),
+    ],
+)
+def test_tasks_that_ask_for_a_command(task: str, how: bool) -> None:
+    assert asks_how(task) is how

@@ -116,3 +116,17 @@ def test_a_million_requests_are_sampled_and_the_last_is_kept() -> None:
 
 def test_every_category_has_a_name_of_its_own() -> None:
     assert len({each.name for each in CATEGORIES}) == len({each.label for each in CATEGORIES}) == len(CATEGORIES)
+
+
+def test_the_instructions_of_the_latest_run_are_listed_with_their_tokens(panel: ContextPanel) -> None:
+    activity = filled()
+    files = [
+        {"name": "../AGENTS.md", "size": 40, "included": 40, "tokens": 1_200},
+        {"name": "CLAUDE.md", "size": 9, "error": "It is not followed."},
+    ]
+    activity.apply([{"kind": "run_started", "seq": 11, "run": 2, "at": 0, "instruction_files": files}])
+    panel.show_past(activity, loading=False, running=False)
+    shown = find(panel, QLabel, "context.instructions")
+    assert shown.text() == "../AGENTS.md, about 1,200 tokens\nCLAUDE.md: It is not followed." and shown.isVisible()
+    panel.show_past(filled(), loading=False, running=False)
+    assert shown.text().startswith("None")

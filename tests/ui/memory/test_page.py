@@ -26,6 +26,7 @@ from core.engine.api.engine import Engine
 from core.memory.serialization import to_proposal_details
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, live, until
+from ui.memory.journal_dialog import JournalDialog
 from ui.memory.memory_dialog import MemoryDialog
 from ui.memory.memory_lines import MemoryLine
 from ui.memory.panel import MIN_LIST_WIDTH, MemoryPanel
@@ -421,5 +422,57 @@ def test_a_run_is_repeated_without_a_memory_and_compared(qapp: QApplication, hom
         wanted = "Only the left session used the memory “Invoices are written with the blue stamp”."
         await until(lambda: wanted in said.text(), "what only one of them was told")
         assert person.window.selection.target[0] == session
+
+    live(qapp, home, act)
+
+
+def test_tags_and_an_expiry_date_are_entered_shown_and_corrected(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        page = await opened(person)
+        press(page, Qt.Key.Key_N, CONTROL | SHIFT)
+        dialog = find(page, MemoryDialog, "memory.write")
+        write(find(dialog, QPlainTextEdit, "memory.write.text"), "The office is closed.")
+        write(find(dialog, QLineEdit, "memory.write.tags"), "Office, news")
+        write(find(dialog, QLineEdit, "memory.write.expires"), "soon")
+        click(find(dialog, QPushButton, "memory.write.yes"))
+        await until(lambda: [one for one in open_dialogs(page) if one.isVisible() and one is not dialog], "the error")
+        again = next(one for one in open_dialogs(page) if one.isVisible() and one is not dialog)
+        assert "is not a date" in find(again, QLabel, "memory.write.wrong").text()
+        assert find(again, QLineEdit, "memory.write.tags").text() == "Office, news"
+        find(again, QLineEdit, "memory.write.expires").setText("2999-01-31")
+        click(find(again, QPushButton, "memory.write.yes"))
+        await wait_until_shown(page, "The office is closed.")
+        shown = [label.text().replace("\u200b", "") for label in page.card.findChildren(QLabel)]
+        assert {"Tags", "news, office", "Expires", "2999-01-31"} <= set(shown)
+
+    live(qapp, home, act)
+
+
+def test_a_memory_is_rated_by_key_and_button_and_the_journal_lists_it_by_day(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        name = await add_memory(person, "The build needs the flag fast.")
+        page = await opened(person, name)
+        await wait_until_shown(page, "The build needs the flag fast.")
+
+        def rating() -> str:
+            texts = [label.text() for label in page.card.findChildren(QLabel)]
+            return texts[texts.index("Your rating") + 1] if "Your rating" in texts else ""
+
+        page.list.setFocus()
+        press(page.list, Qt.Key.Key_Minus)
+        await until(lambda: rating().startswith("not helpful"), "the rating by key")
+        click(find(page.card, QPushButton, "memory.card.good"))
+        await until(lambda: rating() == "helpful", "the rating by button")
+        click(find(page.card, QPushButton, "memory.card.good"))
+        await until(lambda: rating() == "", "the rating is removed")
+        page.memory_actions.show_journal()
+        journal = await until(lambda: page.findChild(JournalDialog), "the journal")
+        day = find(journal, QLabel, "memory.journal.day")
+        assert day.text().endswith("learned 1")
+        page.open(name)
+        with_memory: list[str] = []
+        journal.memory_requested.connect(with_memory.append)
+        click(find(journal, QPushButton, "memory.journal.item"))
+        assert with_memory == [name] and not journal.isVisible()
 
     live(qapp, home, act)

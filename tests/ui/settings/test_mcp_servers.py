@@ -41,6 +41,7 @@ FOUND = McpOverview(
         McpServerRow(FILES, McpServerState("files", "failed", GONE)),
         McpServerRow(FAR, McpServerState("far", "open"), ("Authorization",)),
         McpServerRow(OFF, McpServerState("off")),
+        McpServerRow(replace(FAR, name="near", variables=(), oauth=True), McpServerState("near")),
     ),
     (ProjectMcpServer("/home/me/work", McpServerSettings(name="box", command="./box"), ("TOKEN",)),),
     (ErrorDetails("This is no JSON.", "/home/me/other/.mcp.json: line 1."),),
@@ -89,6 +90,8 @@ def test_status_missing_settings_and_project_servers_are_shown(dialog: SettingsD
         ("settings.tool.files.test", ["test", "files", ""]),
         ("settings.tool.files.log", ["log", "files", ""]),
         ("settings.tool.files.remove", ["remove", "files", ""]),
+        ("settings.tool.far.login", ["login", "far", ""]),
+        ("settings.tool.near.logout", ["logout", "near", ""]),
         ("settings.tool.far.key.Authorization", ["give", "far", "Authorization"]),
         ("settings.brought.box.add", ["bring", "box", "/home/me/work"]),
     ],
@@ -181,6 +184,18 @@ def test_an_unencrypted_address_has_to_be_allowed(adding: AddMcpServerDialog, qt
     with qtbot.waitSignal(adding.added) as added:
         click(find(adding, QPushButton, "add_tool.add"))
     assert added.args[0][0].server == McpServerSettings(name="far", url="http://a.example/mcp", allow_http=True)
+
+
+def test_a_sign_in_is_offered_for_a_url(adding: AddMcpServerDialog) -> None:
+    box, source = find(adding, QCheckBox, "add_tool.oauth"), find(adding, QPlainTextEdit, "add_tool.what")
+    source.setPlainText("npx files")
+    assert box.isHidden() and not adding.signs_in
+    source.setPlainText("https://a.example/mcp")
+    assert not box.isHidden() and not box.isChecked()
+    box.click()
+    signs_in = [adding.signs_in]
+    source.setPlainText("npx files")
+    assert [*signs_in, adding.signs_in] == [True, False]
 
 
 def test_output_of_a_server_is_shown_verbatim(look: Look, qtbot: QtBot) -> None:

@@ -1,0 +1,102 @@
+"""Finds the project instructions that apply in a folder: its own, those of its parents, and the files they import.
+
+Parents count up to the top folder of the repository. A file imports another with `@path`, relative to itself.
+"""
+
+import os
+import posixpath
+import re
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.domain.problems import Problem
+from core.workspace.broker import FileBroker
+
+NAMES = ("AGENTS.md", "CLAUDE.md")
+MAX_PARENTS = 8
+MAX_IMPORTS, MAX_IMPORT_DEPTH = 20, 4  # imported files of one folder, and imports within imports
+MAX_FILE_SIZE = 4 << 20  # bytes
+_CODE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_IMPORT = re.compile(r"(?<!\S)@([^\s@`]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundInstructions:
+    """A file with instructions. `name` is its path relative to the folder of the run, such as `../AGENTS.md`.
+
+    `error` says why it cannot be read. `importer` is the name of the file that imports it, or "".
+    """
+
+    name: str
+    contents: bytes = b""
+    error: str = ""
+    importer: str = ""
+
+
+def instruction_files(folder: Path) -> Iterator[FoundInstructions]:
+    """Yield the files in the order in which they apply: the outermost folder first, and imports after their file."""
+    for prefix in parent_prefixes(folder):
+        try:
+            with FileBroker(folder / prefix if prefix else folder) as broker:
+                yield from _in_folder(broker, prefix)
+        except (Problem, OSError) as error:
+            if not prefix:
+                yield FoundInstructions(NAMES[0], error=str(error))
+
+
+def parent_prefixes(folder: Path) -> list[str]:
+    """Return the relative paths of the folders whose instructions apply, outermost first, then the folder.
+
+    Outside of a repository, only the folder itself counts.
+    """
+    for levels, parent in enumerate((folder, *folder.parents[:MAX_PARENTS])):
+        if os.path.lexists(parent / ".git"):
+            return ["../" * level for level in range(levels, -1, -1)]
+    return [""]
+
+
+def imported_names(text: str, name: str) -> list[str]:
+    """Return the paths that a file imports, relative to its folder's root; `name` is its own path there.
+
+    Code is skipped. A path that leaves the root is not an import.
+    """
+    words = (match.rstrip(".,;:!?)") for match in _IMPORT.findall(_CODE.sub("", text)))
+    paths = (
+        posixpath.normpath(posixpath.join(posixpath.dirname(name), word))
+        for word in words
+        if word and word[0] not in "~/"
+    )
+    return [path for path in dict.fromkeys(paths) if not path.startswith("../") and path not in (".", "..")]
+
+
+def _in_folder(broker: FileBroker, prefix: str) -> Iterator[FoundInstructions]:
+    seen: set[str] = set(NAMES)
+    for name in NAMES:
+        if broker.stat(name) is not None:
+            yield from _with_imports(broker, prefix, name, "", seen, 0)
+
+
+def _with_imports(
+    broker: FileBroker, prefix: str, name: str, importer: str, seen: set[str], depth: int
+) -> Iterator[FoundInstructions]:
+    try:
+        contents = broker.read(name, MAX_FILE_SIZE, allow_secrets=False)
+    except (Problem, OSError) as error:
+        yield FoundInstructions(prefix + name, error=str(error), importer=importer)
+        return
+    yield FoundInstructions(prefix + name, contents, importer=importer)
+    for path in imported_names(contents.decode("utf-8", "replace"), name):
+        is_new = path not in seen and len(seen) < MAX_IMPORTS + len(NAMES) and depth < MAX_IMPORT_DEPTH
+        if is_new and _is_file(broker, path):
+            seen.add(path)
+            yield from _with_imports(broker, prefix, path, prefix + name, seen, depth + 1)
+
+
+def _is_file(broker: FileBroker, path: str) -> bool:
+    try:
+        status = broker.stat(path)
+    except Problem:
+        return False
+    return status is not None and not stat.S_ISDIR(status.st_mode)

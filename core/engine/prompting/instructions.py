@@ -1,0 +1,85 @@
+"""Loads the instructions for a run: the user's own, and those of the project that the user trusts."""
+
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from core.domain.event_values import InstructionFile
+from core.engine.policy.instruction_files import NAMES, FoundInstructions, instruction_files
+from core.engine.policy.trust import FollowedFiles
+from core.models.token_estimate import estimate_tokens
+from core.tools.folder_walk import FolderWalk, printable_path
+
+OWN_NAME = "AGENTS.md"
+INSTRUCTIONS_MAX_CHARS = 32_000  # characters of one file
+TOTAL_MAX_CHARS = 96_000  # characters of all files
+TOO_MUCH = f"All instructions together are longer than {TOTAL_MAX_CHARS:,} characters, so the file was left out."
+IMPORTER_NOT_USED = "It is imported by {}, which is not used."
+MAX_WALKED, MAX_NESTED = 20_000, 30  # files
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedInstructions:
+    """A file with instructions. `text` is empty if the file is not followed or cannot be read.
+
+    `is_own` means that it is the user's own file, which applies in every folder.
+    """
+
+    file: InstructionFile
+    text: str = ""
+    is_own: bool = False
+
+
+def load_instructions(folder: Path, home: Path, follows: FollowedFiles | None) -> list[LoadedInstructions]:
+    """Return the instructions for a run in a folder: the user's own in the data folder, then those of the project.
+
+    A text that occurs in several files is included once. A file that `follows` rejects, or that cannot be read, is
+    returned without text and with the reason. With `follows` None, project instructions are off.
+    """
+    loaded = _own(home)
+    if follows is None:
+        return loaded
+    for found in instruction_files(folder):
+        if item := _load(found, follows, loaded):
+            loaded.append(item)
+    return loaded
+
+
+def nested_instructions(folder: Path) -> list[str]:
+    """Return the paths of the instructions in subfolders; the model reads them when it works there."""
+    files = islice(FolderWalk(folder).files(), MAX_WALKED)
+    return [printable_path(path) for path in islice((p for p in files if len(p) > 1 and p[-1] in NAMES), MAX_NESTED)]
+
+
+def _own(home: Path) -> list[LoadedInstructions]:
+    path = home / OWN_NAME
+    try:
+        text = path.read_text("utf-8", "replace").strip() if path.is_file() else ""
+    except OSError as error:
+        return [LoadedInstructions(InstructionFile(str(path), error=f"The file cannot be read: {error.strerror}."))]
+    return [_included(str(path), text, INSTRUCTIONS_MAX_CHARS, is_own=True)] if text else []
+
+
+def _load(
+    found: FoundInstructions, follows: FollowedFiles, loaded: list[LoadedInstructions]
+) -> LoadedInstructions | None:
+    """Return a project file with its text or the reason against it; None if it has nothing new to say."""
+    if found.error:
+        return LoadedInstructions(InstructionFile(found.name, error=found.error))
+    size = len(found.contents)
+    if found.importer and not any(item.file.name == found.importer and not item.file.error for item in loaded):
+        return LoadedInstructions(InstructionFile(found.name, size, error=IMPORTER_NOT_USED.format(found.importer)))
+    if not follows(found.name, found.contents):
+        return LoadedInstructions(InstructionFile(found.name, size, error=follows.reason()))
+    body = found.contents.decode("utf-8", "replace").strip()
+    if not body or any(body[:INSTRUCTIONS_MAX_CHARS] == item.text for item in loaded):
+        return None
+    left = TOTAL_MAX_CHARS - sum(len(item.text) for item in loaded)
+    if left <= 0:
+        return LoadedInstructions(InstructionFile(found.name, size, error=TOO_MUCH))
+    return _included(found.name, body, min(left, INSTRUCTIONS_MAX_CHARS))
+
+
+def _included(name: str, body: str, limit: int, *, is_own: bool = False) -> LoadedInstructions:
+    text = body[:limit]
+    return LoadedInstructions(InstructionFile(name, len(body), len(text), tokens=estimate_tokens(text)), text, is_own)

@@ -1,0 +1,63 @@
+"""Computes embeddings with a model in the GGUF format. It runs in the process of `embedder_process`."""
+
+import os
+import secrets
+import socket
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+MAX_CHARS = 500  # of each text that are used: at most as many tokens, which fit in the window of every known model
+WINDOW = 512
+BLOCK = 1 << 20
+
+
+class GgufEmbeddings:
+    """A model file, which llama.cpp loads.
+
+    Attributes:
+        fingerprint: a hash of the file, which identifies the model.
+    """
+
+    def __init__(self, path: Path) -> None:
+        os.environ.setdefault("GGML_NO_BACKTRACE", "1")
+        from xllamacpp import CommonParams, Server
+
+        self.fingerprint = _fingerprint(path)
+        params = CommonParams()
+        params.model.path = str(path)
+        params.embedding = True
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            params.port = free.getsockname()[1]
+        params.hostnames = ["127.0.0.1"]
+        params.api_keys = [secrets.token_urlsafe(32)]  # nobody knows it: the server is called in this process only
+        params.ui = False
+        params.n_parallel = 1
+        params.n_ctx = params.n_batch = params.n_ubatch = WINDOW
+        params.n_gpu_layers = 0
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # leaves the other cores free
+        try:
+            self._server: Any = Server(params)
+        except RuntimeError as error:
+            raise ValueError(f"{path.name} cannot be loaded: {error}") from error
+        self.dimensions = len(self.embed(["dimensions"])[0])
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Return one row for each text: its embedding, normalized to length 1."""
+        reply = self._server.handle_embeddings({"input": [text[:MAX_CHARS] or " " for text in texts]})
+        if "data" not in reply:
+            raise ValueError(str(reply.get("error") or reply))
+        rows = [item["embedding"] for item in sorted(reply["data"], key=lambda item: int(item["index"]))]
+        vectors = np.array(rows, np.float32)
+        return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+
+
+def _fingerprint(path: Path) -> str:
+    digest = blake2b(digest_size=8)
+    with path.open("rb") as file:
+        while block := file.read(BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
