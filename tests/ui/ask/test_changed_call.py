@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.permissions import PermissionOption
@@ -162,6 +162,6 @@ def test_the_field_stays_when_the_card_is_fitted_again(look: Look, qtbot: QtBot)
         assert card is not None
         card = card.parentWidget()
     for _ in range(2):
-        QApplication.processEvents()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest)
         card.fit(800)
         assert field(form).isVisible()
