@@ -53,7 +53,7 @@ class GitHistory:
         self._note()
 
     def restore(self, root: int) -> bool:
-        """Put back what a command deleted, and return whether anything was. `root` is a descriptor of the folder.
+        """Restore what a command deleted, and return whether anything was. `root` is a descriptor of the folder.
 
         Single branches that were deleted stay so: their commits are kept anyway.
         """

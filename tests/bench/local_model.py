@@ -32,6 +32,7 @@ from core.models.model import ReplyOptions, Request
 from core.settings.api_keys import ApiKeys
 from core.settings.schema import Settings
 from tests.bench.benchmark import Measurement
+from tests.bench.local_model_ticks import measure_ticks
 from tests.servers.process import serving
 from tests.servers.thinking import MODELS, packaged_model
 
@@ -62,6 +63,7 @@ def measure_local_model() -> Iterator[Measurement]:
         direct = ["nice", "-n", str(NICE), sys.executable, str(server), *words]
         with serving(direct, r"serving (http://127\.0\.0\.1:\d+)", Path(folder, "log")) as url:
             yield from asyncio.run(_measure(Path(folder), f"{url}/v1/chat/completions"))
+    yield measure_ticks()
 
 
 async def _measure(folder: Path, url: str) -> list[Measurement]:

@@ -1,5 +1,6 @@
 """The window by keys only, and as a screen reader sees it: Enter on buttons, where the focus goes, names and order."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.ui.test_new_session_in_window import set_model
 from tests.ui.test_terminal_in_window import has_ended, opened, script
 from ui.ask.question_form import QuestionForm
 from ui.style.theme import Look
+from ui.timeline.minimap import Minimap
 from ui.widgets.button import Button
 from ui.widgets.drop_down import DropDown
 
@@ -143,3 +145,28 @@ def test_a_drop_down_tells_what_it_is_for(look: Look, qtbot: QtBot) -> None:
     drop_down.addItem("a/one")
     interface = QAccessible.queryAccessibleInterface(drop_down)
     assert "Model" in {interface.text(role) for role in (QAccessible.Text.Name, QAccessible.Text.Description)}
+
+
+def test_a_low_window_shows_all_options_of_a_question(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        person.shell.resize(900, 600)
+        options = [
+            {"label": "Firm, with a 14-day deadline", "description": "Names the clause and the next step. " * 2},
+            {"label": "Friendly first reminder", "description": "No deadline, no legal reference."},
+            {"label": "Formal notice, copy to the council", "description": "Starts the official route at once."},
+        ]
+        ask = {
+            "name": "ask_user",
+            "arguments": {"question": "Which one?", "why": "The tone decides what I write.", "options": options},
+        }
+        session = await person.start(json.dumps({"replies": [{"text": "I ask.", "calls": [ask]}, {"text": "Done."}]}))()
+        window.show_session(session)
+        form = await until(lambda: window.view.findChild(QuestionForm), "the question")
+        await until(lambda: all(not option.visibleRegion().isEmpty() for option in form.options), "the options")
+        third = form.options[2]
+        await until(lambda: third.visibleRegion().boundingRect().height() == third.height(), "the third is complete")
+        person.shell.resize(1440, 900)
+        await until(find(window.view, Minimap, "run.strip").isVisible, "the map of the session returns")
+
+    live(qapp, home, act)

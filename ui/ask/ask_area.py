@@ -36,7 +36,7 @@ class AskArea(QWidget):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._available_height = 0
+        self._available_height = self._room = 0
         self._bar_only = False
         self._session, self._title = "", ""
         self._answered_id = ""
@@ -77,7 +77,7 @@ class AskArea(QWidget):
         self._card.dialog_requested.connect(lambda _name: self.open_dialog())
         self._card.set_bar_only(self._bar_only)
         self._card.fit(
-            self._available_height
+            self._available_height, self._room
         )  # before the card is shown: the window would grow to the height of its content, and never shrink again
         self._column.addWidget(self._card)
         self.show()
@@ -87,11 +87,14 @@ class AskArea(QWidget):
             self.focus_card()
         self.request_shown.emit(first)
 
-    def fit(self, column_height: int) -> None:
-        """Set the height of the column that contains this area, in pixels; it limits the height of the card."""
-        self._available_height = column_height
+    def fit(self, column_height: int, room: int = 0) -> None:
+        """Set the height of the column that contains this area, and the room that its other parts leave, in pixels.
+
+        Both limit the height of the card.
+        """
+        self._available_height, self._room = column_height, room
         if self._card:
-            self._card.fit(column_height)
+            self._card.fit(column_height, room)
 
     def set_bar_only(self, on: bool) -> None:
         """Show only a bar, for example while a tab other than the steps is open."""

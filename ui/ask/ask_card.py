@@ -21,6 +21,7 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import label
 
 MAX_HEIGHT_SHARE: Final = 0.4
+MAX_MINIMUM_SHARE: Final = 0.5
 MIN_CARD_HEIGHT: Final = 136  # pixels; with less space than this no option would be visible
 ICON: Final = 16
 HIGHLIGHT_MS: Final = 1_200
@@ -47,7 +48,7 @@ class AskCard(QFrame):
     ) -> None:
         super().__init__(parent)
         self._look, self._summary, self._clock = look, summary, clock
-        self._available_height = 0
+        self._available_height = self._room = 0
         self._bar_only = False
         self._announced = False
         self._highlight_timer = QTimer(self, singleShot=True, interval=HIGHLIGHT_MS)
@@ -80,22 +81,28 @@ class AskCard(QFrame):
         self._open.clicked.connect(lambda: self.dialog_requested.emit(summary.id))
         self.restyle(look)
 
-    def fit(self, column_height: int) -> None:
-        """Choose the most detailed layout that fits the card's share of a column `column_height` pixels high."""
-        self._available_height = column_height
-        max_height = int(column_height * MAX_HEIGHT_SHARE)
-        min_height = max(self._look.size(MIN_CARD_HEIGHT), self._card.minimumSizeHint().height() + self._margins())
+    def fit(self, column_height: int, room: int = 0) -> None:
+        """Choose the most detailed layout that fits the card's share of a column `column_height` pixels high.
+
+        The other parts of the column leave `room` pixels, if it is given. A card that cannot be smaller, such as one
+        with a field for the reason, may have a little more than its share.
+        """
+        self._available_height, self._room = column_height, room
+        limit = room or column_height
+        max_height = min(int(column_height * MAX_HEIGHT_SHARE), limit)
+        usual = self._look.size(MIN_CARD_HEIGHT)
+        min_height = max(usual, self._card.minimumSizeHint().height() + self._margins())
+        if usual <= max_height and min_height <= min(int(column_height * MAX_MINIMUM_SHARE), limit):
+            max_height = max(max_height, min_height)
         use_bar = max_height < min_height or self._bar_only
         self._bar.setVisible(use_bar)
         self._card.setVisible(not use_bar)
         if use_bar:
             self.setMaximumHeight(self._bar.sizeHint().height() + self._margins())
             return
-        self.form.set_collapsed(False)
-        needed = self._needed_height()
+        needed = self._height_when_collapsed(False)
         if needed > max_height:
-            self.form.set_collapsed(True)
-            needed = self._needed_height()
+            needed = self._height_when_collapsed(True)
         self.setMaximumHeight(min(needed, max_height))
         self.updateGeometry()
 
@@ -141,7 +148,7 @@ class AskCard(QFrame):
 
     def _refit(self) -> None:
         if self._available_height:
-            self.fit(self._available_height)
+            self.fit(self._available_height, self._room)
 
     def _build(self) -> None:
         theme, kind = self._look.theme, self._summary.kind
@@ -194,6 +201,13 @@ class AskCard(QFrame):
     def _margins(self) -> int:
         return self.contentsMargins().top() + self.contentsMargins().bottom() + 8
 
+    def _height_when_collapsed(self, collapsed: bool) -> int:
+        """Collapse or expand the form; return the height that the card needs then."""
+        self.form.set_collapsed(collapsed)
+        for part in reversed(self.findChildren(QWidget)):
+            part.updateGeometry()  # by themselves, the outer layouts learn of the change only when Qt handles events
+        return self._needed_height()
+
     def _needed_height(self) -> int:
         layout = self.layout()
         return layout.totalHeightForWidth(self.width()) if layout else 0
@@ -212,7 +226,7 @@ class AskCard(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if self._available_height and event.size().width() != event.oldSize().width():
-            self.fit(self._available_height)
+            self.fit(self._available_height, self._room)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any, Final, get_args, get_type_hints
 
-from PySide6.QtCore import QCoreApplication
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QSizePolicy,
+    QVBoxLayout,
     QWidget,
 )
 
@@ -162,10 +163,28 @@ def _report_change(field: QLineEdit, on_change: OnChange) -> None:
 
 
 def _tiers(look: Look, value: Tiers, on_change: OnChange) -> QWidget:
-    """Return three fields with model names, one per tier; the first model of a tier that works is used."""
-    container = QWidget()
-    form = QFormLayout(container)
+    """Return three fields with model names, one per tier; the first model of a tier that works is used.
+
+    They are folded as long as no tier is set.
+    """
+    container, fields = QWidget(), QWidget()
+    column = QVBoxLayout(container)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(8)
+    toggle = Button(look, "", name="settings.tiers.toggle", tone="quiet")
+    column.addWidget(toggle, 0, Qt.AlignmentFlag.AlignLeft)
+    column.addWidget(fields)
+    form = QFormLayout(fields)
     form.setContentsMargins(0, 0, 0, 0)
+
+    def show_fields(visible: bool) -> None:
+        fields.setVisible(visible)
+        toggle.setText(_tr("Hide tiers") if visible else _tr("Set tiers…"))
+        toggle.setAccessibleName(toggle.text())
+        toggle.set_icon_name("chevron-down" if visible else "chevron-right")
+
+    toggle.clicked.connect(lambda: show_fields(fields.isHidden()))
+    show_fields(bool(value.small or value.mid or value.frontier))
     form.setHorizontalSpacing(12)
     lines: dict[str, QLineEdit] = {}
 

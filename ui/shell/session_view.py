@@ -15,7 +15,6 @@ from core.store.queued_messages import QueuedMessage
 from core.timeline.idle_runs import ended_idle
 from core.timeline.session_activity import REQUEST_KINDS
 from ui.ask.ask_area import AskArea, Dialog, OpenRequest
-from ui.ask.ask_card import MAX_HEIGHT_SHARE
 from ui.base.history_scan import HistoryScan, HistorySource
 from ui.changes.panel import ChangesPanel, ChangesSource
 from ui.composer.panel import ComposerPanel
@@ -28,6 +27,7 @@ from ui.timeline.run_page import CHART_TAB, STEPS_TAB, RunPage, RunPageSource
 from ui.timeline.waterfall.model import RowSampleSource
 from ui.timeline.waterfall.panel import WaterfallPanel
 
+LOW_HEIGHT: Final = 600
 CHANGES: Final = "changes"
 CONTEXT: Final = "context"
 DECISIONS: Final = "decisions"
@@ -378,10 +378,11 @@ class SessionView(QWidget):
     def _fit_question(self) -> None:
         """Limit the height of the card, which could otherwise enlarge the window or squeeze the views above it."""
         spare = self.height() - self.page.minimumSizeHint().height() - self.composer.minimumSizeHint().height()
-        self.asking.fit(min(self.height(), int(spare / MAX_HEIGHT_SHARE)))
+        self.asking.fit(self.height(), max(1, spare))
 
     # Qt overrides
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self.page.show_minimap(self.height() >= self._look.size(LOW_HEIGHT))
         self._fit_question()

@@ -108,15 +108,14 @@ class TimelineRowDelegate(QStyledItemDelegate):
             right -= 6
         x = columns.verb + shift
         word = translate(verb(step.kind, step.status))
-        object_left = x + self._strong.horizontalAdvance(word) + 8
-        object_text = self._model.object_of(step)
+        object_left, object_text = x + self._strong.horizontalAdvance(word) + 8, visible(self._model.object_of(step))
         object_width = min(self._mono.horizontalAdvance(object_text), MIN_OBJECT * self._mono.averageCharWidth())
         right = self._paint_badges(painter, right, box, badges(step), object_left + object_width + 8)
         self._paint_text(painter, QRect(x, box.y(), max(0, right - x), box.height()), word, theme.text, fonts.strong)
-        x = object_left
-        if right - x > 12 and object_text:
-            text = self._mono.elidedText(visible(object_text), Qt.TextElideMode.ElideRight, right - x - 8)
-            self._paint_text(painter, QRect(x, box.y(), right - x, box.height()), text, theme.second, fonts.mono)
+        object_rect = QRect(object_left, box.y(), right - object_left, box.height())
+        if object_rect.width() > 12 and object_text:
+            text = self._mono.elidedText(object_text, Qt.TextElideMode.ElideRight, object_rect.width() - 8)
+            self._paint_text(painter, object_rect, text, theme.second, fonts.mono)
         if columns.bar_width:
             self._paint_bar(painter, columns, box, step, theme.color(look.token))
         duration_rect = QRect(columns.bar, box.y(), columns.duration_right - columns.bar, box.height())

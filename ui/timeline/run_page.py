@@ -170,6 +170,10 @@ class RunPage(QWidget):
     def current_tab(self) -> str:
         return self._tabs.current()
 
+    def show_minimap(self, visible: bool) -> None:
+        """Show or hide the map of the session, which takes room from the steps in a low window."""
+        self._strip.setVisible(visible)
+
     def show_figures(self, name: str, figures: list[TabFigure]) -> None:
         """Show small figures next to the title of a tab."""
         self._tabs.show_figures(name, figures)

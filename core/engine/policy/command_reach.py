@@ -152,6 +152,10 @@ class CommandReach:
         `masked` means that the sandbox hides the contents of some.
         """
         secrets: dict[str, None] = {}
+        inputs = (posixpath.join(folder, name) for folder in self.folders or ("",) for name in self.line.inputs)
+        secrets |= dict.fromkeys(real for real in map(self.resolve, inputs) if is_secret(real))
+        if any(map(_shows_found, self.line.parts)):
+            secrets |= dict.fromkeys(path for path in secret_files() if shows(path))
         for recognized in filter(None, map(recognize, self.line.parts)):
             for folder in self.folders or ("",):
                 secrets |= dict.fromkeys(self._shown(recognized, folder, secret_files, shows))
@@ -271,6 +275,12 @@ def _finds(part: Sequence[str], link: str) -> bool:
         return True
     only_files = any(pair == ("-type", "f") for pair in pairwise(part))
     return not only_files and all(fnmatchcase(posixpath.basename(link), name) for name in names)
+
+
+def _shows_found(part: Sequence[str]) -> bool:
+    """Return whether a command of find shows the contents of the files that it finds."""
+    inner = _split_find(part)[1]
+    return bool(inner) and _shows_named(inner)
 
 
 def _shows_named(words: Sequence[str]) -> bool:

@@ -180,7 +180,7 @@ def _missing_work(run: RunContext, request: Request, since: int) -> list[tuple[s
         found.append((LEFT_NUDGE.format(left, shortened(task)), left))
     if asks_for_work(task) and not run.last_reply_text().strip() and _has_just_looked(run.conversation):
         text = EMPTY_NUDGE.format(shortened(task))
-        found.append((text, "the model stopped without a word after a call that changed nothing"))
+        found.append((text, "the model stopped with an empty reply after a call that changed nothing"))
     return found
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.permissions import PermissionOption
@@ -150,3 +150,18 @@ def test_a_change_is_kept_while_the_card_is_rebuilt_and_in_the_dialog(look: Look
     area.open_dialog()
     assert area.dialog is not None and field(area.dialog).toPlainText() == "pytest -x"
     area.dialog.close()
+
+
+def test_the_field_stays_when_the_card_is_fitted_again(look: Look, qtbot: QtBot) -> None:
+    form = shown(look, qtbot, [LONG])
+    press(form, Qt.Key.Key_End)
+    qtbot.waitUntil(find(form, QPushButton, "consent.change").isEnabled)
+    click(find(form, QPushButton, "consent.change"))
+    card: QWidget | None = form
+    while not isinstance(card, PermissionCard):
+        assert card is not None
+        card = card.parentWidget()
+    for _ in range(2):
+        QApplication.processEvents()
+        card.fit(800)
+        assert field(form).isVisible()

@@ -239,3 +239,18 @@ def test_the_dialog_fits_the_screen_at_the_largest_text_size(look: Look, qtbot: 
     qtbot.addWidget(dialog)
     room = dialog.screen().availableGeometry().size()
     assert dialog.width() <= room.width() and dialog.height() <= room.height()
+
+
+@pytest.mark.parametrize("tiers", [Tiers(), Tiers(mid=("a/b",))])
+def test_the_tiers_are_folded_until_one_is_set(look: Look, qtbot: QtBot, tiers: Tiers) -> None:
+    made = SettingsDialog(look, SettingsSnapshot(Settings(tiers=tiers), []))
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(made)
+    made.show()
+    made.show_page(MODELS)
+    small, toggle = find(made, QLineEdit, "settings.tiers.small"), find(made, QPushButton, "settings.tiers.toggle")
+    is_set = bool(tiers.mid)
+    assert small.isVisible() == is_set and toggle.text() == ("Hide tiers" if is_set else "Set tiers…")
+    toggle.setFocus()
+    press(toggle, Qt.Key.Key_Return)
+    assert small.isVisible() != is_set and toggle.accessibleName() == toggle.text()
