@@ -203,7 +203,7 @@ class SessionActivity:
                 self.requests[-1] = replace(self.requests[-1], first_token_s=float(line.get("first_token_s", 0.0)))
             elif kind == "run_started":
                 self.compact = line.get("prompt_size") == "compact"
-                self.instructions = tuple(InstructionFile(**file) for file in line.get("instruction_files") or ())
+                self.instructions = tuple(map(_instruction_file, line.get("instruction_files") or ()))
             elif kind == "run_rated":
                 if line.get("by", "user") == "user":
                     self.ratings[int(line.get("run_number", 0))] = (
@@ -366,6 +366,13 @@ def category_group(category: str) -> str:
         return category
     tool = category.removeprefix("results:")
     return "results:files" if tool in FILE_TOOLS else "results:commands" if tool == "run" else "results:others"
+
+
+def _instruction_file(fields: Mapping[str, Any]) -> InstructionFile:
+    size, included = int(fields.get("size", 0)), int(fields.get("included", 0))
+    return InstructionFile(
+        str(fields.get("name", "")), size, included, str(fields.get("error", "")), int(fields.get("tokens", 0))
+    )
 
 
 def text_head(text: Any) -> str:

@@ -107,6 +107,12 @@ class MemoryCard(QWidget):
         title = tr("Unpin (P)") if memory.pinned else tr("Pin: always add to the context, never decay (P)")
         self._buttons["pin"].setToolTip(title)
         self._buttons["pin"].setAccessibleName(title)
+        for name, _, unrated in self._icons():
+            if name in ("good", "bad"):
+                rated = user_rating_of(memory.content) == name
+                text = tr("Remove your rating (+)") if name == "good" else tr("Remove your rating (-)")
+                self._buttons[name].setToolTip(text if rated else unrated)
+                self._buttons[name].setAccessibleName(text if rated else unrated)
         self._fill(details)
 
     def restyle(self, look: Look) -> None:

@@ -7,6 +7,7 @@ from functools import partial
 from core.agents.agent_pool import AgentPool
 from core.domain.events import RunEnded, RunPaused, RunStarted
 from core.domain.external_agents import is_external_agent
+from core.domain.problems import Problem
 from core.domain.text import Text
 from core.domain.tiers import NO_TIERS, Tiers, choose_model
 from core.engine.external.external_run import run_external_agent
@@ -79,12 +80,20 @@ class RunFactory:
             session=session, tool_context=tool_context, model_name=started.model, model=model,
             attended=started.interactive, conversation=conversation, journal=self.journal, reader=self.reader,
             live_updates=self.drafts,
-            evaluate=partial(check_policy, self.book), models=models, tiers=self.tiers, compact_at=self.compact_at,
+            evaluate=partial(check_policy, self.book), models=models, tiers=self.tiers,
+            accepts_images=self._accepts_images, compact_at=self.compact_at,
             supports_tool_calls=self.models.supports_tools, note_prompt_speed=self.models.note_prompt_speed,
             record_tool_support=self.models.record_tool_support,
             claimed=claimed, delegate=delegate, skills=self.skills, proposals=self.proposals,
             trusted=is_trusted(self.book.current(), str(tool_context.folder), started.mode),
         )  # fmt: skip
+
+    def _accepts_images(self, model: str) -> bool | None:
+        """Return whether a model accepts images; None if that is unknown, also because its provider was removed."""
+        try:
+            return self.models.known_info(model).images
+        except Problem:
+            return None
 
     async def execute(self, run: RunContext) -> RunEnded | RunPaused:
         """Execute the run to its end or to a pause, with its model or its external agent."""

@@ -1,6 +1,6 @@
 """The context budget: keeps requests within the model's context window by compacting older messages in time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from core.domain.events import ContextCompacted, RequestSent, SessionEvent, ToolReturned
@@ -43,15 +43,31 @@ def choose_request_model(run: RunContext) -> ModelChoice:
     if tiers == NO_TIERS:
         return ModelChoice(run.model_name)
     conditions: list[TierCondition] = []
-    if any(
-        attachment.media_type in IMAGES for message in run.conversation.queued for attachment in message.attachments
-    ):
+    if _has_images(run.conversation.queued):
         conditions.append("vision")
     if run.conversation.call_failed:
         conditions.append("after_failure")
     if not run.conversation.turns:
         conditions.append("first_step")
-    return choose_model(tiers, run.model_name, tuple(conditions))
+    choice = choose_model(tiers, run.model_name, tuple(conditions))
+    if choice.fallbacks and (_has_images(run.conversation.queued) or _has_images(run.conversation.messages)):
+        return _prefer_vision(choice, run.accepts_images)
+    return choice
+
+
+def _has_images(messages: Iterable[Message]) -> bool:
+    return any(attachment.media_type in IMAGES for message in messages for attachment in message.attachments)
+
+
+def _prefer_vision(choice: ModelChoice, accepts_images: Callable[[str], bool | None]) -> ModelChoice:
+    """Move the models of the tier that are known not to accept images behind the others."""
+    models = (choice.model, *choice.fallbacks)
+    first, *rest = sorted(models, key=lambda name: accepts_images(name) is False)
+    if first == choice.model:
+        return choice
+    return replace(
+        choice, model=first, fallbacks=tuple(rest), reason=f"{choice.reason}; {choice.model} does not accept images"
+    )
 
 
 def request_event(run: RunContext, choice: ModelChoice) -> RequestSent:

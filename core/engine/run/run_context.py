@@ -117,6 +117,7 @@ class RunContext:
         prefix: the cached request prefix of the current start.
         models: returns a model by name.
         tiers: returns which models serve which tier.
+        accepts_images: returns whether a model accepts images; None if that is unknown.
         compaction_enabled: whether to keep the context within its budget.
         compact_at: returns the limit of the context in tokens that the user has set, or 0.
         compaction_requested: whether the user requested a compaction, which happens before the next turn.
@@ -158,6 +159,7 @@ class RunContext:
     prefix: RequestPrefix = field(default_factory=RequestPrefix)
     models: Callable[[str], Model] | None = None
     tiers: Callable[[], Tiers] = lambda: NO_TIERS
+    accepts_images: Callable[[str], bool | None] = lambda model: None
     compaction_enabled: bool = True
     compact_at: Callable[[], int] = lambda: 0
     compaction_requested: bool = False

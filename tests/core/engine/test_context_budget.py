@@ -24,7 +24,7 @@ from core.engine.history.replay import replay_session
 from core.engine.state.compaction import SUMMARY, USER
 from core.engine.state.conversation import TOO_LONG_REASON, Conversation
 from core.engine.state.token_counts import message_tokens
-from core.models.catalog import ModelCatalog
+from core.models.catalog import ModelCatalog, ModelInfo
 from core.settings import schema as settings_schema
 from tests.core.engine.harness import EngineHarness, call_reply, crash, open_engine, run_bounded, scripted_replies
 
@@ -324,5 +324,27 @@ def test_settings_of_the_user_reach_the_runs(tmp_path: Path, monkeypatch: pytest
             await scene.engine.wait_idle(session)
             sent = [e for e in await scene.events(session) if isinstance(e, RequestSent)]
             assert [(e.model, e.tier) for e in sent] == [("x/s", "small")]
+
+    run_bounded(main())
+
+
+def test_images_go_to_the_model_of_the_tier_that_accepts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = ModelCatalog.model
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            monkeypatch.setattr(ModelCatalog, "model", lambda c, n, s: real(c, "scripted", s))
+            monkeypatch.setattr(ModelCatalog, "known_info", lambda c, n: ModelInfo(images=n == "sees"))
+            tiers = Tiers(mid=("blind", "sees"), rules=(TierRule("any", "mid"),))
+            scene.services.runs._factory.tiers = lambda: tiers
+            script = scripted_replies({"text": "a"})
+            image = [("a.png", "image/png", b"\x89PNG\r\n\x1a\n" + b"\0" * 100)]
+            for files in ([], image):
+                session = await scene.engine.start(
+                    "Look.", scene.folder, RunStarted(AUTO, 60, Text(script)), files=files
+                )
+                await scene.engine.wait_idle(session)
+            sent = [(e.event.model, e.event.reason) for e in scene.log if isinstance(e.event, RequestSent)]
+            assert sent == [("blind", "the default"), ("sees", "the default; blind does not accept images")]
 
     run_bounded(main())
