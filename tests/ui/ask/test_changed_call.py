@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.permissions import PermissionOption
@@ -162,6 +162,5 @@ def test_the_field_stays_when_the_card_is_fitted_again(look: Look, qtbot: QtBot)
         assert card is not None
         card = card.parentWidget()
     for _ in range(2):
-        QApplication.processEvents()
         card.fit(800)
         assert field(form).isVisible()
