@@ -123,7 +123,9 @@ def repair_data_folder(folder: Path) -> list[ErrorDetails]:
         notes = _prepare(path)
         if not path.exists():
             raise Problem("There is no data to repair.", f"{path} does not exist.", "")
-        return notes or _repair_found(path)
+        notes = notes or _repair_found(path)
+        _mark_closed(path, intact=True)
+        return notes
     except (sqlite3.Error, OSError) as error:
         raise (unwritable_folder(folder, error) if isinstance(error, OSError) else to_problem(error)) from error
 

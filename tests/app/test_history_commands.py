@@ -110,7 +110,7 @@ def test_a_search_has_filters(typed: Typed, session: str) -> None:
     assert set(found("missing folder:elsewhere")) == {other}
     assert set(found("status:done date:today model:scripted")) == {session, other}
     assert found("status:failed") == {} == found("date:2020-01") == found("missing before:2020-01-01")
-    assert found("kind:read folder:elsewhere") == {other: ["read"]}  # without words, the last such step
+    assert found("kind:read folder:elsewhere") == {other: ["call_started"]}  # without words, the last such step
     assert found("missing kind:write") == {} and set(found("missing kind:read")) == {session, other}
     assert typed("sessions", "--search", "status:failed") == 0 and typed.out == "No session matches.\n"
 

@@ -6,7 +6,11 @@ SKILLS = "tests/core/skills"
 STORE, ENGINE, FAULTS, E2E = "tests/core/store", "tests/core/engine", "tests/faults", "tests/e2e"
 INTERRUPTED = f"{FAULTS}/test_interrupted_commands.py"
 WRITES, PROGRAM, LIFE = f"{FAULTS}/test_writes.py", f"{FAULTS}/test_program.py", f"{ENGINE}/test_lifecycles.py"
-OPENING, BACKUP, WIRE = f"{STORE}/test_opening.py", f"{STORE}/test_backup.py", "tests/core/models/test_api_errors.py"
+OPENING, BACKUP, WIRE = (
+    f"{STORE}/test_data_folder.py",
+    f"{STORE}/test_backup.py",
+    "tests/core/models/test_api_errors.py",
+)
 A_LIFE = f"{LIFE}::test_every_lifecycle_keeps_its_promises"
 A_KILL = f"{E2E}/test_kill.py::test_killed_at_a_random_moment"
 A_WRITE = f"{E2E}/test_kill.py::test_killed_at_a_write"
@@ -49,7 +53,7 @@ CASES: Final[dict[str, tuple[str, ...]]] = {
     "F8": (DAMAGE, f"{OPENING}::test_a_file_of_another_program_is_refused"),
     "F9": (DAMAGE, f"{OPENING}::test_damage_is_found_after_a_clean_close"),
     "F10": (f"{OPENING}::test_a_newer_file_is_refused_unchanged",),
-    "F11": (f"{STORE}/test_golden.py::test_a_file_of_an_older_schema_opens_and_shows_the_same",
+    "F11": (f"{STORE}/test_golden_files.py::test_a_file_of_an_older_schema_opens_and_shows_the_same",
             "tests/app/test_former_data_folders.py::test_f11_a_data_folder_of_each_schema_version_opens_with_its_contents"),
     "F12": (f"{OPENING}::test_a_missing_log_is_reported",),
     "F13": (f"{OPENING}::test_a_garbled_log_index_does_no_harm",),

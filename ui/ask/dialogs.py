@@ -25,6 +25,7 @@ from ui.ask.question_form import QuestionForm
 from ui.ask.request_summary import RequestSummary, queue_position, summarize_permission, summarize_question
 from ui.style.icons import pixmap
 from ui.style.theme import Look
+from ui.text.visible import visible
 from ui.widgets.announce import announce
 from ui.widgets.labels import hairline, label, styled_frame
 
@@ -167,7 +168,7 @@ class QuestionDialog(AskDialog):
         self._question = question
         super().__init__(look, summarize_question(question), context=context, clock=clock, parent=parent)
         self.setWindowTitle(self.tr("A question for you"))
-        self.setAccessibleName(question.text)
+        self.setAccessibleName(visible(question.text))
         if draft:
             self.form.fill(draft)
         self.form.answered.connect(self._submit)

@@ -44,8 +44,8 @@ class QuestionForm(QWidget):
         super().__init__(parent)
         self._look, self._question = look, question
         self._touched = False
-        self.setAccessibleName(question.text)
-        self.setAccessibleDescription(question.reason)
+        self.setAccessibleName(visible(question.text))
+        self.setAccessibleDescription(visible(question.reason))
         several = len(question.all_questions()) > 1
         self.inputs = [
             QuestionInput(look, sub_question, number if several else 0, dialog=dialog, parent=self)

@@ -48,7 +48,11 @@ def load_instructions(folder: Path, home: Path, follows: FollowedFiles | None) -
 def nested_instructions(folder: Path) -> list[str]:
     """Return the paths of the instructions in subfolders; the model reads them when it works there."""
     files = islice(FolderWalk(folder).files(), MAX_WALKED)
-    return [printable_path(path) for path in islice((p for p in files if len(p) > 1 and p[-1] in NAMES), MAX_NESTED)]
+    nested = islice((path for path in files if len(path) > 1 and path[-1] in NAMES), MAX_NESTED)
+    try:
+        return [printable_path(path) for path in nested]
+    except OSError:  # the folder is gone, which the start of the run reports
+        return []
 
 
 def _own(home: Path) -> list[LoadedInstructions]:

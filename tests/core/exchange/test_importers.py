@@ -85,7 +85,7 @@ SAMPLES = (
     Holds("OpenHands", FOREIGN / "openhands" / "conv1", 1, 1, 2, 1, 1, 0, 0, 0, 2),
     Holds("OpenHands", FOREIGN / "openhands" / "first.json", 1, 1, 2, 1, 1, 0, 0, 0, 1),
     Holds("OpenHands", FOREIGN / "openhands" / "events.jsonl", 1, 1, 2, 1, 1, 0, 0, 0, 2),
-    Holds("OpenHands", FOREIGN / "openhands" / "output.jsonl", 2, 2, 3, 2, 2, 1, 300, 40, 1),
+    Holds("OpenHands", FOREIGN / "openhands" / "output.jsonl", 2, 2, 4, 2, 2, 1, 300, 40, 1),
 )
 
 
