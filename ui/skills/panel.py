@@ -58,7 +58,7 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self._look, self._start_task, self._show_error, self._show_toast = look, start_task, show_error, show_toast
         self._selection, self._reading, self._state = selection, reader, state
         self._start_with, self._show_event = start_with, show_event
-        self._opening = ""
+        self._load_count = 0
         self._key_or_name_to_open, self._folded, self._saving, self._write = "", False, False, False
         self.controller = SkillsController(bridge)
         self.edits = EditStore(state.folder)
@@ -133,15 +133,16 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self.save_draft()
         if key.startswith(PROPOSAL_PREFIX):
             self._stack.setCurrentWidget(self.view)
-            self._opening = key
+            self._load_count += 1
             self.proposal_review.open(key.removeprefix(PROPOSAL_PREFIX))
             self.list_pane.list.mark_open(key)
             return
-        self._opening = key
+        self._load_count += 1
+        load = self._load_count
 
         async def look() -> None:
             opened = await self.controller.open(key)
-            if self._opening == key:  # otherwise the user has opened another skill meanwhile
+            if load == self._load_count:  # otherwise another skill, or a newer state of this one, is being loaded
                 self.show_skill(opened)
 
         self._start_task(look(), "open a skill")
