@@ -28,6 +28,7 @@ from ui.timeline.waterfall.model import RowSampleSource
 from ui.timeline.waterfall.panel import WaterfallPanel
 
 LOW_HEIGHT: Final = 600
+TABS_HEIGHT: Final = 36  # pixels, of the tabs above the views
 CHANGES: Final = "changes"
 CONTEXT: Final = "context"
 DECISIONS: Final = "decisions"
@@ -377,7 +378,8 @@ class SessionView(QWidget):
 
     def _fit_question(self) -> None:
         """Limit the height of the card, which could otherwise enlarge the window or squeeze the views above it."""
-        spare = self.height() - self.page.minimumSizeHint().height() - self.composer.minimumSizeHint().height()
+        others = self.page.minimumSizeHint().height() + self.composer.minimumSizeHint().height()
+        spare = self.height() - others - self._look.size(TABS_HEIGHT)  # the tabs appear with a second session
         self.asking.fit(self.height(), max(1, spare))
 
     # Qt overrides

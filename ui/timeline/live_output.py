@@ -1,5 +1,6 @@
 """Text that is streaming now: replies and command output that are not in the event log yet."""
 
+import json
 from collections.abc import Iterable
 
 from core.domain.events import (
@@ -10,6 +11,7 @@ from core.domain.events import (
     RunInterrupted,
     RunPaused,
     SessionEvent,
+    ToolCall,
     ToolReturned,
 )
 from core.engine.state.live_updates import LiveUpdate
@@ -48,6 +50,7 @@ class LiveOutput:
         self._reasoning: dict[str, str] = {}
         self._activities: dict[str, str] = {}
         self._printed: dict[tuple[str, str], PrintedOutput] = {}
+        self._background: set[tuple[str, str]] = set()  # calls that return before their command ends
 
     def apply(self, updates: Iterable[object]) -> None:
         """Apply a batch of live updates and journal updates, in order."""
@@ -75,11 +78,17 @@ class LiveOutput:
     def apply_event(self, session: str, event: SessionEvent) -> None:
         """Drop the live text that an event has replaced."""
         match event:
-            case Replied() | ReplyInterrupted():
+            case Replied(calls=calls):
                 self._end_reply(session)
-            case ToolReturned(call_id=call) | BackgroundCommandEnded(call_id=call):
+                self._background |= {(session, call.id) for call in calls if _is_background(call)}
+            case ReplyInterrupted():
+                self._end_reply(session)
+            case ToolReturned(call_id=call) if (session, call) not in self._background:
+                self._printed.pop((session, call), None)
+            case BackgroundCommandEnded(call_id=call):
                 self._printed.pop((session, call), None)
             case RunEnded() | RunPaused() | RunInterrupted():
+                self._background = {key for key in self._background if key[0] != session}
                 for key in [key for key in self._printed if key[0] == session]:
                     del self._printed[key]
             case _:
@@ -113,3 +122,11 @@ class LiveOutput:
         size, _ = self.output_since(session, call, 0)
         text = self.output_since(session, call, size - TAIL_BYTES)[1].decode("utf-8", "replace")
         return "\n".join(text.rstrip("\n").split("\n")[-TAIL_LINES:])
+
+
+def _is_background(call: ToolCall) -> bool:
+    try:
+        arguments = json.loads(call.arguments.head)
+    except ValueError:
+        return False
+    return isinstance(arguments, dict) and arguments.get("background") is True
