@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Screens = Iterator[tuple[str, QWidget]]
 
-ARMED_MS: Final = 3_000
+WAIT_MS: Final = 3_000
 ROOM: Final = Path("~/.local/share/journeyman")
 WAITING: Final = "Mould complaint to landlord"
 CONSENT: Final = "Upgrade billing service to 3.12"
@@ -274,6 +274,7 @@ def _tabs(stage: _Stage) -> Screens:
         view.page.show_tab(name)
         view.scan.finish()
         view.requests.finish()
+        _wait_while(lambda: view.terminal.is_reading)
         yield name, stage.shell
     view.page.show_tab(CHANGES)
     view.changes.show_file("photos/overview.png")
@@ -420,10 +421,13 @@ def _troubles(stage: _Stage) -> Screens:
 
 def _wait_until_armed(asking: object) -> None:
     """Wait until the request can be approved, which is blocked for a moment after it appears."""
-    over = QDeadlineTimer(ARMED_MS)
-    while (
-        isinstance(asking, PermissionCard | PermissionDialog) and not asking.form.can_allow() and not over.hasExpired()
-    ):
+    if isinstance(asking, PermissionCard | PermissionDialog):
+        _wait_while(lambda: not asking.form.can_allow())
+
+
+def _wait_while(condition: Callable[[], bool]) -> None:
+    over = QDeadlineTimer(WAIT_MS)
+    while condition() and not over.hasExpired():
         application().processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 50)
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final, Protocol
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QListView, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QListView, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
@@ -82,15 +82,10 @@ class TerminalPanel(QWidget):
         self._text = TerminalView(look)
         self._note = label("", look.fonts.second, "second", name="terminal.note", wrap=True)
         self._note.setContentsMargins(14, 6, 14, 8)
-        self._empty = QLabel(
-            self.tr("No commands yet.\nThe commands that the agent runs appear here with their output.")
-        )
+        text = self.tr("No commands yet.\nThe commands that the agent runs appear here with their output.")
+        self._empty = label(text, look.fonts.text, "second", name="terminal.empty")
         self._empty.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._empty.setObjectName("terminal.empty")
-        self._empty.setTextFormat(Qt.TextFormat.PlainText)
-        self._empty.setProperty("tone", "second")
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._empty.setFont(look.fonts.text)
 
     def _lay_out(self) -> None:
         left = QWidget()
@@ -180,6 +175,11 @@ class TerminalPanel(QWidget):
             self._position = end
             self._copy.setEnabled(True)
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether older commands of the session are still being looked for."""
+        return self._older.isActive()
+
     def stop_reading(self) -> None:
         """Stop reading the event log, which is about to be closed."""
         self._older.stop()
@@ -215,16 +215,19 @@ class TerminalPanel(QWidget):
         count = self._commands.rowCount()
         focused: QWidget | None = self.window().focusWidget()
         was_focused = focused is not None and self._stack.isAncestorOf(focused)
-        shown = self.splitter if count or self._older.isActive() else self._empty
+        shown = self.splitter if count or self.is_reading else self._empty
         self.setFocusProxy(self._empty if shown is self._empty else self._list)
         if shown is not self._stack.currentWidget():
             self._stack.setCurrentWidget(shown)
             if was_focused:
                 self.setFocus()
         if count >= MAX_COMMANDS:
-            self._count.setText(self.tr("The last {} commands").format(count))
+            text = self.tr("The last {} commands")
+        elif self.is_reading:
+            text = self.tr("Reading…")
         else:
-            self._count.setText((self.tr("{} command") if count == 1 else self.tr("{} commands")).format(count))
+            text = self.tr("{} command") if count == 1 else self.tr("{} commands")
+        self._count.setText(text.format(count))
 
     def _show_current(self, index: QModelIndex) -> None:
         """Show the selected command. Its output is only read again if the command has ended since."""
