@@ -16,15 +16,16 @@ def find_decayed(memories: Iterable[Memory], at: int) -> list[tuple[Memory, str]
     active = [memory for memory in memories if memory.status == "active"]
     expired = [memory for memory in active if is_expired(memory.content, at)]
     found = {memory.id: (memory, f"it expired on {memory.content.fields[EXPIRES]}") for memory in expired}
+    scores = {memory.id: relevance(memory, at) for memory in active}
     for memory in active:
-        if (score := relevance(memory, at)) < LOW_RELEVANCE:
+        if (score := scores[memory.id]) < LOW_RELEVANCE:
             found.setdefault(memory.id, (memory, f"its relevance dropped to {score:.2f} because it was not used"))
     outcomes = [
         memory
         for memory in active
         if memory.content.kind == "outcome" and not memory.never_decays and memory.id not in found
     ]
-    outcomes.sort(key=lambda memory: (-relevance(memory, at), -memory.created_at))
+    outcomes.sort(key=lambda memory: (-scores[memory.id], -memory.created_at))
     for memory in outcomes[MAX_OUTCOMES:]:
         found[memory.id] = memory, f"there are more than {MAX_OUTCOMES:,} outcomes, and it is one of the least relevant"
     return list(found.values())

@@ -4,7 +4,8 @@ import os
 import secrets
 import socket
 from collections.abc import Sequence
-from hashlib import blake2b
+from functools import partial
+from hashlib import blake2b, file_digest
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ import numpy as np
 
 MAX_CHARS = 500  # of each text that are used: at most as many tokens, which fit in the window of every known model
 WINDOW = 512
-BLOCK = 1 << 20
 
 
 class GgufEmbeddings:
@@ -56,8 +56,5 @@ class GgufEmbeddings:
 
 
 def _fingerprint(path: Path) -> str:
-    digest = blake2b(digest_size=8)
     with path.open("rb") as file:
-        while block := file.read(BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return file_digest(file, partial(blake2b, digest_size=8)).hexdigest()

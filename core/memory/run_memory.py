@@ -77,7 +77,8 @@ class RunMemory:
         if same and context.untrusted_sources:  # Untrusted content does not count as evidence.
             return f"This is already known, as {same.id}."
         if same is None and (why := self._reason_to_ask(content, context, conflicts)):
-            proposal = await self._propose(content, context, step, reason or why)
+            draft = Proposal("", "memory", "create", "", content.text, reason or why)
+            proposal = await self._propose(draft, content, context, step)
             return f"Proposed as {proposal.id}. {why} It is not active until the user accepts it."
         saved = await self.memories.save(content, source, context.limits)
         if saved.did == "reinforced":
@@ -108,21 +109,8 @@ class RunMemory:
         if memory.author == "agent" and memory.session == self.session and not context.untrusted_sources:
             await self.memories.forget(memory.id, by=source)
             return f"Forgot {memory.id}."
-        draft = Proposal(
-            "",
-            "memory",
-            "archive",
-            memory.id,
-            memory.content.text,
-            reason,
-            memory.version,
-            details=to_proposal_details(memory.content),
-            session=context.review or self.session,
-            steps=() if context.review or not step else (step,),
-            untrusted_sources=context.untrusted_sources,
-            author=context.author,
-        )
-        proposal = await self.proposals.create(draft)
+        draft = Proposal("", "memory", "archive", memory.id, memory.content.text, reason, memory.version)
+        proposal = await self._propose(draft, memory.content, context, step)
         return f"Proposed as {proposal.id}: the user decides whether {memory.id} is forgotten."
 
     async def replace(self, name: str, content: MemoryContent, reason: str, call: str) -> str:
@@ -137,13 +125,8 @@ class RunMemory:
         if own and not self._reason_to_ask(content, context, ()):
             await self.memories.edit(memory.id, with_marks(with_text(memory, text), marks_of(content)), by=source)
             return f"Replaced the text of {memory.id}."
-        draft = Proposal(
-            "", "memory", "patch", memory.id, text, reason, memory.version,
-            details=to_proposal_details(memory.content), session=context.review or self.session,
-            steps=() if context.review or not step else (step,), untrusted_sources=context.untrusted_sources,
-            author=context.author,
-        )  # fmt: skip
-        proposal = await self.proposals.create(draft)
+        draft = Proposal("", "memory", "patch", memory.id, text, reason, memory.version)
+        proposal = await self._propose(draft, memory.content, context, step)
         return f"Proposed as {proposal.id}: the user decides whether the text of {memory.id} is replaced."
 
     def _with_scope(self, content: MemoryContent, context: LearningContext) -> MemoryContent:
@@ -175,21 +158,18 @@ class RunMemory:
             return "The user decides on what a review learns."
         return "Automatic learning is turned off." if self.policy() == "off" else ""
 
-    async def _propose(self, content: MemoryContent, context: LearningContext, step: int, reason: str) -> Proposal:
-        draft = Proposal(
-            "",
-            "memory",
-            "create",
-            "",
-            content.text,
-            reason,
-            details=to_proposal_details(content),
-            session=context.review or self.session,
-            steps=() if context.review or not step else (step,),
-            untrusted_sources=context.untrusted_sources,
-            author=context.author,
+    async def _propose(self, draft: Proposal, content: MemoryContent, context: LearningContext, step: int) -> Proposal:
+        """Create a proposal about this content, with where and by whom it was made."""
+        return await self.proposals.create(
+            replace(
+                draft,
+                details=to_proposal_details(content),
+                session=context.review or self.session,
+                steps=() if context.review or not step else (step,),
+                untrusted_sources=context.untrusted_sources,
+                author=context.author,
+            )
         )
-        return await self.proposals.create(draft)
 
     def _visible(self, name: str) -> Memory:
         """Return a memory by its ID. Memories outside the scopes of this run are treated as missing."""

@@ -5,13 +5,13 @@ from typing import Any, Final
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from core.timeline.session_activity import ChangedFile
 from ui.style.icons import pixmap
 from ui.style.theme import Look
 from ui.text.visible import visible
-from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_selection
+from ui.widgets.paint import chip_width, draw_chip, draw_line, draw_row_state
 from ui.widgets.tooltip import tooltip_text
 
 ROW: Final = 29
@@ -117,13 +117,7 @@ class ChangedFileDelegate(QStyledItemDelegate):
         if story is None:
             return
         theme, fonts, box = self.look.theme, self.look.fonts, QRect(option.rect)
-        if QStyle.StateFlag.State_Selected in option.state:
-            draw_selection(painter, box, theme)
-        if (
-            QStyle.StateFlag.State_HasFocus in option.state
-            and QStyle.StateFlag.State_KeyboardFocusChange in option.state
-        ):
-            draw_frame(painter, box.adjusted(1, 1, -1, -1), 4, None, theme.accent)
+        draw_row_state(painter, option, theme)
         icon_size = self.look.size(ICON)
         icon_name = "file-pen-line"
         if story.has_contents and story.deleted:

@@ -6,7 +6,7 @@ from typing import Final, Protocol
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
-from PySide6.QtWidgets import QLabel, QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
@@ -133,12 +133,8 @@ class ChangesPanel(QWidget):
         column.addWidget(hairline())
         column.addWidget(self._contents_stack, 1)
         column.addWidget(self.bar)
-        self._empty = QLabel()
-        self._empty.setObjectName("changes.empty")
-        self._empty.setTextFormat(Qt.TextFormat.PlainText)
-        self._empty.setProperty("tone", "second")
+        self._empty = label("", self._look.fonts.text, "second", name="changes.empty")
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._empty.setFont(self._look.fonts.text)
         self._stack = QStackedWidget()
         self._stack.addWidget(horizontal_splitter(self._column, diff_column, (self._look.size(LIST_WIDTH), 600)))
         self._stack.addWidget(self._empty)

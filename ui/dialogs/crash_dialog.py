@@ -5,12 +5,12 @@ from typing import Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QTextOption
-from PySide6.QtWidgets import QDialog, QFileDialog, QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from core.domain.problems import ErrorDetails
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.labels import label, styled_frame
+from ui.widgets.labels import label, read_only_text
 
 REPORT_FILE: Final = "journeyman-report.txt"
 MAX_REPORT: Final = 200_000
@@ -30,15 +30,9 @@ class CrashDialog(QDialog):
         self.setObjectName("crash")
         self.setWindowTitle(self.tr("Internal error"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._report = QPlainTextEdit(report)
-        self._report.setObjectName("crash.report")
-        self._report.setAccessibleName(self.tr("Error report"))
-        self._report.setReadOnly(True)
-        self._report.setTabChangesFocus(True)
-        self._report.setProperty("bare", True)
-        self._report.setFrameShape(QFrame.Shape.NoFrame)
-        self._report.document().setDocumentMargin(0)
-        self._report.setFont(look.fonts.mono)
+        frame, self._report = read_only_text(
+            report, look.fonts.mono, name="crash.report", accessible_name=self.tr("Error report")
+        )
         self._report.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
         about = self.tr(
             "Nothing is sent. API keys and your user name were removed from this report; check it for other private "
@@ -50,7 +44,7 @@ class CrashDialog(QDialog):
         column.addWidget(label(message, look.fonts.title, name="crash.what", wrap=True))
         column.addWidget(label(saved, look.fonts.text, name="crash.saved", wrap=True))
         column.addWidget(label(about, look.fonts.text, "second", name="crash.about", wrap=True))
-        column.addWidget(self._build_report_frame(), 1)
+        column.addWidget(frame, 1)
         restarting = self.tr(
             "Restarting interrupts runs until you resume them.\nSafe mode turns off hooks, MCP servers, schedules and "
             "project instructions until you start Journeyman again."
@@ -61,14 +55,6 @@ class CrashDialog(QDialog):
         column.addLayout(row)
         self._add_buttons(look, row)
         self.resize(look.size(680), look.size(440))
-
-    def _build_report_frame(self) -> QWidget:
-        """Return the report in a frame."""
-        frame = styled_frame("well")
-        layout = QVBoxLayout(frame)
-        layout.setContentsMargins(10, 7, 10, 7)
-        layout.addWidget(self._report)
-        return frame
 
     def add(self, report: str) -> None:
         """Append the report of another error, unless the text has reached its maximum length."""

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.dialog_parts import button_row
-from ui.widgets.labels import label, styled_frame
+from ui.widgets.labels import label, read_only_text
 
 if TYPE_CHECKING:
     from core.engine.policy.trust import FolderTrust
@@ -85,18 +85,10 @@ class TrustDialog(QDialog):
 
     def _build_files(self, look: Look, texts: Mapping[str, str]) -> QWidget:
         """Return the contents of the files in a frame, hidden at first."""
-        text = QPlainTextEdit("\n\n".join(f"── {visible(name)}\n\n{visible(body)}" for name, body in texts.items()))
-        text.setObjectName("trust.contents")
-        text.setAccessibleName(self.tr("Contents of the files"))
-        text.setReadOnly(True)
-        text.setTabChangesFocus(True)
-        text.setProperty("bare", True)
-        text.setFrameShape(QFrame.Shape.NoFrame)
-        text.setFont(look.fonts.mono)
-        frame = styled_frame("well")
-        layout = QVBoxLayout(frame)
-        layout.setContentsMargins(10, 7, 10, 7)
-        layout.addWidget(text)
+        contents = "\n\n".join(f"── {visible(name)}\n\n{visible(body)}" for name, body in texts.items())
+        frame, _ = read_only_text(
+            contents, look.fonts.mono, name="trust.contents", accessible_name=self.tr("Contents of the files")
+        )
         frame.setMinimumHeight(look.size(220))
         frame.hide()
         return frame

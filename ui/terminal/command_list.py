@@ -4,14 +4,14 @@ from typing import Any, Final
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from core.domain.steps import Step
 from ui.base.step_presentation import accessible_row_text, badges, status_style
 from ui.style.icons import pixmap
 from ui.style.theme import Look
 from ui.text.visible import visible
-from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_selection
+from ui.widgets.paint import chip_width, draw_chip, draw_line, draw_row_state
 from ui.widgets.tooltip import tooltip_text
 
 MAX_COMMANDS: Final = 200
@@ -100,13 +100,7 @@ class CommandDelegate(QStyledItemDelegate):
         if step is None:
             return
         theme, fonts, box = self.look.theme, self.look.fonts, QRect(option.rect)
-        if QStyle.StateFlag.State_Selected in option.state:
-            draw_selection(painter, box, theme)
-        if (
-            QStyle.StateFlag.State_HasFocus in option.state
-            and QStyle.StateFlag.State_KeyboardFocusChange in option.state
-        ):
-            draw_frame(painter, box.adjusted(1, 1, -1, -1), 4, None, theme.accent)
+        draw_row_state(painter, option, theme)
         size, style = self.look.size(ICON), status_style(step.status)
         glyph = pixmap(style.icon, theme.color(style.token), size, painter.device().devicePixelRatio())
         painter.drawPixmap(box.x() + EDGE, box.y() + (box.height() - size) // 2, glyph)

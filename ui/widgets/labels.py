@@ -5,7 +5,7 @@ from typing import Final
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
 
 ENTER_KEYS: Final = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
@@ -43,6 +43,24 @@ def styled_frame(kind: str, parent: QWidget | None = None) -> QFrame:
     frame = QFrame(parent)
     frame.setProperty("surface", kind)
     return frame
+
+
+def read_only_text(text: str, font: QFont, *, name: str, accessible_name: str) -> tuple[QFrame, QPlainTextEdit]:
+    """Return a frame with a text that can be scrolled, selected and copied, and the text's own widget."""
+    widget = QPlainTextEdit(text)
+    widget.setObjectName(name)
+    widget.setAccessibleName(accessible_name)
+    widget.setReadOnly(True)
+    widget.setTabChangesFocus(True)
+    widget.setProperty("bare", True)
+    widget.setFrameShape(QFrame.Shape.NoFrame)
+    widget.document().setDocumentMargin(0)
+    widget.setFont(font)
+    frame = styled_frame("well")
+    layout = QVBoxLayout(frame)
+    layout.setContentsMargins(10, 7, 10, 7)
+    layout.addWidget(widget)
+    return frame, widget
 
 
 def hairline() -> QFrame:

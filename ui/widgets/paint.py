@@ -4,6 +4,7 @@ from math import ceil
 
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen, QTextLayout, QTextOption
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from ui.style.theme import Theme
 from ui.text.visible import visible
@@ -48,6 +49,15 @@ def draw_frame(painter: QPainter, rect: QRect, radius: float, fill: QColor | Non
 def draw_selection(painter: QPainter, rect: QRect, theme: Theme, radius: float = 0) -> None:
     """Paint the background of a selected row."""
     draw_frame(painter, rect, radius, theme.selection, theme.chosen)
+
+
+def draw_row_state(painter: QPainter, option: QStyleOptionViewItem, theme: Theme) -> None:
+    """Paint the background of a list row if it is selected, and a frame if it has the focus by keyboard."""
+    rect, state, flags = QRect(option.rect), option.state, QStyle.StateFlag
+    if flags.State_Selected in state:
+        draw_selection(painter, rect, theme)
+    if flags.State_HasFocus in state and flags.State_KeyboardFocusChange in state:
+        draw_frame(painter, rect.adjusted(1, 1, -1, -1), 4, None, theme.accent)
 
 
 def wrapped_height(text: str, font: QFont, width: int) -> int:

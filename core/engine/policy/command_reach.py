@@ -97,7 +97,7 @@ class CommandReach:
                 if isinstance(words[0], GlobPattern):
                     return False
                 reads = words[0] in READING_BUILTINS or only_reads_folder(words, enforced=enforced)
-                if not reads and not (offline and enforced and self._is_shut_client(words, secret_files, masked)):
+                if not reads and not (offline and enforced and self._client_shows_nothing(words, secret_files, masked)):
                     return False
             if ANY_NAMES in part and not (enforced and self._hides_all(secret_files, masked=masked)):
                 return False
@@ -121,8 +121,10 @@ class CommandReach:
             return False
         return not self.shown_secrets(secret_files, masked=masked, shows=is_secret)
 
-    def _is_shut_client(self, words: Sequence[str], secret_files: Callable[[], Sequence[str]], masked: bool) -> bool:
-        """Return whether a client of a network or service can show no secret: it could do so by plugins or settings."""
+    def _client_shows_nothing(
+        self, words: Sequence[str], secret_files: Callable[[], Sequence[str]], masked: bool
+    ) -> bool:
+        """Return whether a command is a client of a network or service, and no secret is there for it to show."""
         return is_reading_client(words) and self._hides_all(secret_files, masked=masked)
 
     def _hides_all(self, secret_files: Callable[[], Sequence[str]], *, masked: bool) -> bool:

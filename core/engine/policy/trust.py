@@ -8,6 +8,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -111,18 +112,19 @@ def inspect_folder(book: LoadedRules, folder: Path) -> FolderTrust:
     """Return what the user needs to know to decide on trusting a folder."""
     decision = _decision(book, str(folder))
     pins = _pins(decision) if decision and decision.effect == "allow" else None
-    prompted = {found.name for found in instruction_files(folder)}
     listed: list[str] = []
     changed: list[str] = []
     digests: dict[str, str] = {}
     texts: dict[str, str] = {}
-    for name, body in _followed_contents(folder):
+    for name, body, in_prompt in _followed_files(folder):
         digests[name] = digest = _digest(body)
-        if name in prompted or any(fnmatchcase(name, pattern) for pattern in LISTED_PATTERNS):
+        is_listed = in_prompt or any(fnmatchcase(name, pattern) for pattern in LISTED_PATTERNS)
+        is_changed = pins is not None and (digest == UNREADABLE_MARK or pins.get(name) != digest)
+        if is_listed:
             listed.append(name)
-        if pins is not None and (digest == UNREADABLE_MARK or pins.get(name) != digest):
+        if is_changed:
             changed.append(name)
-        if name in (*listed[-1:], *changed[-1:]) and len(texts) < MAX_SHOWN_FILES:
+        if (is_listed or is_changed) and len(texts) < MAX_SHOWN_FILES:
             texts[name] = _shown_text(body)
     empty = next(folder.iterdir(), None) is None
     trusted = trust_decision(book, str(folder))
@@ -136,7 +138,7 @@ def find_instructions(folder: Path) -> dict[str, str]:
     They include instructions in the folders above, up to the top of the repository, and imported files. Links that
     lead out of the folder are not followed.
     """
-    return {name: _digest(body) for name, body in _followed_contents(folder)}
+    return {name: _digest(body) for name, body, _ in _followed_files(folder)}
 
 
 def _digest(body: bytes | None) -> str:
@@ -150,27 +152,25 @@ def _shown_text(body: bytes | None) -> str:
     return body[:MAX_SHOWN_BYTES].decode("utf-8", "replace") + ("\n…" if len(body) > MAX_SHOWN_BYTES else "")
 
 
-def _followed_contents(folder: Path) -> Iterator[tuple[str, bytes | None]]:
-    """Yield the files that an agent would follow or execute, with their contents, or None for an unreadable one.
+def _followed_files(folder: Path) -> Iterator[tuple[str, bytes | None, bool]]:
+    """Yield the name and contents of each file that an agent would follow or execute, and whether a prompt contains it.
 
-    If the folder cannot be examined, there are none: nothing in it is followed.
+    The contents of an unreadable file are None. What cannot be examined is left out, because it is not followed.
     """
-    try:
+    with suppress(Problem, OSError):
         yield from _read_followed(folder)
-    except (Problem, OSError):
-        return
 
 
-def _read_followed(folder: Path) -> Iterator[tuple[str, bytes | None]]:
+def _read_followed(folder: Path) -> Iterator[tuple[str, bytes | None, bool]]:
     names: set[str] = set()
     for found in instruction_files(folder):
         names.add(found.name)
-        yield found.name, None if found.error else found.contents
+        yield found.name, None if found.error else found.contents, True
     with FileBroker(folder) as broker:
         for name in (MCP_FILE, *(name for tree in INSTRUCTION_FOLDERS for name in _files_below(broker, tree))):
             if name not in names and broker.stat(name) is not None:
                 names.add(name)
-                yield name, _contents(broker, name)
+                yield name, _contents(broker, name), False
             if len(names) >= MAX_FILES:
                 break
 

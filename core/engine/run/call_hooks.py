@@ -7,8 +7,7 @@ from typing import Any
 from core.domain.events import CallRefused, CallStarted, HarnessMessage, ToolCall, ToolReturned
 from core.domain.problems import Problem
 from core.domain.text import Text
-from core.engine.policy.untrusted import with_untrusted_event
-from core.engine.run.context_budget import with_excerpts
+from core.engine.run.context_budget import result_events
 from core.engine.run.run_context import RunContext
 from core.engine.services.hooks import HOOK_REASON, HookOutcome
 from core.tools.argument_check import check_mcp_call
@@ -63,10 +62,8 @@ async def _supply_result(run: RunContext, call: ToolCall, parameters: Any, outco
     tool = tool_named(call.tool)
     assert tool is not None and outcome.result is not None
     started = CallStarted(call.id, tool.name, tool.kind, tool.describe(parameters))
-    result = with_excerpts(run, [ToolReturned(call.id, Text(outcome.result), outcome.failed)])
-    recorded = run.conversation.permissions.untrusted  # a hook may return what it has stored of a page
-    result = with_untrusted_event(recorded, tool, call.id, started.object, result, trusted=run.trusted)
-    await run.record(started, *result)
+    result = [ToolReturned(call.id, Text(outcome.result), outcome.failed)]  # may be what the hook stored of a page
+    await run.record(started, *result_events(run, tool, call.id, started.object, result))
     await hooks_after_call(run, call, {"failed": outcome.failed, "output": outcome.result})
 
 

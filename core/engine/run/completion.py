@@ -1,11 +1,8 @@
 """The checks that a reply without tool calls must pass before it ends the run."""
 
-import asyncio
 import json
 import re
-from collections.abc import Callable
 from contextlib import suppress
-from typing import ParamSpec, TypeVar
 
 from core.domain.events import HarnessMessage, RunEnded, TextCallsEnabled
 from core.domain.external_agents import is_external_agent
@@ -61,9 +58,6 @@ _COMMAND_BLOCK = re.compile(r"^```(?:sh|bash|shell)\n(?:.*\n)+?```", re.MULTILIN
 _CODE_BLOCK = re.compile(r"^```(?!sh\b|bash\b|shell\b|console\b|text\b|diff\b)\w+\n(?:.*\n){2,}?```", re.MULTILINE)
 MAX_NUDGES, MAX_CHECKS = 4, 2  # of a small model for each task; MAX_CHECKS is for the same message about a check
 NO_CALL_REASON = "the model neither called a tool nor declared that it was done"
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 async def check_completion(run: RunContext) -> RunEnded | None:
@@ -148,16 +142,11 @@ async def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
         or (conversation.start and conversation.start.reviewed_session)
     ):
         return None
-    found = [] if not is_small else await _look(run, _missing_work, run, request, since)
-    check = await _look(run, _check_of_changes, run, check_command(task_of(request)), since) if is_small else None
+    found = _missing_work(run, request, since) if is_small else []
+    check = _check_of_changes(run, check_command(task_of(request)), since) if is_small else None
     found += [check] if check and nudges.count(check[0]) < MAX_CHECKS else _idle_nudges(run, request, since)
     due = next(((text, reason) for text, reason in found if text not in nudges or (text, reason) == check), None)
     return (Text(due[0]), due[1]) if due else None
-
-
-async def _look(run: RunContext, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function that reads files in a thread; in a replay at once, because a replay waits for no thread."""
-    return function(*args, **kwargs) if run.is_replay else await asyncio.to_thread(function, *args, **kwargs)
 
 
 def _idle_nudges(run: RunContext, request: Request, since: int) -> list[tuple[str, str]]:

@@ -8,6 +8,7 @@ from core.domain.messages import Message
 from core.domain.problems import Problem
 from core.domain.text import Text
 from core.domain.tiers import NO_TIERS, ModelChoice, TierCondition, choose_model
+from core.engine.policy.untrusted import with_untrusted_event
 from core.engine.run.run_context import RunContext
 from core.engine.run.summary import summarize
 from core.engine.state.compaction import (
@@ -23,6 +24,7 @@ from core.engine.state.token_counts import TokenCounts
 from core.models.attachments import IMAGES
 from core.models.model import ModelError
 from core.models.token_estimate import ATTACHMENT_NOTE_TOKENS, attachment_tokens
+from core.tools.tool import Tool
 
 WINDOW_SHARE = 0.8  # compact when the context reaches this share of the context window
 WORTHWHILE_SHARE = (
@@ -99,6 +101,14 @@ def max_result_tokens(run: RunContext) -> int:
     calls = max(1, len(next(replies, Message("assistant")).calls))
     share = min(RESULT_SHARE, REPLY_RESULTS_SHARE / calls) * threshold
     return max(MIN_RESULT_TOKENS, min(MAX_RESULT_TOKENS, int(share / run.conversation.token_ratio(choice.model))))
+
+
+def result_events(
+    run: RunContext, tool: Tool, call: str, target: str, events: Sequence[SessionEvent]
+) -> list[SessionEvent]:
+    """Return the result of a call as it is recorded: with excerpts, and with the untrusted content that it read."""
+    recorded = run.conversation.permissions.untrusted
+    return with_untrusted_event(recorded, tool, call, target, with_excerpts(run, events), trusted=run.trusted)
 
 
 def with_excerpts(run: RunContext, events: Sequence[SessionEvent]) -> list[SessionEvent]:

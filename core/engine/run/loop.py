@@ -25,7 +25,6 @@ from core.domain.events import (
 )
 from core.domain.problems import Problem, StorageProblem
 from core.domain.text import Text
-from core.engine.policy.untrusted import with_untrusted_event
 from core.engine.run.call_hooks import hooks_after_call, parse_call, run_call_hooks
 from core.engine.run.call_recording import record_result, record_start
 from core.engine.run.completion import check_completion
@@ -36,6 +35,7 @@ from core.engine.run.context_budget import (
     max_result_tokens,
     next_choice,
     request_event,
+    result_events,
     with_excerpts,
 )
 from core.engine.run.guards import (
@@ -309,16 +309,10 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
         # On exit with an open question, the call stays pending and is repeated once the user has answered.
         if not (run.closing and questions.waiting):
             output = f"{run.tool_context.commands.stopped_output(call.id)}\n{STOPPED}".lstrip("\n")
-            stopped = with_excerpts(run, [ToolReturned(call.id, Text(output), failed=True)])
-            untrusted = run.conversation.permissions.untrusted
-            await run.record(
-                *with_untrusted_event(untrusted, tool, call.id, started.object, stopped, trusted=run.trusted)
-            )
+            stopped = [ToolReturned(call.id, Text(output), failed=True)]
+            await run.record(*result_events(run, tool, call.id, started.object, stopped))
         raise
-    events = with_excerpts(run, events)
-    all_events = with_untrusted_event(
-        run.conversation.permissions.untrusted, tool, call.id, started.object, events, trusted=run.trusted
-    )
+    all_events = result_events(run, tool, call.id, started.object, events)
     with_untrusted_files(run, tool, call.id, parameters, all_events)
     await record_result(run, start, *all_events, blobs=blobs)
     await hooks_after_call(run, call, _outcome(all_events))

@@ -276,13 +276,14 @@ class RunContext:
         if not self.has_compact_prompt or not messages or messages[-1].role != "tool":
             return []
         task = next((self.full_text(message.text) for message in reversed(messages) if message.category == USER), "")
-        missing = self.missing_file(task)
+        missing = ""
         last, refused = messages[-1], messages[-1].call_id == self.conversation.last_refused
         if last.failed and not refused and last.category in RESULTS_OF_FILE_TOOLS:
             reminder = FAILURE_REMINDER
         elif task and not last.failed and not asks_for_work(task):
             reminder = ANSWER_REMINDER
         elif task and self.conversation.stop_reason == READ_AHEAD:
+            missing = self.missing_file(task)
             reminder = CREATE_REMINDER if missing else FAULT_REMINDER if reports_fault(task) else WORK_REMINDER
         else:
             return []
