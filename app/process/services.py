@@ -85,12 +85,15 @@ class Services:
             self.opened.database.close()
 
 
-async def build_services(folder: Path, report: Callable[[BaseException], None], *, safe: bool = False) -> Services:
+async def build_services(
+    folder: Path, report: Callable[[BaseException], None], *, safe: bool = False, opened: DataFolder | None = None
+) -> Services:
     """Build the services; must run in the engine's thread, to which the SQLite connections are bound.
 
     `report` is called with unhandled errors. With `safe`, hooks, MCP servers and project instructions are off.
+    `opened` is the data folder if it is open already.
     """
-    opened = open_data_folder(folder)
+    opened = opened or open_data_folder(folder)
     settings = SettingsFile(folder, frozen=opened.immutable)
     opened = replace(opened, warnings=(*opened.warnings, *settings.notes))
     reader = opened.open_reader()

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -97,7 +97,6 @@ class MainWindow(QWidget):
         self._connect()
         self.close_guard = CloseGuard(look, shell, self.pages, selection, self.session_index.running)
         shell.set_content(self)
-        shell.activated.connect(self._mark_seen)
         shell.closing.connect(self._on_closing)
         self._columns.apply_widths()
 
@@ -486,6 +485,11 @@ class MainWindow(QWidget):
         self._columns.fit_pane(fits, double=self.split_view.is_split)
 
     # Qt overrides
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange:
+            self._mark_seen()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
