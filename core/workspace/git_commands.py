@@ -71,7 +71,7 @@ def run_program(
     settings = SAFE if hooks else SAFE | NO_HOOKS
     try:
         return subprocess.run(
-            argv, cwd=folder, env=_environment(settings, hooks=hooks), input=input_text or "", capture_output=True,
+            argv, cwd=folder, env=git_environment(settings, hooks=hooks), input=input_text or "", capture_output=True,
             encoding="utf-8", errors="surrogateescape", timeout=seconds, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
@@ -124,7 +124,7 @@ def _own_settings(folder: Path) -> Iterator[tuple[str, str]]:
             yield key, value
 
 
-def _environment(settings: Mapping[str, str], *, hooks: bool) -> dict[str, str]:
+def git_environment(settings: Mapping[str, str] = SAFE, *, hooks: bool = False) -> dict[str, str]:
     """Return an environment with git settings that child processes inherit."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
