@@ -12,6 +12,7 @@ from core.domain.problems import ErrorDetails
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from ui.style.theme import Look
+from ui.text.answer_images import AnswerImages
 from ui.text.visible import visible
 from ui.timeline.failed_request_bar import FailedRequestBar
 from ui.timeline.find_bar import FindSource, RunFindBar
@@ -190,6 +191,11 @@ class RunPage(QWidget):
             self._reserved.changeSize(0, height, policy.Minimum, policy.Preferred)  # a low window keeps its height
             layout.invalidate()
 
+    @property
+    def images(self) -> AnswerImages:
+        """The images of the answers."""
+        return self._view.replies.images
+
     def open_find(self) -> None:
         self._find.open()
 
@@ -270,9 +276,10 @@ class RunPage(QWidget):
             return
         reply = self._view.replies.shown.get(step.row)
         selected_text = reply.selected_text() if reply else ""
+        links = reply.links() if reply else []
         self._view.select_row(step.row)
         own = self._model.origin(step.row)[0] == self._row.id
-        state = RowState(step, own, selected_text, self.repeat_obstacle(), self._rewind_obstacle())
+        state = RowState(step, own, selected_text, self.repeat_obstacle(), self._rewind_obstacle(), links)
         actions: dict[str, Callable[[], object]] = {
             "edit": self.edit_message,
             "model": self.rerun_message,
@@ -285,7 +292,7 @@ class RunPage(QWidget):
                 step.last_seq, self.tr("after step {}").format(step.number) if step.number else self.tr("at this step")
             ),
         }
-        menu = row_menu(self._header.look, state, lambda name: actions[name](), self)
+        menu = row_menu(self._header.look, state, lambda name: actions[name](), self.link_clicked.emit, self)
         menu.popup(self._view.viewport().mapToGlobal(position))
 
     def _plain_text(self, step: Step, position: int) -> str:
