@@ -19,6 +19,7 @@ from ui.base.panel_page import PanelPage, ShowToast, StartTask
 from ui.overview.board_groups import FAILED, FINISHED, RUNNING, WAITING, group_board
 from ui.overview.board_row import BoardRow
 from ui.style.theme import Look
+from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.labels import ENTER_KEYS, hairline, label
 
@@ -75,6 +76,8 @@ class OverviewPanel(PanelPage):
     def activate(self, about: tuple[str, ...]) -> None:
         self.refresh()
         self.setFocus(Qt.FocusReason.OtherFocusReason)
+        if self._chosen:
+            announce(self, f"{self._counts.text()}. {self._rows[self._chosen].accessibleName()}")
 
     def apply_updates(self, facts: Sequence[object]) -> None:
         touched = {fact.session.id for fact in facts if isinstance(fact, JournalUpdate)}
@@ -175,6 +178,7 @@ class OverviewPanel(PanelPage):
         if sessions:
             place = sessions.index(self._chosen) + by if self._chosen in sessions else 0
             self._choose(sessions[min(max(place, 0), len(sessions) - 1)])
+            announce(self, self._rows[self._chosen].accessibleName())
             self._scroll.ensureWidgetVisible(self._rows[self._chosen])
 
     def _refresh_ages(self) -> None:

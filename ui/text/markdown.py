@@ -397,8 +397,8 @@ class _Writer:
             self._cursor.insertText("\u2028", base)
         indent = (len(self._lists) + self._quotes) * self._formats.look.size(INDENT)
         self._cursor.insertImage(image_format(link, base, indent))
-        below = self._formats.inline_format(self._formats.quoted, [], address or link)
-        self._cursor.insertText(f"\u2028{description}", below)
+        self._cursor.insertText(f"\u2028{description}", self._formats.caption_format(address or link))
+        self._cursor.mergeBlockFormat(self._formats.image_block)
         self._break_due = True
 
     def _may_show(self, link: str) -> bool:

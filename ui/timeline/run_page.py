@@ -159,6 +159,18 @@ class RunPage(QWidget):
         self._panels[name] = panel
         self._stack.addWidget(panel)
         self._tabs.add(name, text)
+        self._order_focus()
+
+    def _order_focus(self) -> None:
+        """Let Tab go from the contents of the tab to the bars below it, as they are on screen."""
+        last: QWidget = self._stack
+        part = self._stack.nextInFocusChain()
+        while part not in (None, self._stack):
+            last = part if self._stack.isAncestorOf(part) else last
+            part = part.nextInFocusChain()
+        for button in (*self._bar.findChildren(Button), *self._failed_bar.findChildren(Button)):
+            QWidget.setTabOrder(last, button)
+            last = button
 
     def show_tab(self, name: str) -> None:
         self._tabs.select(name)
