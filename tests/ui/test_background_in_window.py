@@ -39,7 +39,7 @@ async def dialog_of(person: Person) -> CloseDialog:
 def test_sessions_go_on_without_the_window_and_it_opens_again(qapp: QApplication, owned: Path) -> None:
     async def act(person: Person) -> None:
         window, shell = person.window, person.shell
-        window.close_guard.has_tray = True
+        window.close_guard.has_tray = lambda: True
         session = await started(person)
         shell.close()
         dialog = await dialog_of(person)
@@ -69,7 +69,7 @@ def test_sessions_go_on_without_the_window_and_it_opens_again(qapp: QApplication
 def test_the_answer_is_remembered_and_can_be_changed(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window, shell = person.window, person.shell
-        window.close_guard.has_tray = True
+        window.close_guard.has_tray = lambda: True
         await started(person)
         shell.close()
         dialog = await dialog_of(person)

@@ -39,6 +39,7 @@ from ui.style.theme import Look, set_style_properties
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.fitting_scroll_area import FittingScrollArea
+from ui.widgets.focus_order import focus_neighbor, focusable_in_order
 from ui.widgets.labels import allow_breaks, error_text, label
 
 AGENTS: Final = about_setting("watch_sessions").page
@@ -230,14 +231,7 @@ class SettingsDialog(QDialog):
             page.changed.connect(self.changed)
             page.filter(self._search_words())
             self._stack.addWidget(FittingScrollArea(page))
-            self._put_close_last()
         return self._built[title]
-
-    def _put_close_last(self) -> None:
-        """Let Tab reach the controls of the page before the Close button."""
-        last = self.previousInFocusChain()
-        if last not in (None, self._close):
-            QWidget.setTabOrder(last, self._close)
 
     def _section(self, title: str, kind: type[P]) -> P:
         part = self._page(title).findChild(kind)
@@ -249,7 +243,6 @@ class SettingsDialog(QDialog):
         for title in titles:
             if title in self._built:
                 self._built[title].rebuild_section()
-                self._put_close_last()
         self._filter()
 
     def _search_words(self) -> list[str]:
@@ -406,3 +399,10 @@ class SettingsDialog(QDialog):
         column.setContentsMargins(12, 12, 12, 12)
         column.addLayout(middle, 1)
         column.addLayout(foot)
+
+    # Qt overrides
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """Go from the list of pages to the controls of the page, and then to Close, whatever was built last."""
+        order = focusable_in_order(self._search, self._pages, self._stack, self._close)
+        return focus_neighbor(order, self.focusWidget(), forward=next)
