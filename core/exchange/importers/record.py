@@ -144,6 +144,15 @@ def read_document(path: Path) -> Any:
         raise Problem(f"{path.name} cannot be imported.", cause, "Nothing was imported.") from error
 
 
+def read_json_object(path: Path) -> dict[str, Any]:
+    """Read a small JSON file with details of a session; empty if it is missing or does not contain an object."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def parse_line(raw: bytes) -> tuple[bytes, Any]:
     """Return a line, with invalid UTF-8 replaced by U+FFFD, and its JSON value or None."""
     try:
