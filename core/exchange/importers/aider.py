@@ -22,6 +22,7 @@ TOKENS = re.compile(
     )
 )
 COST = re.compile(r"Cost: \$([\d.]+) message")
+QUESTIONS = frozenset({"/ask", "/code", "/architect", "/context", "/help"})  # commands that the model answers
 EDIT = re.compile(r"Applied edit to (.+)")
 UNITS = {"k": 1_000, "M": 1_000_000}
 
@@ -40,12 +41,12 @@ class AiderImporter:
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         blocks = _Blocks(path)
-        for record in read_lines(path, ""):
+        for record in read_lines(path, "", blank=True):
             yield from blocks.add(record)
         yield from blocks.close()
 
     def follow(self, path: Path) -> ReadNewRecords:
-        blocks, lines = _Blocks(path), AppendedLines(lambda: [(path, "")])
+        blocks, lines = _Blocks(path), AppendedLines(lambda: [(path, "")], blank=True)
 
         def read_new() -> Iterator[TranscriptRecord]:
             for record in lines():
@@ -60,13 +61,22 @@ class AiderImporter:
             builder.set_details(folder=str(record.value))
         elif line.startswith(INPUT):
             lines = (part.removeprefix(INPUT.decode()).removesuffix("  ") for part in text.splitlines())
-            builder.add_user_message("\n".join(lines))
+            return _add_input("\n".join(lines), builder)
         elif line.startswith(NOTICE):
             return _add_notice(text.removeprefix(NOTICE.decode()).strip(), builder)
         else:
             builder.state["replies"] = builder.state.get("replies", 0) + 1
             builder.add_reply(text.strip(), id=_reply(builder))
         return True
+
+
+def _add_input(text: str, builder: SessionBuilder) -> bool:
+    """Add what the user wrote, unless it is a command that Aider itself carries out."""
+    command, _, rest = text.partition(" ")
+    if command.startswith("/") and not (command in QUESTIONS and rest):
+        return False
+    builder.add_user_message(text)
+    return True
 
 
 class _Blocks:
@@ -83,12 +93,14 @@ class _Blocks:
         """Yield the records that this line completes."""
         line = record.raw
         kind = next((mark for mark in (START, INPUT, NOTICE) if line.startswith(mark)), b"")
-        if kind != self._kind or kind in (START, NOTICE):
+        if kind != self._kind:
             yield from self.close()
         self._kind, self._at = kind, record.bytes_read
         self._lines.append(line)
         if kind == START:
             self._key = f"{derive_key(self._path)} {line.removeprefix(START).decode()}"
+        if kind in (START, NOTICE):
+            yield from self.close()
 
     def close(self) -> Iterator[TranscriptRecord]:
         lines, self._lines = self._lines, []
@@ -111,6 +123,7 @@ def _add_notice(text: str, builder: SessionBuilder) -> bool:
         call = ForeignCall(id, "edit", arguments_json({"path": match.group(1)}))
         builder.add_reply(calls=[call], id=_reply(builder))
         builder.add_result(id, text)
+        builder.mark_final()
     else:
         return False
     return True

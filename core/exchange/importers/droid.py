@@ -83,6 +83,8 @@ class DroidImporter:
                 builder.set_details(folder=str(data.get("cwd") or ""), title=str(title or ""))
             case "message" if data.get("visibility") != "llm_only":
                 return _add_message(dict_or_empty(data.get("message")), at, builder)
+            case "agent_turn_outcome" if data.get("reason") == "completed":
+                builder.complete_run(at=at)
             case "compaction_state":
                 builder.add_compaction("compacted by Droid", str(data.get("summaryText") or ""), at=at)
             case _:
@@ -97,8 +99,9 @@ def _add_message(message: dict[str, Any], at: int, builder: SessionBuilder) -> b
             return _add_user_message(content, at, builder)
         case "assistant":
             builder.add_reply(
-                text_parts(content), at=at, reasoning=reasoning_text(content), calls=tool_use_calls(content)
-            )
+                text_parts(content), at=at, reasoning=reasoning_text(content), calls=tool_use_calls(content),
+                model=str(message.get("modelId") or ""),
+            )  # fmt: skip
             builder.complete_reply()
             return True
         case _:
@@ -118,7 +121,7 @@ def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:
-    """Parse the usage, which counts the cached input and the reasoning apart."""
+    """Parse the usage, which counts the cached input apart from the other input."""
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheCreationTokens", "thinkingTokens")
     input, output, read, written, thoughts = (parse_count(usage.get(name)) for name in names)
-    return Usage(input + read + written, output + thoughts, read, written, thoughts)
+    return Usage(input + read + written, output, read, written, thoughts)

@@ -28,9 +28,10 @@ MAIN = "main"  # the folder of the agent that the user talks to; the others are 
 # Records that repeat others or only serve to continue the session
 WITHOUT_CONTENT = frozenset({
     "HookResolved", "HookTriggered", "MCPLoadingBegin", "MCPLoadingEnd", "StepRetry", "CompactionBegin",
+    "agent.message.appended", "agent.turn.ended", "agent.turn.started", "context.update_token_count",
     "full_compaction.begin", "full_compaction.complete", "llm.request", "llm.tools_snapshot", "mcp.tools_discovered",
-    "permission.set_mode", "prompt.accepted", "token_counting.measured", "token_counting.turn_recorded",
-    "tools.set_active_tools", "context.update_token_count",
+    "permission.set_mode", "plugin.session_start", "prompt.accepted", "prompt.completed", "runtime.set_binding",
+    "token_counting.measured", "token_counting.turn_recorded", "tools.set_active_tools",
 })  # fmt: skip
 
 
@@ -79,7 +80,7 @@ class KimiImporter:
         (_, key), *_ = self._files(path)
         if path.parent.parent.name == "agents":
             details = read_json_object(path.parents[2] / "state.json")
-            folder = details.get("workDir")
+            folder = details.get("cwd") or details.get("workDir")
         else:
             details = read_json_object(path.with_name("state.json"))
             folder = _work_dir(path)
@@ -205,8 +206,10 @@ def _add_record(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
             builder.add_compaction("compacted by Kimi", text, at=at)
         case "turn.cancel":
             builder.stop_run("interrupted by the user", at)
-        case "turn.ended":
+        case "turn.ended" if data.get("reason") == "completed":
             builder.complete_run(at=at)
+        case "turn.ended":
+            builder.stop_run(str(data.get("reason") or "interrupted"), at)
         case _:
             return kind in WITHOUT_CONTENT
     return True

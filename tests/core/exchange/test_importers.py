@@ -4,6 +4,7 @@ import asyncio
 import json
 import shutil
 import sqlite3
+import zipfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -84,7 +85,7 @@ SAMPLES = (
     Holds("Cline (editor)", CLINE_TASK, 1, 1, 2, 2, 1, 0, 300, 20, 0),
     Holds("Kimi", KIMI, 2, 3, 5, 3, 3, 1, 450, 28, 2),
     Holds("Kimi", KIMI_CODE, 1, 1, 2, 2, 2, 1, 260, 18, 1),
-    Holds("Droid", DROID, 1, 1, 2, 2, 2, 1, 260, 20, 2),
+    Holds("Droid", DROID, 1, 1, 2, 2, 2, 1, 260, 18, 2),
     Holds("Amp", AMP, 1, 1, 2, 2, 2, 1, 260, 20, 1),
     Holds("Goose", FOREIGN / "goose" / "sessions.db", 1, 1, 2, 2, 2, 1, 260, 18, 0),
     Holds("Goose", FOREIGN / "goose" / "export.json", 1, 1, 2, 2, 2, 1, 260, 18, 0),
@@ -92,7 +93,7 @@ SAMPLES = (
     Holds("Hermes", FOREIGN / "hermes" / "export.jsonl", 1, 1, 2, 2, 2, 1, 260, 18, 0),
     Holds("Cursor", FOREIGN / "cursor" / "store.db", 1, 1, 2, 2, 2, 1, 0, 0, 2),
     Holds("Cursor", FOREIGN / "cursor" / "44444444-2222-4333-8444-555555555555.jsonl", 1, 1, 2, 1, 0, 0, 0, 0, 0),
-    Holds("Aider", AIDER, 2, 3, 2, 1, 1, 0, 2000, 56, 4),
+    Holds("Aider", AIDER, 2, 2, 2, 1, 1, 0, 2000, 56, 5),
     Holds("ChatGPT", FOREIGN / "chatgpt" / "conversations.json", 2, 2, 3, 1, 1, 0, 0, 0, 1),
     Holds("Claude.ai", FOREIGN / "claude-ai" / "conversations.json", 2, 2, 3, 1, 1, 0, 0, 0, 0),
     Holds("Slack", FOREIGN / "slack" / "channels.json", 1, 2, 0, 0, 0, 0, 0, 0, 1),
@@ -378,6 +379,43 @@ def test_a_crash_during_an_import_leaves_no_active_run(tmp_path: Path) -> None:
             assert services.engine.session(session).status == "stopped" and len(lines) == 18
         finally:
             await services.close()
+
+    asyncio.run(main())
+
+
+def test_the_export_of_a_chat_service_is_imported_as_a_zip(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            for agent, name in (("ChatGPT", "chatgpt"), ("Claude.ai", "claude-ai"), ("Slack", "slack")):
+                unpacked = FOREIGN / name
+                packed = tmp_path / f"{name}.zip"
+                with zipfile.ZipFile(packed, "w") as archive:
+                    for file in sorted(unpacked.rglob("*.json")):
+                        archive.write(file, file.relative_to(unpacked))
+                brought = await made.exchange.import_file(packed)
+                assert brought.agent == agent
+                counted = await held(made, brought.sessions)
+                assert counted in [sample[2:] for sample in SAMPLES if sample.agent == agent]
+                assert (await made.exchange.import_file(packed)).added_events == 0
+            await made.exchange.index_backlog()
+            found = made.reader.search("the page")
+            assert any("Hello @Bob B." in hit.text for hit in found)
+
+    asyncio.run(main())
+
+
+def test_a_zip_of_something_else_is_refused(tmp_path: Path) -> None:
+    packed = tmp_path / "other.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("notes.txt", "nothing")
+
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            with pytest.raises(Problem, match="cannot be imported"):
+                await made.exchange.import_file(packed)
+            packed.write_bytes(packed.read_bytes()[:20])
+            with pytest.raises(Problem, match="cannot be imported"):
+                await made.exchange.import_file(packed)
 
     asyncio.run(main())
 
