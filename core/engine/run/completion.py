@@ -12,12 +12,20 @@ from core.domain.text import Text
 from core.engine.run.acceptance import check_acceptance
 from core.engine.run.delegate import check_output_schema
 from core.engine.run.required_calls import NUDGE_PREFIX
-from core.engine.run.run_context import RunContext, shortened
+from core.engine.run.run_context import RunContext
+from core.engine.run.task_reminder import missing_file, shortened
 from core.engine.state.conversation import Conversation
 from core.models.model import Request
 from core.models.stop_reasons import REPEATED
 from core.models.text_call_adapter import FINAL_STATE
-from core.models.work_phrases import asks_for_question, asks_for_work, asks_how, check_command, promises_work
+from core.models.work_phrases import (
+    asks_for_question,
+    asks_for_work,
+    asks_how,
+    check_command,
+    claims_work,
+    promises_work,
+)
 from core.models.written_call_reader import find_written_calls, task_of
 from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.argument_check import argument_fault
@@ -156,8 +164,11 @@ def _idle_nudges(run: RunContext, request: Request, since: int) -> list[tuple[st
         return [(text, f"the call as text is not valid: {error}")]
     if promises_work(reply):
         return [(PROMISE_NUDGE.format(call), "the model announced work but called no tool")]
-    if asks_for_work(task_of(request)) and not _has_acted(run.conversation, since):
+    task = task_of(request)
+    if (asks_for_work(task) or missing_file(task, run.tool_context.broker)) and not _has_acted(run.conversation, since):
         return [(IDLE_NUDGE.format(call), "the model ended without a change or a command, and the task asks for one")]
+    if claims_work(task, reply) and not _has_acted(run.conversation, 0):
+        return [(IDLE_NUDGE.format(call), "the model reports work as done, and nothing has been changed or run")]
     return []
 
 
@@ -171,7 +182,7 @@ def _missing_work(run: RunContext, request: Request, since: int) -> list[tuple[s
         found.append((CODE_NUDGE, "the model showed code in its reply instead of writing it into a file"))
     if _COMMAND_BLOCK.search(run.last_reply_text()) and not (asks_how(task) or _has_acted(run.conversation, since)):
         found.append((COMMAND_NUDGE, "the model showed a command in its reply instead of running it"))
-    if missing := run.missing_file(task):
+    if missing := missing_file(task, run.tool_context.broker):
         found.append((MISSING_NUDGE.format(missing), f"the task asks for {missing}, which does not exist"))
     if left := _left_over(run.conversation, task, since):
         found.append((LEFT_NUDGE.format(left, shortened(task)), left))

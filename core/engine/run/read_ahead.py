@@ -8,7 +8,7 @@ the same way through permissions, the timeline and a replay, and show the model 
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from core.engine.run.run_context import RunContext
 from core.engine.state.compaction import USER
 from core.models.catalog import SCRIPTED
 from core.models.stop_reasons import READ_AHEAD
+from core.models.work_phrases import named_files
 from core.tools.folder_walk import FolderWalk
 from core.tools.read import READ
 from core.tools.read_before_edit import normalized_path
@@ -34,7 +35,6 @@ MAX_MESSAGE_CHARS = 4_000  # of a longer message only the beginning is searched 
 NOTE = "Journeyman read the files that your message names before it asked the model."
 MAX_SEARCHED = 500  # files
 _IDENTIFIER = re.compile(r"(?<![\w./-])(?:[A-Za-z]+(?:_\w+)+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)(?![\w./-]*[\w/])")
-_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 
 
 async def read_ahead(run: RunContext, choice: ModelChoice) -> bool:
@@ -60,7 +60,7 @@ async def read_ahead(run: RunContext, choice: ModelChoice) -> bool:
 def _files_to_read(texts: Sequence[str], folder: Path, broker: FileBroker, known: set[str]) -> list[str]:
     """Return the paths of the short text files that the texts are about and that are not known yet."""
     texts = [text[:MAX_MESSAGE_CHARS] for text in texts]
-    names = dict.fromkeys(normalized_path(name) for text in texts for name in _names(text))
+    names = dict.fromkeys(normalized_path(name) for text in texts for name in named_files(text))
     found = [name for name in names if name not in known and _short_text(name, broker)]
     identifiers = {match[0].encode() for text in texts for match in _IDENTIFIER.finditer(text)}
     if identifiers and not found and not known:
@@ -80,10 +80,3 @@ def _short_text(name: str, broker: FileBroker) -> bytes:
     except Problem:  # a folder, a link, a file with secrets, or a path outside the folder
         return b""
     return b"" if b"\0" in body else body
-
-
-def _names(text: str) -> Iterator[str]:
-    for match in _NAME.finditer(text):
-        name = match[0].rstrip(".-")
-        if "." in name or "/" in name:
-            yield name

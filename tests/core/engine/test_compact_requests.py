@@ -118,6 +118,24 @@ def test_a_file_that_the_task_asks_for_is_missed_at_the_end(tmp_path: Path) -> N
     assert [post.get("response_format") is not None for post in posts] == [False, False]
 
 
+def test_a_file_is_missed_whatever_verb_asks_for_it(tmp_path: Path) -> None:
+    writing = calling("write", path="index.md", content="one\n")
+    posts, _, _ = run_compact(tmp_path, "Gather the lines of a.txt in index.md.", DONE, writing, DONE, DONE)
+    assert [required_tools(post) for post in posts] == [["write", "run"], []]
+    assert "index.md does not exist" in posts[0]["messages"][-1]["content"]
+
+
+def test_work_that_is_only_claimed_is_asked_for(tmp_path: Path) -> None:
+    claim = answer(stream(chunk(content="I have sorted the lines of a.txt."), chunk("stop")))
+    posts, text, _ = run_compact(
+        tmp_path / "1", "Alphabetize a.txt.", claim, calling("write", path="a.txt", content="1\n"), claim
+    )
+    assert len(posts) == 2 and required_tools(posts[0]) and text == "1\n"
+    assert "no change has been made" in posts[0]["messages"][-1]["content"]
+    posts, _, _ = run_compact(tmp_path / "2", "Is a.txt sorted?", claim)
+    assert posts == []
+
+
 def required_tools(post: Any) -> list[str]:
     """Return the tools of which the provider has to enforce a call."""
     shape = post.get("response_format", {"json_schema": {"schema": {"anyOf": []}}})["json_schema"]["schema"]
