@@ -72,6 +72,17 @@ _CLAIM = re.compile(
     r"^\W*(?:all done|done|completed|finished)\b[^?]{0,20}$",
     re.IGNORECASE,
 )
+_CODE_FILE = re.compile(
+    r"[\w.-]+(?:/[\w.-]+)*\.(?:c|cc|cpp|cs|css|go|h|html|java|js|jsx|kt|lua|php|pl|py|rb|rs|scala|sh|sql|swift|ts|tsx)"
+)
+_TEST_FILE = re.compile(r"(?:.*/)?(?:tests?/.*|test[_.-].*|.*[_.-](?:test|tests|spec)\.\w+)")
+_TO_CHANGE = re.compile(
+    rf"\b(?:in|into|to|of|so that|{_WORK}|{_MAYBE})\s+(?:(?:a|the|new|file|module|script)\s+)*(?P<file>[\w./-]+)\b",
+    re.IGNORECASE,
+)
+_ALL = re.compile(r"\b(?:all|both|each|every|everywhere|wherever)\b", re.IGNORECASE)
+_SEVERAL = re.compile(r"\w\.\w+(?:,| and| or) [\w/-]+\.\w")  # files in a row
+_RELOCATION = re.compile(r"\b(?:delete|rename|move|split)\b", re.IGNORECASE)
 _FAULT = re.compile(
     r"\b(?:bugs?|correct|crash(?:es|ed)?|debug|defects?|errors?|fails?|failing|faults?|fix|repair|wrong)\b",
     re.IGNORECASE,
@@ -131,6 +142,27 @@ def _may_put(verb: str, has_source: bool) -> bool:
     if re.fullmatch(_ANSWERING, verb):
         return has_source
     return not _UNLIKELY.fullmatch(verb)
+
+
+def code_to_change(task: str) -> str:
+    """Return the name of the one file with code that a task asks to change or to create; "" if there may be several.
+
+    Names in commands do not count, and neither do tests.
+    """
+    if not asks_for_work(task) or _RELOCATION.search(task):
+        return ""
+    prose = re.sub(r"`[^`\n]*`", " ", task)
+    if _SEVERAL.search(prose):
+        return ""
+    names = named_files(prose)
+    changed = {match["file"] for match in _TO_CHANGE.finditer(prose) if match["file"] in names}
+    code = {name for name in changed or names if _CODE_FILE.fullmatch(name) and not _TEST_FILE.fullmatch(name)}
+    return code.pop() if len(code) == 1 and len(changed) <= 1 else ""
+
+
+def asks_for_all(task: str) -> bool:
+    """Return whether a task asks for the same work in several places."""
+    return asks_for_work(task) and bool(_ALL.search(task))
 
 
 def reports_fault(task: str) -> bool:

@@ -32,7 +32,7 @@ from core.domain.tiers import NO_TIERS, Tiers, choose_model
 from core.engine.policy.untrusted import fallback_boundary, mark_and_redact
 from core.engine.run.execute import execute_call, file_changed_event
 from core.engine.run.required_calls import required_calls
-from core.engine.run.task_reminder import task_reminder
+from core.engine.run.task_reminder import asked_file, task_reminder
 from core.engine.services.hooks import NO_OUTCOME, Hook, HookMoment, HookOutcome, decided, load_hooks, run_hooks
 from core.engine.services.skills import SkillService
 from core.engine.state.conversation import Conversation
@@ -187,8 +187,7 @@ class RunContext:
             return model
         if not self.uses_text_calls(name):
             return WrittenCallReader(model, argument_fault)
-        start = self.conversation.start
-        return TextCallAdapter(model, (start and start.boundary) or fallback_boundary(self.session), argument_fault)
+        return TextCallAdapter(model, self._boundary(), argument_fault)
 
     def uses_text_calls(self, name: str) -> bool:
         """Return whether this model uses text-based tool calls."""
@@ -229,8 +228,8 @@ class RunContext:
         """Build the request to send to the model now."""
         prefix, conversation = self.request_prefix(), self.conversation
         start = conversation.start
-        files = self.tool_context.broker
-        reminder = task_reminder(conversation, files, self.full_text) if self.has_compact_prompt else []
+        reminder = self._task_reminder() if self.has_compact_prompt else []
+        note = reminder[-1].text.head if reminder else self._last_note()
         role = (
             "review"
             if start and start.reviewed_session
@@ -248,8 +247,17 @@ class RunContext:
             read_attachment=self.attachment_bytes,
             system_prompt=prefix.system,
             output_schema=self._enforced_schema(start),
-            required_calls=required_calls(self._last_note(), prefix.tools) if self.has_compact_prompt else (),
+            required_calls=required_calls(note, prefix.tools) if self.has_compact_prompt else (),
+            asked_file=asked_file(note, self.tool_context.broker) if self.has_compact_prompt else None,
         )
+
+    def _task_reminder(self) -> list[Message]:
+        return task_reminder(self.conversation, self.tool_context, self.full_text, self._boundary())
+
+    def _boundary(self) -> str:
+        """Return the token of the tags that mark data in this run."""
+        start = self.conversation.start
+        return (start and start.boundary) or fallback_boundary(self.session)
 
     def _enforced_schema(self, start: RunStarted | None) -> dict[str, Any] | None:
         """Return the JSON Schema that the provider should enforce, or None.
@@ -340,8 +348,7 @@ class RunContext:
         content = self.full_text(text)
         if not content.strip():  # Small models repeat a call whose result is only an empty pair of tags.
             return NO_OUTPUT if source.origin == "command" else EMPTY_CONTENT
-        start = self.conversation.start
-        return mark_and_redact(content, source, (start and start.boundary) or fallback_boundary(self.session))
+        return mark_and_redact(content, source, self._boundary())
 
     def last_reply_text(self) -> str:
         """Return the text of the last reply, or "" if there is none."""

@@ -3,11 +3,13 @@
 import pytest
 
 from core.models.work_phrases import (
+    asks_for_all,
     asks_for_question,
     asks_for_work,
     asks_how,
     check_command,
     claims_work,
+    code_to_change,
     possible_results,
     reports_fault,
 )
@@ -110,3 +112,36 @@ def test_verbs_that_ask_for_an_answer_ask_for_a_file_if_there_is_another_one() -
 def test_replies_that_claim_work(reply: str, claims: bool) -> None:
     assert claims_work("Alphabetize names.txt.", reply) is claims
     assert not claims_work("Did you alphabetize names.txt?", reply)
+
+
+@pytest.mark.parametrize(
+    ("task", "file"),
+    [
+        ("mean.py computes a wrong mean. Correct it.", "mean.py"),
+        ("Write fizz.py so that `python3 test_fizz.py` passes.", "fizz.py"),
+        ("`node test.js` fails because of src/cart.js. Fix src/cart.js.", "src/cart.js"),
+        ("Read bug.md and repair what it describes in lib/sum.rb.", "lib/sum.rb"),
+        ("a.py lacks a function that b.py has. Add it to a.py.", "a.py"),
+        ("Fix a.py and b.py.", ""),
+        ("The function in calc.py changed. Bring the line in README.md up to date.", ""),
+        ("Rename area.py to size.py.", ""),
+        ("Add a test to test_sum.py.", ""),
+        ("What does a.py print?", ""),
+        ("Add eggs to list.txt.", ""),
+    ],
+)
+def test_the_one_file_with_code_that_a_task_changes(task: str, file: str) -> None:
+    assert code_to_change(task) == file
+
+
+@pytest.mark.parametrize(
+    ("task", "everywhere"),
+    [
+        ("Delete every file that ends in .bak.", True),
+        ("Rename total to amount wherever it is used.", True),
+        ("Which files are all empty?", False),
+        ("Fix a.py.", False),
+    ],
+)
+def test_tasks_in_several_places(task: str, everywhere: bool) -> None:
+    assert asks_for_all(task) is everywhere
