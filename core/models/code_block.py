@@ -16,17 +16,15 @@ _BLOCK = re.compile(
 )
 
 
-def write_call(reply: str, asked: AskedFile) -> tuple[RequestedCall, str] | None:
-    """Return the call that writes the code block of a reply, and the reply without it; None without one whole text."""
+def write_call(reply: str, asked: AskedFile) -> RequestedCall | None:
+    """Return the call that writes the code block of a reply; None if it has not exactly one with a whole text."""
     blocks = list(_BLOCK.finditer(reply))
     if len(blocks) != 1 or reply.count("\n```") > 2:
         return None
     text = blocks[0]["text"]
     if not text.strip() or _lines(text) < MIN_SHARE * _lines(asked.text):
         return None
-    arguments = json.dumps({"path": asked.path, "content": text}, ensure_ascii=False)
-    rest = f"{reply[: blocks[0].start()].strip()}\n\n{reply[blocks[0].end() :].strip()}".strip()
-    return RequestedCall("write", arguments), rest
+    return RequestedCall("write", json.dumps({"path": asked.path, "content": text}, ensure_ascii=False))
 
 
 def _lines(text: str) -> int:

@@ -72,11 +72,12 @@ class StreamedReply:
         return ReplyDelta(calls.text, calls=calls.calls, note=note, written=text)
 
     def _written_file(self, text: str, request: Request) -> ReplyDelta | None:
-        """Return a delta with the call that writes the file whose text the reply was asked for, or None."""
-        if request.asked_file is None or not (written := write_call(text, request.asked_file)):
-            return None
-        call, rest = written
-        return ReplyDelta(rest, calls=(call,), note=" ".join(filter(None, (self._merged.note, NOTE))), written=text)
+        """Return a delta with the call that writes the file whose text the reply was asked for, or None.
+
+        The code block stays in the reply: a model repeats the form of its earlier replies.
+        """
+        call = write_call(text, request.asked_file) if request.asked_file else None
+        return ReplyDelta(calls=(call,), note=" ".join(filter(None, (self._merged.note, NOTE)))) if call else None
 
 
 class CallScreen:

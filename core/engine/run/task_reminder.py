@@ -40,9 +40,7 @@ ALL_REMINDER = "[The folder has these files now:\n{}\nThe task is: {}\nIf a part
 FAULT_REMINDER = "[The task is: {}\nFirst say in one sentence what has to change, then call edit or write.]"
 CODE_REMINDER = "[The task is: {0}\nFirst say in one sentence what has to change. {1}]"
 FAILED_CHECK_REMINDER = "[`{0}` fails. First say in one sentence why. {1}]"
-SAME_TEXT_REMINDER = (
-    "[The task is: {0}\nThe file has this text already. First say what is missing. {1}]"
-)
+SAME_TEXT_REMINDER = "[The task is: {0}\nThe file has this text already. First say what is missing. {1}]"
 WHOLE_TEXT = "Then give the whole new text of {} in one code block."
 RESULTS_OF_READ, RESULTS_OF_WRITE, RESULTS_OF_RUN = (
     f"{RESULTS_PREFIX}{name}" for name in (READ.name, WRITE.name, RUN.name)

@@ -171,8 +171,7 @@ def test_a_short_file_with_code_is_asked_for_as_a_whole_and_written(tmp_path: Pa
     assert all(post.get("response_format") is None for post in posts) and text == "print(2)\n"
     replies = [event for event in events if isinstance(event, Replied)]
     written = [event for event in replies if "code block" in event.note]
-    assert [event.text.head for event in written] == ["It has to print another number.", "It has to be 2."]
-    assert "```python" in written[0].written.head
+    assert len(written) == 2 and all("```python" in event.text.head and event.calls for event in written)
 
 
 def test_a_part_of_a_file_is_sent_back(tmp_path: Path) -> None:
