@@ -49,7 +49,7 @@ from core.engine.run.guards import (
 from core.engine.run.manage_skill import manage_skill
 from core.engine.run.memory_recall import recall_memories
 from core.engine.run.permission import obtain_permission
-from core.engine.run.read_ahead import read_ahead
+from core.engine.run.read_ahead import check_ahead, read_ahead
 from core.engine.run.recall_dropped import read_dropped
 from core.engine.run.reply_calls import calls_to_record
 from core.engine.run.run_context import RunContext
@@ -146,7 +146,7 @@ async def request_reply(run: RunContext) -> None:
     await compact_if_needed(run, choice)
     if run.conversation.done and not run.conversation.has_new_input:
         return None  # The user removed the message for which the run was continued.
-    if await read_ahead(run, choice):
+    if await read_ahead(run, choice) or await check_ahead(run, choice):
         return None
     while True:
         await enable_known_text_calls(run, choice.model)
