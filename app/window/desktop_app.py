@@ -199,7 +199,7 @@ class DesktopApp(QObject):
         self._tray.notification_requested.connect(notifications.show)
         notifications.unavailable.connect(self._tray.show_message)
         notifications.clicked.connect(self._show_waiting)
-        self._shell.activated.connect(notifications.withdraw)
+        window.activated.connect(notifications.withdraw)
         notifications.start()
 
     def _quit(self) -> None:

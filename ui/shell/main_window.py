@@ -51,6 +51,7 @@ STORAGE: Final = ErrorSource("storage")
 class MainWindow(QWidget):
     """The contents of the window; actions are requested through signals, which the controllers handle."""
 
+    activated = Signal()
     closed = Signal()
     theme_toggle_requested = Signal()
     scale_requested = Signal(int)
@@ -488,8 +489,9 @@ class MainWindow(QWidget):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() == QEvent.Type.ActivationChange:
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
             self._mark_seen()
+            self.activated.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
