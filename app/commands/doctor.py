@@ -71,7 +71,11 @@ def check_sandbox(status: SandboxStatus) -> HealthCheck:
         return HealthCheck("Sandbox", True, f"{status.name}, {status.level}")
     result = f"{status.name}, {status.level}; a command can still {'; '.join(status.gaps)}"
     how = f" (`{status.install_command}`)" if status.install_command else ""
-    do = "Update bubblewrap, or allow it to create user namespaces" if find_program("bwrap") else f"Install bubblewrap{how}"
+    do = (
+        "Update bubblewrap, or allow it to create user namespaces"
+        if find_program("bwrap")
+        else f"Install bubblewrap{how}"
+    )
     return HealthCheck("Sandbox", True, result, suggestion=f"{do}, so that the sandbox prevents this too.")
 
 
