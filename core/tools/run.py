@@ -209,7 +209,7 @@ def _history_notes(context: ToolContext, command: str) -> list[str]:
 
 
 def _restore_history(context: ToolContext) -> list[str]:
-    restored = context.history.restore(context.broker.descriptor)
+    restored = context.history.restore()
     return [RESTORED.format(", ".join(restored))] if restored else []
 
 
