@@ -94,18 +94,24 @@ class GitRepository:
     def stage(self, paths: Sequence[str], staged: bool) -> None:
         """Stage files as they are now, or unstage them."""
         self._require_safe()
-        names = "\0".join(paths)
-        command = ("add", "-A") if staged else ("reset", "-q")
-        run_git(
-            self._top(), *command, "--pathspec-from-file=-", "--pathspec-file-nul", hooks=self._hooks, input_text=names
-        )
+        if not staged:
+            names = "\0".join(paths)
+            options = ("--pathspec-from-file=-", "--pathspec-file-nul")
+            run_git(self._top(), "reset", "-q", *options, hooks=self._hooks, input_text=names)
+            return
+        # `git add` would look for changes in nested repositories, and so run the programs that their settings name.
+        names = "\0".join(path.rstrip("/") for path in paths)
+        options = ("--add", "--remove", "--replace", "-z", "--stdin")
+        run_git(self._top(), "update-index", *options, hooks=self._hooks, input_text=names)
 
     def commit(self, message: str) -> str:
         """Commit what is staged and return the short name of the commit."""
         self._require_safe()
         if not message.strip():
             raise Problem("There is no message.", "", "Describe the commit.")
-        run_git(self._top(), "commit", "-q", "-F", "-", hooks=self._hooks, input_text=message.strip() + "\n")
+        _require_staged(self._top())
+        command = ("commit", "-q", "--allow-empty", "-F", "-")
+        run_git(self._top(), *command, hooks=self._hooks, input_text=message.strip() + "\n")
         return run_git(self._top(), "rev-parse", "--short", "HEAD").strip()
 
     def create_branch(self, name: str) -> None:
@@ -227,6 +233,15 @@ def propose_message(title: str, paths: Sequence[str]) -> str:
     listed = [f"- {path}" for path in paths[:12]]
     more = [f"- and {len(paths) - 12} more"] if len(paths) > 12 else []
     return "\n".join([subject, "", *listed, *more])
+
+
+def _require_staged(root: Path) -> None:
+    """Raise Problem if a commit would be empty. Git would look for changes in nested repositories to say so."""
+    if run_git(root, "rev-parse", "-q", "--verify", "MERGE_HEAD", check=False):
+        return
+    committed = run_git(root, "rev-parse", "-q", "--verify", "HEAD^{tree}", check=False)
+    if run_git(root, "write-tree", check=False) == (committed or run_git(root, "hash-object", "-t", "tree", "--stdin")):
+        raise Problem("Nothing is staged.", "", "Select the files to commit.")
 
 
 def _programs_problem(programs: Sequence[str]) -> Problem:
