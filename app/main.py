@@ -16,6 +16,7 @@ from app.process.data_folder_lock import DataFolderLock, refuse_safe_mode
 from app.process.exit_codes import FAILED, STOPPED, USAGE
 from app.process.output import Output, in_writer_thread, terminal
 from core.domain.problems import ErrorDetails, Problem
+from core.workspace.program_search import leave_projects_out_of_path
 
 if TYPE_CHECKING:
     import argparse
@@ -30,6 +31,8 @@ NO_ANSWER = "Close it or end its process, then try again."
 
 
 def main(arguments: list[str] | None = None) -> int:
+    if arguments is None:
+        leave_projects_out_of_path()
     argv = sys.argv[1:] if arguments is None else arguments
     out = terminal()
     if not argv or (len(argv) == 2 and argv[0] == DATA_DIR and argv[1] and argv[1][0] != "-"):

@@ -1,6 +1,7 @@
 """Runs the user's hooks: commands for certain moments of a run, configured in `hooks.toml` in the data folder.
 
-Hooks run with the user's permissions, outside the sandbox, because only the user can write that file.
+Hooks run with the user's permissions, outside the sandbox, because only the user can write that file. They run in the
+data folder and find no programs of the session's folder, because commands of an agent can change those.
 """
 
 import json
@@ -17,6 +18,7 @@ from core.domain.problems import Problem
 from core.domain.text import Text
 from core.store import former_names
 from core.workspace.launcher import CommandLimits, CommandRequest, ProcessLaunch, clean_environment, with_limits
+from core.workspace.program_search import own_path
 from core.workspace.running_command import start_command
 
 HookMoment = Literal[
@@ -44,6 +46,7 @@ DIRECTIVES: Mapping[str, frozenset[HookMoment]] = {  # what a hook may decide, a
     "failed": frozenset({"before_call"}),
     "stop": frozenset(HOOK_MOMENTS) - {"question", "before_end", "run_end"},
 }
+FOLDER_VARIABLE = "JOURNEYMAN_FOLDER"  # environment variable of hooks: the folder of the session
 DESKTOP_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
 
 
@@ -51,13 +54,15 @@ DESKTOP_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_B
 class Hook:
     """A command and the moment at which it runs.
 
-    `tools` are tool names or glob patterns that limit hooks for calls; an empty tuple matches every tool.
+    `tools` are tool names or glob patterns that limit hooks for calls; an empty tuple matches every tool. `place` is
+    the folder in which the command runs.
     """
 
     on: HookMoment
     command: str
     tools: tuple[str, ...] = ()
     timeout_s: float = DEFAULT_TIMEOUT_S
+    place: Path = Path("/")
 
     def matches(self, moment: HookMoment, tool: str) -> bool:
         return self.on == moment and (not self.tools or any(fnmatchcase(tool, pattern) for pattern in self.tools))
@@ -104,12 +109,12 @@ def load_hooks(data: Path) -> tuple[Hook, ...]:
         entries = document.get("hook", [])
         if not isinstance(entries, list):
             raise ValueError("hooks are written as [[hook]]")
-        return tuple(_parse(entry) for entry in entries)
+        return tuple(_parse(entry, data) for entry in entries)
     except (OSError, ValueError) as error:  # ValueError includes invalid TOML and invalid UTF-8.
         raise Problem("Your hooks cannot be read, so no run can start.", f"{error}.", f"Correct {path}.") from error
 
 
-def _parse(entry: Any) -> Hook:
+def _parse(entry: Any, data: Path) -> Hook:
     if not isinstance(entry, dict):
         raise ValueError("hooks are written as [[hook]]")
     if unknown := sorted(set(entry) - {"on", "command", "tools", "time_s"}):
@@ -127,7 +132,7 @@ def _parse(entry: Any) -> Hook:
         raise ValueError("tools: must be a list of names")
     if isinstance(time_s, bool) or not isinstance(time_s, int | float) or not 0 < time_s <= MAX_TIMEOUT_S:
         raise ValueError(f"time_s: must be a number of seconds, at most {MAX_TIMEOUT_S:g}")
-    return Hook(on, command, tuple(tools), float(time_s))
+    return Hook(on, command, tuple(tools), float(time_s), data)
 
 
 async def run_hooks(
@@ -209,10 +214,11 @@ async def _run(hook: Hook, folder: Path, payload: Mapping[str, Any]) -> HookRan:
     call = str(payload.get("call", {}).get("id", "")) if isinstance(payload.get("call"), dict) else ""
     limits = CommandLimits(time_s=hook.timeout_s)
     environment = clean_environment() | {name: os.environ[name] for name in DESKTOP_VARIABLES if name in os.environ}
+    environment |= {"PATH": own_path(folder), FOLDER_VARIABLE: str(folder)}
     launch = ProcessLaunch(
-        with_limits(CommandRequest(hook.command, folder, limits)),
+        with_limits(CommandRequest(hook.command, hook.place, limits)),
         environment,
-        folder,
+        hook.place,
         "group",
         stdin_data=json.dumps(payload, ensure_ascii=False).encode("utf-8", "backslashreplace"),
     )
