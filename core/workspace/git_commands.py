@@ -79,7 +79,7 @@ def run_program(
 ) -> "subprocess.CompletedProcess[str]":
     """Run git, or a program that runs git, without prompts and with the safe settings."""
     settings = SAFE if hooks else SAFE | NO_HOOKS
-    environment = _environment(settings, hooks=hooks) | ({"GIT_INDEX_FILE": str(index)} if index else {})
+    environment = git_environment(settings, hooks=hooks) | ({"GIT_INDEX_FILE": str(index)} if index else {})
     try:
         return subprocess.run(
             argv, cwd=folder, env=environment, input=input_text or "", capture_output=True,
@@ -135,7 +135,7 @@ def _own_settings(folder: Path) -> Iterator[tuple[str, str]]:
             yield key, value
 
 
-def _environment(settings: Mapping[str, str], *, hooks: bool) -> dict[str, str]:
+def git_environment(settings: Mapping[str, str] = SAFE, *, hooks: bool = False) -> dict[str, str]:
     """Return an environment with git settings that child processes inherit."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}

@@ -11,7 +11,7 @@ import re
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -37,7 +37,8 @@ MAX_REPOSITORIES = 20
 MAX_COPIED = 256 << 20  # bytes of loose objects in one repository
 MAX_PACKS = 200  # files that stay open in one repository, the largest first
 DERIVED = frozenset({"node_modules", ".venv", "venv", "target", ".tox"})  # installed and built, also from repositories
-_FOLDER, _OBJECT = re.compile(r"[0-9a-f]{2}"), re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
+_FOLDER, _OBJECT = re.compile(r"[0-9a-f]{2}"), re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]+")
+_OBJECT_LENGTHS = (38, 62)  # of the names of folders, and of the files in them
 _PACK = re.compile(r"pack-[0-9a-f]+\.(?:pack|idx|rev|promisor|keep)")
 
 
@@ -117,17 +118,17 @@ class _Repository:
         self._folders = folders
         states = self._object_states()
         self._objects = {path: copied for path, copied in self._objects.items() if path in states}
-        changed = [
-            path for path, state in states.items() if (old := self._objects.get(path)) is None or old.state != state
-        ]
+        new = [path for path, state in states.items() if (old := self._objects.get(path)) is None or old.state != state]
+        changed = [path for path in new if _OBJECT.fullmatch(path)]
         return self._copy(changed) & self._open_packs()
 
     def restore(self) -> list[str]:
         """Restore what is missing or was overwritten, and describe it."""
         if not self._references:
             return []
-        self._accept_new_packs()
-        count = self._restore_objects() + self._restore_packs()
+        states = self._object_states()
+        self._accept_new_packs(states)
+        count = self._restore_objects(states) + self._restore_packs()
         restored = [f"{count:,} object file{'' if count == 1 else 's'}"] if count else []
         with self._open("") as git:
             after = read_references(git, self._references) if git >= 0 else {}
@@ -194,8 +195,8 @@ class _Repository:
                         os.fchmod(descriptor, mode & ~0o222)
         return len(self._packs) == len(sizes)
 
-    def _restore_objects(self) -> int:
-        states, count = self._object_states(), 0
+    def _restore_objects(self, states: Mapping[str, FileState]) -> int:
+        count = 0
         changed = [path for path, copied in self._objects.items() if states.get(path) != copied.state]
         for folder, group in itertools.groupby(changed, lambda path: path.rpartition("/")[0]):
             for path in group:
@@ -227,9 +228,9 @@ class _Repository:
             self._open_packs()
         return count
 
-    def _accept_new_packs(self) -> None:
+    def _accept_new_packs(self, objects: Mapping[str, FileState]) -> None:
         """Forget object files that are gone because git put their objects into new packs."""
-        states, objects = self._pack_states(), self._object_states()
+        states = self._pack_states()
         gone = [path for path in self._packs if path not in states and path.endswith(".pack")]
         loose = [path for path in self._objects if path not in objects]
         if not (gone or loose) or not (new := [path for path in states.keys() - self._packs if path.endswith(".idx")]):
@@ -269,9 +270,9 @@ class _Repository:
             for folder in filter(_FOLDER.fullmatch, self._folder_times()) if objects >= 0 else ():
                 with contextlib.suppress(OSError):
                     inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=objects)
-                    found |= {
-                        f"{OBJECTS}/{folder}/{name}": state for name, state in _states(inner) if _OBJECT.fullmatch(name)
-                    }
+                    found.update(
+                        (f"{OBJECTS}/{folder}/{name}", state) for name, state in _states(inner, _OBJECT_LENGTHS)
+                    )
                     os.close(inner)
         return found
 
@@ -281,13 +282,13 @@ class _Repository:
         return {f"{PACKS}/{name}": state for name, state in states if _PACK.fullmatch(name)}
 
 
-def _states(folder: int) -> list[tuple[str, FileState]]:
-    """Return the name and the state of each file in an open folder."""
+def _states(folder: int, lengths: Collection[int] = ()) -> list[tuple[str, FileState]]:
+    """Return the name and the state of each entry of an open folder whose name has one of these lengths."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         return [
             (entry.name, state_of(entry.stat(follow_symlinks=False)))
             for entry in entries
-            if entry.is_file(follow_symlinks=False)
+            if not lengths or len(entry.name) in lengths
         ]
     return []
 

@@ -25,7 +25,7 @@ from ui.widgets.button import Button
 from ui.widgets.labels import allow_breaks, error_text, label
 from ui.widgets.tooltip import tooltip_text
 
-NAME_FILTER = "*.jsonl *.json *.traj *.eval *.db"
+NAME_FILTER = "*.jsonl *.json *.traj *.eval *.db *.zip *.aider.chat.history.md"
 
 
 class FoundTranscript(NamedTuple):
