@@ -25,6 +25,7 @@ from core.domain.events import (
 )
 from core.domain.problems import Problem, StorageProblem
 from core.domain.text import Text
+from core.engine.run.background_agents import wait_for_agents
 from core.engine.run.call_hooks import hooks_after_call, parse_call, run_call_hooks
 from core.engine.run.call_recording import record_result, record_start
 from core.engine.run.completion import check_completion
@@ -68,6 +69,7 @@ from core.models.stop_reasons import REPEATED
 from core.models.token_estimate import TEXT_BYTES_PER_TOKEN
 from core.models.written_call_reader import CallScreen
 from core.tools.catalogue import ASK, tool_named
+from core.tools.check_agent import CHECK_AGENT
 from core.tools.delegate import NAME as DELEGATE
 from core.tools.recall_dropped import RECALL_DROPPED, RecallDroppedArguments, timeline_text
 from core.tools.search_sessions import SEARCH_SESSIONS
@@ -104,6 +106,8 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
         if run.hook_stop:
             return RunEnded("stopped", f"ended by your hook: {run.hook_stop}", summary=Text(run.last_reply_text()))
         if conversation.done and not conversation.has_new_input:
+            await wait_for_agents(run.agents, run.journal, run.session, conversation, lambda: run.pause_requested)
+        if conversation.done and not conversation.has_new_input and not run.agents.active:
             ended = await check_completion(run)
             if ended or not conversation.has_new_input:
                 return ended or await complete_run(run)
@@ -324,6 +328,8 @@ async def _handled_by_engine(run: RunContext, call: ToolCall, parameters: Any) -
         await ask_user(run, parameters, call.id, call.tool)
     elif call.tool == DELEGATE and run.delegate:
         await run.delegate(run, call, parameters)
+    elif call.tool == CHECK_AGENT and run.check_agent:
+        await run.check_agent(run, call, parameters)
     elif call.tool == RECALL_DROPPED:
         await recall_dropped(run, call.id, parameters)
     elif call.tool == SEARCH_SESSIONS:
