@@ -24,7 +24,7 @@ from core.engine.history.rewind import FilePlan, RewindPlan
 from core.engine.history.session_analytics import SessionAnalytics
 from core.engine.history.stepped_replay import ReplayedRow, ReplayProgress
 from core.engine.policy.trust import FolderTrust
-from core.settings.schema import Settings
+from core.settings.schema import MODELS, Settings
 from core.store.database import Database
 from core.store.journal import Journal
 from core.store.reader import Reader
@@ -388,6 +388,9 @@ def _dialogs(stage: _Stage) -> Screens:
             settings.rules.show_revoked("r4", "allow run: make test")
             settings.rules.show_result("Asks you first: No saved rule allows this command.", "waiting")
         yield f"settings-{number + 1}-{name.lower().replace(' ', '-')}", settings
+        if name == MODELS:
+            find(settings, QPushButton, "settings.tiers.toggle").click()
+            yield "settings-tiers", settings
     settings.close()
     made: tuple[tuple[str, Callable[[], QWidget]], ...] = (
         ("keyboard-shortcuts", lambda: ShortcutsDialog(look, stage.shell)),
