@@ -52,10 +52,12 @@ from ui.sessions.sessions_model import SessionsModel
 from ui.sessions.sessions_view import SessionsView
 from ui.settings.add_mcp_server import AddMcpServerDialog
 from ui.settings.add_provider import AddProviderDialog
+from ui.settings.packages_page import running_lines
 from ui.settings.rule_dialog import RuleDialog
 from ui.settings.rules_and_data_pages import DataState
 from ui.settings.settings_dialog import RULES as RULES_PAGE
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
+from ui.settings.trust_package_dialog import TrustPackageDialog
 from ui.shell.main_window import MainWindow
 from ui.shell.session_view import CHANGES, CONTEXT, DECISIONS, TERMINAL
 from ui.shell.shortcuts_dialog import ShortcutsDialog
@@ -405,6 +407,7 @@ def _dialogs(stage: _Stage) -> Screens:
         ("revert-undo", lambda: RevertDialog(look, "Undo the last revert?", replace(PLAN, undoes_seq=9), stage.shell)),
         ("resend", lambda: EditMessageDialog(look, MESSAGE, "letter.pdf, 48 KB", stage.shell)),
         ("api-key", lambda: ApiKeyDialog(look, [("anthropic", "Anthropic"), ("openai", "OpenAI")], stage.shell)),
+        ("trust-package", lambda: TrustPackageDialog(look, "letters", (*running_lines(PACKAGES[0]),), stage.shell)),
         ("replay", lambda: _replayed(ReplayDialog(look, DONE, stage.steps_of(DONE), stage.shell))),
         ("link", lambda: LinkDialog(look, "https://journal@example.org/damp?in=bathroom", stage.shell)),
         ("add-provider", lambda: AddProviderDialog(look, stage.shell)),

@@ -40,7 +40,7 @@ FOUND = McpOverview(
     (
         McpServerRow(FILES, McpServerState("files", "failed", GONE)),
         McpServerRow(FAR, McpServerState("far", "open"), ("Authorization",)),
-        McpServerRow(OFF, McpServerState("off")),
+        McpServerRow(replace(OFF, package="letters"), McpServerState("off")),
         McpServerRow(replace(FAR, name="near", variables=(), oauth=True), McpServerState("near")),
     ),
     (ProjectMcpServer("/home/me/work", McpServerSettings(name="box", command="./box"), ("TOKEN",)),),
@@ -76,7 +76,7 @@ def test_status_missing_settings_and_project_servers_are_shown(dialog: SettingsD
         "npx -y files", "The MCP server files has ended. It printed: <b>no</b>", "Reads <b>a</b> file.",
         "It cannot be used until you set Authorization.", "Authorization: not set", "X: ${X}",
         "Off: its tools are not offered to agents.", "Found in trusted folders", "/home/me/work · receives TOKEN",
-        "This is no JSON. /home/me/other/.mcp.json: line 1.",
+        "This is no JSON. /home/me/other/.mcp.json: line 1.", "From the package letters",
     ):  # fmt: skip
         assert words in said, words
     assert not find(dialog, QCheckBox, "settings.tool.off.of.read0").isEnabled()
