@@ -10,6 +10,7 @@ from ui.shell.command_actions import HIDDEN, shortcut_text
 from ui.shell.commands import COMMANDS, Command
 from ui.style.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import resize_in_screen
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.labels import label
 
@@ -82,7 +83,7 @@ class ShortcutsDialog(QDialog):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(scroll, 1)
         layout.addLayout(button_row)
-        self.resize(look.size(720), look.size(640))
+        resize_in_screen(self, look.size(720), look.size(640))
 
     def _add_column(self, columns: QHBoxLayout) -> QVBoxLayout:
         column = QVBoxLayout()
@@ -100,9 +101,9 @@ class ShortcutsDialog(QDialog):
         grid.setVerticalSpacing(4)
         grid.addWidget(label(self.tr(title), fonts.bold), 0, 0, 1, 2)
         for number, (keys, text) in enumerate(lines, 1):
-            grid.addWidget(label(self.tr(text), fonts.text, "second"), number, 0)
+            grid.addWidget(label(self.tr(text), fonts.text, "second", wrap=True), number, 0)
             chip = label(keys, fonts.caption, "key")
-            grid.addWidget(chip, number, 1, Qt.AlignmentFlag.AlignRight)
+            grid.addWidget(chip, number, 1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         grid.setColumnStretch(0, 1)
         return group
 
