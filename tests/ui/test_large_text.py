@@ -17,6 +17,7 @@ from tests.ui.ask.questions import TONE, noon
 from tests.ui.hands import find
 from ui.ask.dialogs import QuestionDialog
 from ui.compare.header import ComparisonHeader
+from ui.dialogs.export_dialog import ExportDialog, ExportFormat
 from ui.dialogs.help_dialog import HelpDialog
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
 from ui.shell.shortcuts_dialog import ShortcutsDialog
@@ -195,3 +196,15 @@ def test_the_list_of_shortcuts_is_scrolled_by_keyboard(large: Look, qtbot: QtBot
     assert dialog.focusWidget() in (None, area)
     QTest.keyClick(area, Qt.Key.Key_PageDown)
     assert area.verticalScrollBar().value() > 0
+
+
+def test_a_dialog_grows_for_the_result_it_shows(large: Look, qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.show()
+    dialog = ExportDialog(large, "Letter", [ExportFormat("md", "Markdown", "Text.", ".md")], "/srv", window)
+    dialog.open()
+    dialog.show_done("/srv/a-folder-with-a-name/" * 3 + "letter.md", 3_400, "Nothing was removed.")
+    message = find(dialog, QLabel, "export.said")
+    qtbot.waitUntil(lambda: message.height() >= message.heightForWidth(message.width()))
+    dialog.close()

@@ -25,6 +25,7 @@ from ui.style.number_formats import size as size_words
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import grow_to_fit
 from ui.widgets.labels import allow_breaks, error_text, label
 
 MAX_NAME = 60
@@ -77,6 +78,7 @@ class ExportDialog(QDialog):
         self._samples.setPlainText("\n".join(map(visible, samples)))
         self._samples.setVisible(bool(samples))
         self._keep.setVisible(bool(samples))
+        grow_to_fit(self)
 
     def show_progress(self, done: int, total: int) -> None:
         self._bar.setRange(0, max(1, total))
@@ -92,12 +94,14 @@ class ExportDialog(QDialog):
         self._show.show()
         self._cancel.setText(self.tr("Close"))
         self._show.setFocus()
+        grow_to_fit(self)
 
     def show_error(self, message: str) -> None:
         """Show why the file was not written; the user can change the input and try again."""
         self._busy(False)
         self._message.setText(error_text(message))
         self._message.show()
+        grow_to_fit(self)
 
     def _build_secrets(self, column: QVBoxLayout) -> None:
         fonts = self._look.fonts
