@@ -25,7 +25,7 @@ from ui.style.number_formats import size as size_words
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import grow_to_fit
+from ui.widgets.dialog_parts import fit_to_content, grow_to_fit
 from ui.widgets.labels import allow_breaks, error_text, label
 
 MAX_NAME = 60
@@ -71,6 +71,7 @@ class ExportDialog(QDialog):
         self._build_end(column)
         self.setMinimumWidth(look.size(560))
         self._kinds.button(0).setFocus()
+        fit_to_content(self)
 
     def show_secrets(self, summary: str, samples: Sequence[str]) -> None:
         """Show the result of the secret scan; with samples, also the list and the option to keep the secrets."""

@@ -155,9 +155,7 @@ class Palette(QFrame):
         self._list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._list.setMouseTracking(True)
-        self._no_matches = label(
-            self.tr("No matches. Try a shorter search."), look.fonts.text, "second", name="palette.none"
-        )
+        self._no_matches = label("", look.fonts.text, "second", name="palette.none")
         self._no_matches.setContentsMargins(16, 8, 16, 8)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 8)
@@ -215,6 +213,10 @@ class Palette(QFrame):
         self._model.show_matches(rank_entries(self._entries, self._field.text(), self._recent))
         first = next((row for row, match in enumerate(self._model.matches) if match.entry.enabled), -1)
         self._list.setCurrentIndex(self._model.index(first))
+        empty = (
+            self.tr("No matches. Try a shorter search.") if self._entries else self.tr("There is nothing to choose.")
+        )
+        self._no_matches.setText(empty)
         self._no_matches.setVisible(not self._model.matches)
         self._list.setVisible(bool(self._model.matches))
         self._update_geometry()

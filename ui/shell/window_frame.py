@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QColor, QKeyEvent, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtCore import QCoreApplication, QEvent, Qt, Signal
+from PySide6.QtGui import QCloseEvent, QColor, QContextMenuEvent, QKeyEvent, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QCheckBox, QMainWindow, QWidget
 
 from ui.base.window_state import WindowState
@@ -74,9 +74,11 @@ class WindowFrame(QMainWindow):
             self.activated.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Click the focused button on Enter; by itself, Qt does so only in dialogs."""
+        """Click the focused button on Enter; by itself, Qt does so only in dialogs. Shift+F10 opens a context menu."""
         focused, enter = self.focusWidget(), event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if not enter or not isinstance(focused, QAbstractButton) or isinstance(focused, QCheckBox):
+        if focused and event.key() == Qt.Key.Key_F10 and event.modifiers() == Qt.KeyboardModifier.ShiftModifier:
+            _open_context_menu(focused)
+        elif not enter or not isinstance(focused, QAbstractButton) or isinstance(focused, QCheckBox):
             super().keyPressEvent(event)
         elif not event.isAutoRepeat():
             focused.click()
@@ -85,6 +87,13 @@ class WindowFrame(QMainWindow):
         event.ignore()
         if self.may_close():
             self.shut_down()
+
+
+def _open_context_menu(focused: QWidget) -> None:
+    """Open the context menu of a widget at its cursor or current item, as Qt does for the menu key."""
+    position = focused.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle).center()
+    request = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, position, focused.mapToGlobal(position))
+    QCoreApplication.sendEvent(focused, request)
 
 
 def _create_background(parent: QWidget, color: QColor) -> QWidget:

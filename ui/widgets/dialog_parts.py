@@ -31,6 +31,13 @@ def grow_to_fit(dialog: QDialog) -> None:
         resize_in_screen(dialog, dialog.width(), max(least, layout.totalHeightForWidth(dialog.width())))
 
 
+def fit_to_content(dialog: QDialog) -> None:
+    """Give the dialog the size of its content; by itself, Qt limits the height to two thirds of the screen."""
+    dialog.adjustSize()
+    if layout := dialog.layout():
+        resize_in_screen(dialog, dialog.width(), max(dialog.height(), layout.totalHeightForWidth(dialog.width())))
+
+
 def open_folder_picker(
     over: QWidget, title: str, start_folder: str, on_selected: Callable[[str], object], *, name: str
 ) -> None:
