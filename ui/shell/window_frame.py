@@ -75,8 +75,10 @@ class WindowFrame(QMainWindow):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Click the focused button on Enter; by itself, Qt does so only in dialogs. Shift+F10 opens a context menu."""
-        focused, enter = self.focusWidget(), event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if focused and event.key() == Qt.Key.Key_F10 and event.modifiers() == Qt.KeyboardModifier.ShiftModifier:
+        focused: QWidget | None = self.focusWidget()
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        menu_requested = event.key() == Qt.Key.Key_F10 and event.modifiers() == Qt.KeyboardModifier.ShiftModifier
+        if focused is not None and menu_requested:
             _open_context_menu(focused)
         elif not enter or not isinstance(focused, QAbstractButton) or isinstance(focused, QCheckBox):
             super().keyPressEvent(event)
