@@ -132,12 +132,12 @@ def _hermes(path: Path) -> Count:
 
 def _aider(path: Path) -> Count:
     text = path.read_text("utf-8", "replace")
-    inputs = re.findall(r"(?:^#### .*\n)+", text, re.MULTILINE)
-    commands = re.compile(r"#### /(?!(?:ask|code|architect|context|help) )\S")
+    inputs = re.findall(r"(?:^#### .*  \n)+", text, re.MULTILINE)
+    edits = len(re.findall(r"^> Applied edit to .+  $", text, re.MULTILINE))
     return {
-        "messages": sum(not commands.match(entry) for entry in inputs),
-        "calls": len(re.findall(r"^> Applied edit to .+", text, re.MULTILINE)),
-        "results": len(re.findall(r"^> Applied edit to .+", text, re.MULTILINE)),
+        "messages": sum(not entry.startswith("#### /") for entry in inputs),
+        "calls": edits,
+        "results": edits,
     }
 
 

@@ -14,6 +14,7 @@ from core.exchange.importers.session_builder import SessionBuilder
 
 START = b"# aider chat started at "
 INPUT, NOTICE = b"#### ", b"> "  # begin a line of the user, and a message of Aider itself
+END = b"  "  # ends both of them, which distinguishes them from headings and quotations in replies
 HISTORY = ".aider.chat.history.md"
 MODEL = re.compile(r"(?:Main model|Model): (\S+)")
 TOKENS = re.compile(
@@ -22,7 +23,6 @@ TOKENS = re.compile(
     )
 )
 COST = re.compile(r"Cost: \$([\d.]+) message")
-QUESTIONS = frozenset({"/ask", "/code", "/architect", "/context", "/help"})  # commands that the model answers
 EDIT = re.compile(r"Applied edit to (.+)")
 UNITS = {"k": 1_000, "M": 1_000_000}
 
@@ -59,10 +59,10 @@ class AiderImporter:
         if line.startswith(START):
             builder.latest = max(builder.latest, _local_time(text.removeprefix(START.decode()).strip()))
             builder.set_details(folder=str(record.value))
-        elif line.startswith(INPUT):
+        elif line.startswith(INPUT) and line.endswith(END):
             lines = (part.removeprefix(INPUT.decode()).removesuffix("  ") for part in text.splitlines())
             return _add_input("\n".join(lines), builder)
-        elif line.startswith(NOTICE):
+        elif line.startswith(NOTICE) and line.endswith(END):
             return _add_notice(text.removeprefix(NOTICE.decode()).strip(), builder)
         else:
             builder.state["replies"] = builder.state.get("replies", 0) + 1
@@ -71,9 +71,8 @@ class AiderImporter:
 
 
 def _add_input(text: str, builder: SessionBuilder) -> bool:
-    """Add what the user wrote, unless it is a command that Aider itself carries out."""
-    command, _, rest = text.partition(" ")
-    if command.startswith("/") and not (command in QUESTIONS and rest):
+    """Add what the user wrote, unless it is a command. The question in a command such as /ask follows it."""
+    if text.startswith("/"):
         return False
     builder.add_user_message(text)
     return True
@@ -92,7 +91,8 @@ class _Blocks:
     def add(self, record: TranscriptRecord) -> Iterator[TranscriptRecord]:
         """Yield the records that this line completes."""
         line = record.raw
-        kind = next((mark for mark in (START, INPUT, NOTICE) if line.startswith(mark)), b"")
+        marks = (START, INPUT, NOTICE) if line.endswith(END) else (START,)
+        kind = next((mark for mark in marks if line.startswith(mark)), b"")
         if kind != self._kind:
             yield from self.close()
         self._kind, self._at = kind, record.bytes_read
