@@ -33,7 +33,7 @@ class SemanticSearchController:
 
     async def _enable(self) -> None:
         """Install the default model if it is missing, and use it. Leave the section as it was if that fails."""
-        self._dialog.semantic_search.show_installing(" ".join(await self._bridge.ask(_missing)))
+        self._dialog.semantic_search.show_installing(" and ".join(await self._bridge.ask(_missing)))
         try:
             await self._bridge.ask(_enable)
         finally:

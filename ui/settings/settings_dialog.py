@@ -180,6 +180,7 @@ class SettingsDialog(QDialog):
         if field := self.findChild(QLineEdit, f"settings.{name}"):
             field.setProperty("reported", value)
             field.setText(value)
+            field.setCursorPosition(0)
 
     def offer_models(self, names: Sequence[str]) -> None:
         """Offer these names as completions in the model field."""
