@@ -96,6 +96,10 @@ def _droid(path: Path) -> Count:
 def _kimi(path: Path) -> Count:
     text = path.read_text("utf-8")
     records = list(_lines(path))
+    if any("role" in record for record in records):
+        roles = Counter(record.get("role") for record in records)
+        calls = sum(len(record.get("tool_calls") or []) for record in records)
+        return {"messages": roles["user"], "calls": calls, "results": roles["tool"]}
     if "message" in (records[1] if len(records) > 1 else {}):
         used = [json.loads(found) for found in re.findall(r'"token_usage": (\{[^}]*\})', text)]
         kinds = Counter(re.findall(r'"type": "(TurnBegin|SteerInput|ToolCall|ToolResult)"', text))
