@@ -5,6 +5,7 @@ import time
 
 from app.commands.invocation import Invocation
 from app.commands.permission_requests import print_request
+from app.commands.timeline_lines import step_line
 from app.process.exit_codes import BY_STATUS, FAILED, STOPPED, WAITING
 from app.process.output import event_json
 from core.domain.events import (
@@ -22,7 +23,7 @@ from core.domain.permissions import PendingPermissionRequest, PermissionDecided,
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.question import Answer, Question, QuestionAnswerStarted, QuestionAsked
 from core.domain.sessions import SessionRow
-from core.domain.steps import OPEN_STATUSES, Step, verb
+from core.domain.steps import OPEN_STATUSES
 from core.domain.text import Text
 from core.domain.visible import strip_colors, visible
 from core.engine.api.engine import Engine
@@ -301,20 +302,6 @@ def print_question(context: Invocation, question: Question) -> None:
     choice = "--option N" if question.options else "TEXT"
     lines = ", one line per question" if len(question.sub_questions) > 1 else ""
     out.write(f"Answer with: journeyman answer {question.id} {choice}{lines}")
-
-
-def step_line(step: Step) -> str:
-    """Return a step as a line of text."""
-    metrics = step.metrics
-    parts = [f"exit {metrics['exit_code']}"] if "exit_code" in metrics else []
-    if metrics.get("files"):
-        parts.append(f"+{metrics.get('added', 0)} −{metrics.get('removed', 0)}")
-    if metrics.get("changed"):
-        parts.append("allowed with your changes")
-    if step.status not in {"done", "completed"}:
-        parts.append(step.status)
-    parts.append(f"{(step.ended_at - step.started_at) / 1e6:.1f}s" if step.ended_at else "…")
-    return f"{step.number:5}  {verb(step.kind, step.status):8} {step.object}  ({', '.join(parts)})"
 
 
 async def follow_started(context: Invocation, follower: RunFollower, session: str) -> int:

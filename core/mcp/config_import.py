@@ -65,10 +65,16 @@ def server_from_input(
             ) from None
         plain_config = {"command": command, "args": args}
     values = dict(_pair(line) for line in value_lines.splitlines() if line.strip())
-    imported = _server(name, {**plain_config, "headers" if "url" in plain_config else "env": values})
-    return replace(
-        imported, server=replace(imported.server, name=name, allow_http=allow_http and "url" in plain_config)
+    is_remote = "url" in plain_config
+    own = {variable: value for variable, value in values.items() if is_remote and "${" in _variables(value)}
+    imported = _server(name, {**plain_config, "headers" if is_remote else "env": values})
+    variables = tuple(
+        replace(variable, value=_variables(own[variable.name])) if variable.name in own else variable
+        for variable in imported.server.variables
     )
+    server = replace(imported.server, name=name, allow_http=allow_http and is_remote, variables=variables)
+    missing = tuple(variable for variable in imported.missing_secrets if variable not in own)
+    return replace(imported, server=server, missing_secrets=missing)
 
 
 def to_server_name(title: str) -> str:
@@ -92,8 +98,15 @@ def _server(title: str, plain: dict[str, Any]) -> ImportedMcpServer:
     variables: list[McpVariable] = []
     secrets: dict[str, str] = {}
     missing: list[str] = []
+    if "${" in _variables(url):
+        cause = "Its URL contains a variable, whose value its server would receive."
+        raise Problem(f"{name} cannot be added.", cause, "Add it yourself, with the address that you want to use.")
     for variable, value in values.items():
         expanded = _variables(str(value))
+        if (
+            url and "${" in expanded
+        ):  # the user is asked for the value: a file cannot choose which one a server receives
+            expanded = ""
         variables.append(McpVariable(name=str(variable), value=expanded if "${" in expanded else ""))
         if "${" not in expanded and expanded:
             secrets[str(variable)] = expanded

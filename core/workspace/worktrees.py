@@ -127,7 +127,8 @@ def _start_commit(top: Path) -> str:
             raise Problem(
                 f"{operation} is in progress in {top}.", "Its result is not known yet.", "Finish or abort it first."
             )
-    changed = [line[3:] for line in _git(top, "status", "--porcelain", "--untracked-files=no").splitlines()]
+    status = _git(top, *STATUS, "--untracked-files=no", environment=NO_FETCH)
+    changed = [line[3:] for line in status.splitlines()]
     if changed:
         more = f" and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
         cause = f"{', '.join(changed[:NAMED])}{more} would be missing or outdated in the worktree."

@@ -1,13 +1,16 @@
 """At 200% text in a small window, rows name their objects, all tabs can be reached, and headers keep their buttons."""
 
+from itertools import pairwise
+
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QListWidget, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.skill import SkillRow
-from core.settings.schema import Settings
+from core.settings.schema import MODELS, Settings
+from tests.screens.sample_providers import PROVIDERS
 from tests.ui.ask.questions import TONE, noon
 from tests.ui.hands import find
 from ui.ask.dialogs import QuestionDialog
@@ -21,6 +24,7 @@ from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.tab_strip import TabStrip
 
+BACK = Qt.KeyboardModifier.ShiftModifier
 CENTER = 750  # pixels beside the sidebar in a window of 1,280 at 200% text
 
 
@@ -78,21 +82,33 @@ def test_a_digit_with_a_modifier_selects_no_option(look: Look, qtbot: QtBot) -> 
     assert dialog.form.options[2].isChecked()
 
 
-def test_tab_reaches_the_settings_of_a_page_before_the_close_button(look: Look, qtbot: QtBot) -> None:
+@pytest.mark.parametrize("backwards", [False, True])
+def test_tab_goes_through_every_settings_page_from_top_to_bottom_and_then_to_close(
+    look: Look, qtbot: QtBot, backwards: bool
+) -> None:
     dialog = SettingsDialog(look, SettingsSnapshot(Settings(), []))
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(dialog)
     dialog.show()
-    for page in ("Limits", "Appearance"):
-        dialog.show_page(page)
-    find(dialog, QLineEdit, "settings.search").setFocus()
-    names = list[str]()
-    while "settings.close" not in names and len(names) < 20:
-        focused: QWidget | None = dialog.focusWidget()
-        assert focused is not None
-        names.append(focused.objectName())
-        QTest.keyClick(focused, Qt.Key.Key_Tab)
-    assert "settings.theme" in names and "settings.editor" in names
+    pages = find(dialog, QListWidget, "settings.pages")
+    for row in range(pages.count()):
+        pages.setCurrentRow(row)
+        if pages.item(row).text() == MODELS:  # these rows come after the page was shown
+            dialog.providers.show_providers(PROVIDERS)
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+        pages.setFocus()
+        parts = list[QWidget]()
+        while not parts or parts[-1] is not pages:
+            focused: QWidget | None = dialog.focusWidget()
+            assert focused is not None and len(parts) < 60
+            QTest.keyClick(focused, Qt.Key.Key_Tab, BACK if backwards else Qt.KeyboardModifier.NoModifier)
+            parts.append(dialog.focusWidget())
+        parts = parts[::-1] if backwards else [*parts[-1:], *parts[:-1]]
+        names = [part.objectName() for part in parts]
+        assert names[0] == "settings.pages" and names[-2:] == ["settings.close", "settings.search"]
+        heights = [part.mapTo(dialog, part.rect().center()).y() for part in parts[1:-2]]
+        assert all(below - above > -12 for above, below in pairwise(heights)), names
+        assert len(names) > 3 or pages.item(row).text() in ("Trusted folders", "Data")
 
 
 def test_the_focus_of_a_dialog_opened_by_keyboard_is_visible(look: Look, qtbot: QtBot) -> None:

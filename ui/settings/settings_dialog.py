@@ -27,6 +27,7 @@ from ui.base.tasks import ErrorSource
 from ui.settings.external_agents_page import ExternalAgentsPage
 from ui.settings.local_models_section import LocalModelsSection
 from ui.settings.mcp_servers_page import McpServersPage
+from ui.settings.packages_page import PackagesPage
 from ui.settings.permission_rules_page import PermissionRulesPage
 from ui.settings.providers_section import ProvidersSection
 from ui.settings.rules_and_data_pages import DataPage, DataState, TrustedFoldersPage, is_folder_trust
@@ -39,9 +40,11 @@ from ui.style.theme import Look, set_style_properties
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.fitting_scroll_area import FittingScrollArea
+from ui.widgets.focus_order import focus_neighbor, focusable_in_order
 from ui.widgets.labels import allow_breaks, error_text, label
 
 AGENTS: Final = about_setting("watch_sessions").page
+PACKAGES: Final = "Packages"
 RULES, FOLDERS, SCHEDULES, DATA = "Permission rules", "Trusted folders", "Schedules", "Data"
 SIZE: Final = (820, 580)
 SCREEN_MARGIN: Final = QSize(24, 60)  # room for the window frame and a visible part of the parent
@@ -74,6 +77,7 @@ class SettingsDialog(QDialog):
     agent_action_requested = Signal(str, str, str)  # an action, the agent, its command
     provider_action_requested = Signal(str, str)  # an action, and the provider or model
     local_model_action_requested = Signal(str, str)  # an action, and the local model or the path of a file
+    package_action_requested = Signal(str, str, str, str)  # see PackagesPage
     mcp_action_requested = Signal(str, str, str)  # an action, the MCP server, and one of its tools or keys, or a folder
 
     def __init__(self, look: Look, snapshot: SettingsSnapshot, parent: QWidget | None = None) -> None:
@@ -126,6 +130,10 @@ class SettingsDialog(QDialog):
     @property
     def mcp_servers(self) -> McpServersPage:
         return self._section(MCP_SERVERS, McpServersPage)
+
+    @property
+    def packages(self) -> PackagesPage:
+        return self._section(PACKAGES, PackagesPage)
 
     @property
     def rules(self) -> PermissionRulesPage:
@@ -230,14 +238,7 @@ class SettingsDialog(QDialog):
             page.changed.connect(self.changed)
             page.filter(self._search_words())
             self._stack.addWidget(FittingScrollArea(page))
-            self._put_close_last()
         return self._built[title]
-
-    def _put_close_last(self) -> None:
-        """Let Tab reach the controls of the page before the Close button."""
-        last = self.previousInFocusChain()
-        if last not in (None, self._close):
-            QWidget.setTabOrder(last, self._close)
 
     def _section(self, title: str, kind: type[P]) -> P:
         part = self._page(title).findChild(kind)
@@ -249,7 +250,6 @@ class SettingsDialog(QDialog):
         for title in titles:
             if title in self._built:
                 self._built[title].rebuild_section()
-                self._put_close_last()
         self._filter()
 
     def _search_words(self) -> list[str]:
@@ -283,6 +283,7 @@ class SettingsDialog(QDialog):
         providers = tr("providers servers api key keys keyring test price cost context window add")
         local = tr("local model models download gguf offline this computer ollama lm studio hugging face add delete")
         tools = tr("mcp model context protocol servers tools api key environment header")
+        packages = tr("packages plugins extensions hooks skills commands mcp git install trust update remove")
         agents = tr("external agents acp agent client protocol opencode codex claude gemini goose add test")
         rules = tr("permission permissions approval approvals rule allow deny ask sandbox revoke add edit test")
         folders = tr("trust trusted folder project instructions permission agents.md skills revoke")
@@ -304,6 +305,7 @@ class SettingsDialog(QDialog):
             WEB: CustomSection(tr("web search engine api key searxng brave tavily"), self._build_web),
             MCP_SERVERS: CustomSection(tools, self._build_tools, self._load_tools),
             AGENTS: CustomSection(agents, self._build_agents, lambda: self.agent_action_requested.emit("look", "", "")),
+            PACKAGES: CustomSection(packages, self._build_packages, self._load_packages),
             RULES: CustomSection(rules, self._build_rules),
             FOLDERS: CustomSection(folders, self._build_folders),
             SCHEDULES: CustomSection(schedules, self._build_schedules, self.schedules_requested.emit),
@@ -335,6 +337,11 @@ class SettingsDialog(QDialog):
     def _build_tools(self) -> QWidget:
         page = McpServersPage(self._look)
         page.action_requested.connect(self.mcp_action_requested)
+        return page
+
+    def _build_packages(self) -> QWidget:
+        page = PackagesPage(self._look)
+        page.action_requested.connect(self.package_action_requested)
         return page
 
     def _build_agents(self) -> QWidget:
@@ -380,6 +387,9 @@ class SettingsDialog(QDialog):
         if self.mcp_servers.overview is None:
             self.mcp_action_requested.emit("look", "", "")
 
+    def _load_packages(self) -> None:
+        self.package_action_requested.emit("look", "", "", "")
+
     def _load_data(self) -> None:
         if self._data is None:
             self.data_action_requested.emit("count", "")
@@ -406,3 +416,10 @@ class SettingsDialog(QDialog):
         column.setContentsMargins(12, 12, 12, 12)
         column.addLayout(middle, 1)
         column.addLayout(foot)
+
+    # Qt overrides
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """Go from the list of pages to the controls of the page, and then to Close, whatever was built last."""
+        order = focusable_in_order(self._search, self._pages, self._stack, self._close)
+        return focus_neighbor(order, self.focusWidget(), forward=next)

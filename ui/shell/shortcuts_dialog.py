@@ -69,6 +69,9 @@ class ShortcutsDialog(QDialog):
             column.insertWidget(column.count() - 1, self._build_group(title, lines))
             height += len(lines) + 2
         scroll = FittingScrollArea(content)
+        scroll.setObjectName("keys.scroll")
+        scroll.setAccessibleName(self.tr("Keyboard shortcuts"))
+        scroll.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # so that keys can scroll it
         close = Button(look, self.tr("Close"), name="keys.close", hint=self.tr("Esc"))
         close.clicked.connect(self.accept)
         button_row = QHBoxLayout()

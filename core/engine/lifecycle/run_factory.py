@@ -61,6 +61,8 @@ class RunFactory:
         Callers use it before they write any event.
         """
         parse_grants(began.allow, "the first")
+        if is_external_agent(began.model):
+            self.agent_connections.find_agent(began.model, began.agent_command)
         return self.models.model(choose_model(self.tiers(), began.model, ()).model, self._full_text(began.script))
 
     async def create(

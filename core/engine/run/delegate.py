@@ -20,6 +20,7 @@ from core.domain.events import (
     ToolReturned,
     UntrustedContentRead,
 )
+from core.domain.external_agents import is_external_agent
 from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.steps import first_line
@@ -107,6 +108,8 @@ class SubAgents:
         if parent.depth >= MAX_DEPTH:
             why = f"This sub-agent is already at the maximum depth of {MAX_DEPTH}."
             raise Problem("You cannot start another sub-agent.", why, "Do the task yourself.")
+        if is_external_agent(arguments.model):
+            raise Problem("A sub-agent cannot be an external agent.", "", "Leave the model out to use yours.")
         if arguments.schema is not None and (why := schema_error(arguments.schema)):
             raise Problem("The schema is not valid.", f"{why}.", "Correct it, or leave it out to get a reply in text.")
         own_tools = start.tools

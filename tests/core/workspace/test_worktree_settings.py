@@ -57,6 +57,25 @@ def test_a_trusted_repository_is_checked_out_as_it_is_configured(top: Path) -> N
     assert planted(top) == ["marker"]
 
 
+def test_a_nested_repository_runs_nothing_either(top: Path) -> None:
+    inner, marker = top / "inner", top.parent / "marker"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    (inner / "x").write_text("x")
+    (inner / ".gitattributes").write_text("* filter=x=y\n")
+    git(inner, "add", "-A")
+    git(inner, *COMMIT)
+    git(top, "add", "inner")
+    git(top, *COMMIT)
+    for key in ("filter.x=y.clean", "filter.x=y.process", "core.fsmonitor"):
+        git(inner, "config", key, f"touch {marker}; cat")
+    (inner / "x").write_text("y")
+    tree, _ = create_worktree(top, "task")
+    (found,) = list_worktrees(top)
+    remove_worktree(found, discard=True)
+    assert planted(top) == [] and not Path(tree.folder).exists()
+
+
 def test_ordinary_settings_need_no_trust(top: Path) -> None:
     git(top, "config", "remote.origin.url", "https://example.org/a.git")
     git(top, "config", "lfs.https://example.org/a.git/info/lfs.access", "basic")
