@@ -135,14 +135,16 @@ def _hermes(path: Path) -> Count:
 
 
 def _aider(path: Path) -> Count:
-    text = path.read_text("utf-8", "replace")
-    inputs = re.findall(r"(?:^#### .*  \n)+", text, re.MULTILINE)
-    edits = len(re.findall(r"^> Applied edit to .+  $", text, re.MULTILINE))
-    return {
-        "messages": sum(not entry.startswith("#### /") for entry in inputs),
-        "calls": edits,
-        "results": edits,
-    }
+    messages = edits = 0
+    for session in re.split(r"^# aider chat started at .*$", path.read_text("utf-8", "replace"), flags=re.MULTILINE):
+        ends = {}
+        for mark in ("####", ">"):
+            first = re.search(rf"^{mark} .*$", session, re.MULTILINE)
+            ends[mark] = "  " if first and first.group().endswith("  ") else ""
+        inputs = re.findall(rf"(?:^#### .*{ends['####']}\n)+", session, re.MULTILINE)
+        messages += sum(not entry.startswith("#### /") for entry in inputs)
+        edits += len(re.findall(rf"^> Applied edit to .+{ends['>']}$", session, re.MULTILINE))
+    return {"messages": messages, "calls": edits, "results": edits}
 
 
 def _chatgpt(path: Path) -> Count:

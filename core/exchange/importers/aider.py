@@ -55,14 +55,14 @@ class AiderImporter:
         return read_new
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
-        line, text = record.raw, record.raw.decode()
-        if line.startswith(START):
+        text, mark = record.raw.decode(), record.value["mark"]
+        if mark == START:
             builder.latest = max(builder.latest, _local_time(text.removeprefix(START.decode()).strip()))
-            builder.set_details(folder=str(record.value))
-        elif line.startswith(INPUT) and line.endswith(END):
+            builder.set_details(folder=record.value["folder"])
+        elif mark == INPUT:
             lines = (part.removeprefix(INPUT.decode()).removesuffix("  ") for part in text.splitlines())
             return _add_input("\n".join(lines), builder)
-        elif line.startswith(NOTICE) and line.endswith(END):
+        elif mark == NOTICE:
             return _add_notice(text.removeprefix(NOTICE.decode()).strip(), builder)
         else:
             builder.state["replies"] = builder.state.get("replies", 0) + 1
@@ -79,33 +79,40 @@ def _add_input(text: str, builder: SessionBuilder) -> bool:
 
 
 class _Blocks:
-    """Joins the lines of an input and of a reply. Lines of Aider's own stay apart: they are written one by one."""
+    """Joins the lines of an input and of a reply. Lines of Aider's own stay apart: they are written one by one.
+
+    The first line of each kind in a session shows whether such lines end with spaces: editors remove them, and some
+    versions write none.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._key = derive_key(path)
         self._kind = b""
+        self._ends: dict[bytes, bytes] = {}  # by mark: how its lines in this session end
         self._lines: list[bytes] = []
         self._at = 0
 
     def add(self, record: TranscriptRecord) -> Iterator[TranscriptRecord]:
         """Yield the records that this line completes."""
         line = record.raw
-        marks = (START, INPUT, NOTICE) if line.endswith(END) else (START,)
-        kind = next((mark for mark in marks if line.startswith(mark)), b"")
+        mark = next((mark for mark in (START, INPUT, NOTICE) if line.startswith(mark)), b"")
+        ends = self._ends.setdefault(mark, END if line.endswith(END) else b"")
+        kind = mark if mark == START or line.endswith(ends) else b""
         if kind != self._kind:
             yield from self.close()
         self._kind, self._at = kind, record.bytes_read
         self._lines.append(line)
         if kind == START:
-            self._key = f"{derive_key(self._path)} {line.removeprefix(START).decode()}"
+            self._key, self._ends = f"{derive_key(self._path)} {line.removeprefix(START).decode()}", {}
         if kind in (START, NOTICE):
             yield from self.close()
 
     def close(self) -> Iterator[TranscriptRecord]:
         lines, self._lines = self._lines, []
         if b"".join(lines).strip():
-            yield TranscriptRecord(self._key, b"\n".join(lines), self._path.absolute().parent, self._at)
+            value = {"mark": self._kind, "folder": str(self._path.absolute().parent)}
+            yield TranscriptRecord(self._key, b"\n".join(lines), value, self._at)
 
 
 def _add_notice(text: str, builder: SessionBuilder) -> bool:
