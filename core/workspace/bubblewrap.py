@@ -13,7 +13,7 @@ from core.domain.problems import Problem
 from core.domain.sensitive_paths import LARGE_IN_GIT, READ_ONLY_IN_GIT, is_hidden_from_commands
 from core.domain.trusted_files import READ_ONLY_NAMES
 from core.workspace import readable_system, seccomp_filter
-from core.workspace.beneath import has_openat2, open_by_walking, openat2, path_of_descriptor
+from core.workspace.beneath import has_openat2, open_by_walking, open_folder, openat2, path_of_descriptor
 from core.workspace.broker import READ_LIMIT
 from core.workspace.git_branch import read_small_text
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
@@ -311,11 +311,7 @@ def _open_sources(arguments: Sequence[str], roots: Sequence[Path]) -> tuple[list
 
 def _open_beneath(root: Path, inner: Path) -> int:
     """Open a file in a folder whose path has no links. The folder itself can be in one in which commands run."""
-    top = os.open("/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        folder = open_by_walking(top, str(root.relative_to("/")), os.O_PATH | os.O_DIRECTORY)
-    finally:
-        os.close(top)
+    folder = open_folder(str(root))
     try:
         open_file = openat2 if has_openat2() else open_by_walking
         return open_file(folder, str(inner), os.O_PATH)

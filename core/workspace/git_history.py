@@ -5,23 +5,26 @@ its deletion, and the sandbox does not let a command change packs. Only the diff
 """
 
 import contextlib
+import itertools
 import os
 import re
 import stat
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from core.workspace import forced_access
+from core.workspace.beneath import open_by_walking, open_folder
 from core.workspace.bubblewrap import git_folders
 from core.workspace.git_packs import name_length, objects_of_index, verified_objects
 from core.workspace.git_references import (
     FileState,
     References,
     is_folder,
+    open_file,
     read_references,
     removed_from,
     state_of,
@@ -34,7 +37,8 @@ MAX_REPOSITORIES = 20
 MAX_COPIED = 256 << 20  # bytes of loose objects in one repository
 MAX_PACKS = 200  # files that stay open in one repository, the largest first
 DERIVED = frozenset({"node_modules", ".venv", "venv", "target", ".tox"})  # installed and built, also from repositories
-_FOLDER, _OBJECT = re.compile(r"[0-9a-f]{2}"), re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
+_FOLDER, _OBJECT = re.compile(r"[0-9a-f]{2}"), re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]+")
+_OBJECT_LENGTHS = (38, 62)  # of the names of folders, and of the files in them
 _PACK = re.compile(r"pack-[0-9a-f]+\.(?:pack|idx|rev|promisor|keep)")
 
 
@@ -44,13 +48,14 @@ class _Copied:
 
     state: FileState
     offset: int
+    size: int
 
 
 class GitHistory:
     """The history of the repositories in a folder, and of the one that a linked worktree belongs to."""
 
     def __init__(self, folder: Path, data: Path) -> None:
-        self._folder, self._data = folder, data
+        self._folder, self._data = Path(os.path.realpath(folder)), data
         self._repositories: dict[Path, _Repository] = {}
 
     def keep(self, git_places: Iterable[str]) -> tuple[str, ...]:
@@ -66,9 +71,9 @@ class GitHistory:
                 self._repositories[base / path] = _Repository(base, path, self._folder, self._data)
         return tuple([repository.path for repository in self._repositories.values() if not repository.keep()])
 
-    def restore(self, root: int) -> tuple[str, ...]:
-        """Restore what a command deleted or overwrote, and describe it. `root` is a descriptor of the folder."""
-        parts = {repository.path: repository.restore(root) for repository in self._repositories.values()}
+    def restore(self) -> tuple[str, ...]:
+        """Restore what a command deleted or overwrote, and describe it."""
+        parts = {repository.path: repository.restore() for repository in self._repositories.values()}
         return tuple([f"{path} ({', '.join(each)})" for path, each in parts.items() if each])
 
     def drop(self) -> None:
@@ -80,21 +85,21 @@ class GitHistory:
     def _places(self, git_places: Iterable[str]) -> Iterator[tuple[Path, str]]:
         """Yield the git folders, each as a folder that stays and a path in it."""
         for place in sorted(git_places, key=lambda name: name.count("/")):
-            if DERIVED.isdisjoint(place.split("/")) and is_folder(self._folder / place):
+            if DERIVED.isdisjoint(place.split("/")) and (self._folder / place).is_dir():
                 for git in git_folders(self._folder / place):
-                    if is_folder(git / OBJECTS):
+                    if (git / OBJECTS).is_dir():
                         yield self._folder, git.relative_to(self._folder).as_posix()
         if folders := worktree_git_folders(self._folder):
             yield folders[1].parent, folders[1].name
 
 
 class _Repository:
-    """The history in one git folder."""
+    """The history in one git folder. Its files are opened by descriptor: a command could replace a folder by a link."""
 
     def __init__(self, base: Path, path: str, folder: Path, data: Path) -> None:
         self.path = path
         self._git, self._folder = base / path, folder
-        self._root = os.open(base, os.O_RDONLY | os.O_DIRECTORY) if base != folder else -1
+        self._base = open_folder(str(base))
         self._copies: IO[bytes] = tempfile.TemporaryFile(dir=data)  # noqa: SIM115 - open until `close`
         self._size = 0
         self._objects: dict[str, _Copied] = {}
@@ -104,97 +109,117 @@ class _Repository:
 
     def keep(self) -> bool:
         """Keep what is new and forget what is gone. Return whether everything could be kept."""
-        if not is_folder(self._git / OBJECTS) or not (self._git / "HEAD").is_file():
-            return True
-        self._references = read_references(self._git, self._references)
+        with self._open("") as git:
+            if git < 0 or not is_folder(git, OBJECTS) or not is_folder(git, "refs"):
+                return True
+            self._references = read_references(git, self._references)
         if (folders := self._folder_times()) == self._folders:
             return True
         self._folders = folders
         states = self._object_states()
         self._objects = {path: copied for path, copied in self._objects.items() if path in states}
-        complete = True
-        for path, state in states.items():
-            if path not in self._objects or self._objects[path].state != state:
-                complete = self._copy(path, state) and complete
-        return self._open_packs() and complete
+        new = [path for path, state in states.items() if (old := self._objects.get(path)) is None or old.state != state]
+        changed = [path for path in new if _OBJECT.fullmatch(path)]
+        return self._copy(changed) & self._open_packs()
 
-    def restore(self, root: int) -> list[str]:
+    def restore(self) -> list[str]:
         """Restore what is missing or was overwritten, and describe it."""
         if not self._references:
             return []
-        root = root if self._root < 0 else self._root
-        restored: list[str] = []
-        self._accept_new_packs()
-        count = self._restore_objects(root) + self._restore_packs(root)
-        if count:
-            restored.append(f"{count:,} object file{'' if count == 1 else 's'}")
-        after = read_references(self._git, self._references)
-        if after != self._references or not is_folder(self._git / "refs"):
-            writes = removed_from(self._git, self._references, after, self._folder)
-            if not is_folder(self._git / "refs"):
-                self._make_folder(root, "refs")
-            for path, body in writes.items():
-                self._write(root, path, body, 0o644)
+        states = self._object_states()
+        self._accept_new_packs(states)
+        count = self._restore_objects(states) + self._restore_packs()
+        restored = [f"{count:,} object file{'' if count == 1 else 's'}"] if count else []
+        with self._open("") as git:
+            after = read_references(git, self._references) if git >= 0 else {}
+            damaged = git < 0 or not is_folder(git, "refs")
+        if after != self._references or damaged:
+            writes = removed_from(self._git, self._references, after, self._folder, damaged=damaged)
+            for path, body in (*([("refs/heads/.journeyman", b"")] if damaged else []), *writes.items()):
+                self._write(path, body, 0o644)
+            if damaged:  # git needs the folder, even if it is empty
+                with contextlib.suppress(OSError):
+                    forced_access.remove(self._base, f"{self.path}/refs/heads/.journeyman")
             restored += sorted(path for path in writes if not path.startswith("logs/") or len(writes) == 1)
-            after = read_references(self._git, after)
-        self._references = after
+            with self._open("") as git:
+                after = read_references(git, after) if git >= 0 else {}
+        self._references = after or self._references
         return restored
 
     def close(self) -> None:
         self._copies.close()
-        for descriptor in (*self._packs.values(), *([self._root] if self._root >= 0 else [])):
+        for descriptor in (*self._packs.values(), self._base):
             os.close(descriptor)
         self._packs = {}
 
-    def _copy(self, path: str, state: FileState) -> bool:
-        """Copy an object; return whether there was room for it."""
-        if self._size + state[1] > MAX_COPIED:
-            return False
-        with contextlib.suppress(OSError):
-            body = (self._git / path).read_bytes()
-            self._copies.seek(self._size)
-            self._copies.write(body)
-            self._objects[path] = _Copied((state[0], len(body), state[2]), self._size)
-            self._size += len(body)
-        return True
+    @contextlib.contextmanager
+    def _open(self, path: str) -> Iterator[int]:
+        """Open a folder in the git folder; yield -1 if there is none that is reached without links."""
+        try:
+            descriptor = open_by_walking(self._base, f"{self.path}/{path}", os.O_RDONLY | os.O_DIRECTORY)
+        except OSError:
+            yield -1
+            return
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _copy(self, paths: Iterable[str]) -> bool:
+        """Copy objects; return whether there was room for all of them."""
+        complete = True
+        for folder, group in itertools.groupby(paths, lambda path: path.rpartition("/")[0]):
+            with self._open(folder) as parent:
+                for path in group:
+                    if self._size > MAX_COPIED:
+                        complete = False
+                    elif read := _read(parent, path.rpartition("/")[2]):
+                        self._copies.seek(self._size)
+                        self._copies.write(read[1])
+                        self._objects[path] = _Copied(read[0], self._size, len(read[1]))
+                        self._size += len(read[1])
+        return complete
 
     def _open_packs(self) -> bool:
         """Open the packs and make them read-only, as git does; return whether all of them could be opened."""
         sizes = {path: size for path, (_, size, _) in self._pack_states().items()}
         for path in [path for path in self._packs if path not in sizes]:
             os.close(self._packs.pop(path))
-        largest = sorted(sizes, key=sizes.__getitem__, reverse=True)
-        for path in largest:
-            if path in self._packs or len(self._packs) >= MAX_PACKS:
-                continue
-            with contextlib.suppress(OSError):
-                descriptor = os.open(self._git / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-                self._packs[path] = descriptor
-                if (mode := stat.S_IMODE(os.fstat(descriptor).st_mode)) & 0o222:
-                    os.fchmod(descriptor, mode & ~0o222)
+        with self._open(PACKS) as folder:
+            for path in sorted(sizes, key=sizes.__getitem__, reverse=True):
+                if path in self._packs or len(self._packs) >= MAX_PACKS:
+                    continue
+                with contextlib.suppress(OSError):
+                    self._packs[path] = descriptor = open_file(folder, path.rpartition("/")[2])
+                    if (mode := stat.S_IMODE(os.fstat(descriptor).st_mode)) & 0o222:
+                        os.fchmod(descriptor, mode & ~0o222)
         return len(self._packs) == len(sizes)
 
-    def _restore_objects(self, root: int) -> int:
-        states, count = self._object_states(), 0
-        for path, copied in self._objects.items():
-            if (now := states.get(path)) == copied.state:
-                continue
-            self._copies.seek(copied.offset)
-            body = self._copies.read(copied.state[1])
-            if now is None or self._differs(path, body):
-                count += self._write(root, path, body, OBJECT_MODE)
-            with contextlib.suppress(OSError):
-                state = state_of(os.lstat(self._git / path))
-                self._objects[path] = _Copied((state[0], len(body), state[2]), copied.offset)
+    def _restore_objects(self, states: Mapping[str, FileState]) -> int:
+        count = 0
+        changed = [path for path, copied in self._objects.items() if states.get(path) != copied.state]
+        for folder, group in itertools.groupby(changed, lambda path: path.rpartition("/")[0]):
+            for path in group:
+                copied, name = self._objects[path], path.rpartition("/")[2]
+                self._copies.seek(copied.offset)
+                body = self._copies.read(copied.size)
+                with self._open(folder) as parent:
+                    now = _read(parent, name)
+                if now is None or now[1] != body:
+                    count += self._write(path, body, OBJECT_MODE)
+                    with self._open(folder) as parent:
+                        now = _read(parent, name)
+                if now:
+                    self._objects[path] = _Copied(now[0], copied.offset, copied.size)
         return count
 
-    def _restore_packs(self, root: int) -> int:
+    def _restore_packs(self) -> int:
         states, count = self._pack_states(), 0
         for path, descriptor in self._packs.items():
             kept = os.fstat(descriptor)
             if states.get(path, (0, 0, 0))[:2] != (kept.st_ino, kept.st_size):
                 with contextlib.suppress(OSError):
-                    forced_access.copy(root, f"{self.path}/{path}", descriptor, OBJECT_MODE)
+                    forced_access.copy(self._base, f"{self.path}/{path}", descriptor, OBJECT_MODE)
                     count += 1
         if count:
             for descriptor in self._packs.values():
@@ -203,11 +228,10 @@ class _Repository:
             self._open_packs()
         return count
 
-    def _accept_new_packs(self) -> None:
+    def _accept_new_packs(self, objects: Mapping[str, FileState]) -> None:
         """Forget object files that are gone because git put their objects into new packs."""
         states = self._pack_states()
         gone = [path for path in self._packs if path not in states and path.endswith(".pack")]
-        objects = self._object_states()
         loose = [path for path in self._objects if path not in objects]
         if not (gone or loose) or not (new := [path for path in states.keys() - self._packs if path.endswith(".idx")]):
             return
@@ -226,51 +250,53 @@ class _Repository:
                 for each in [each for each in self._packs if each.startswith(stem)]:
                     os.close(self._packs.pop(each))
 
-    def _differs(self, path: str, body: bytes) -> bool:
-        try:
-            return (self._git / path).is_symlink() or (self._git / path).read_bytes() != body
-        except OSError:
-            return True
-
-    def _write(self, root: int, path: str, body: bytes, mode: int) -> int:
+    def _write(self, path: str, body: bytes, mode: int) -> int:
         with contextlib.suppress(OSError):
-            forced_access.replace(root, f"{self.path}/{path}", body, mode, durable=False)
+            forced_access.replace(self._base, f"{self.path}/{path}", body, mode, durable=False)
             return 1
         return 0
 
-    def _make_folder(self, root: int, path: str) -> None:
-        """Create a folder of the git folder, in place of whatever is there."""
-        self._write(root, f"{path}/heads/.journeyman", b"", 0o600)
-        with contextlib.suppress(OSError):
-            forced_access.remove(root, f"{self.path}/{path}/heads/.journeyman")
-
     def _folder_times(self) -> dict[str, int]:
-        with contextlib.suppress(OSError), os.scandir(self._git / OBJECTS) as entries:
-            return {entry.name: entry.stat(follow_symlinks=False).st_mtime_ns for entry in entries}
+        with self._open(OBJECTS) as objects, contextlib.suppress(OSError):
+            if objects >= 0:
+                with os.scandir(objects) as entries:
+                    return {entry.name: entry.stat(follow_symlinks=False).st_mtime_ns for entry in entries}
         return {}
 
     def _object_states(self) -> dict[str, FileState]:
         """Return the states of the loose objects, by path in the git folder."""
-        return {
-            f"{OBJECTS}/{folder}/{name}": state
-            for folder in self._folder_times()
-            if _FOLDER.fullmatch(folder)
-            for name, state in _states(self._git / OBJECTS / folder)
-            if _OBJECT.fullmatch(name)
-        }
+        found: dict[str, FileState] = {}
+        with self._open(OBJECTS) as objects:
+            for folder in filter(_FOLDER.fullmatch, self._folder_times()) if objects >= 0 else ():
+                with contextlib.suppress(OSError):
+                    inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=objects)
+                    found.update(
+                        (f"{OBJECTS}/{folder}/{name}", state) for name, state in _states(inner, _OBJECT_LENGTHS)
+                    )
+                    os.close(inner)
+        return found
 
     def _pack_states(self) -> dict[str, FileState]:
-        return {f"{PACKS}/{name}": state for name, state in _states(self._git / PACKS) if _PACK.fullmatch(name)}
+        with self._open(PACKS) as folder:
+            states = _states(folder) if folder >= 0 else []
+        return {f"{PACKS}/{name}": state for name, state in states if _PACK.fullmatch(name)}
 
 
-def _states(folder: Path) -> list[tuple[str, FileState]]:
-    """Return the name and the state of each file in a folder that is no link."""
-    with contextlib.suppress(OSError):
-        if not folder.is_symlink():
-            with os.scandir(folder) as entries:
-                return [
-                    (entry.name, state_of(entry.stat(follow_symlinks=False)))
-                    for entry in entries
-                    if entry.is_file(follow_symlinks=False)
-                ]
+def _states(folder: int, lengths: Collection[int] = ()) -> list[tuple[str, FileState]]:
+    """Return the name and the state of each entry of an open folder whose name has one of these lengths."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        return [
+            (entry.name, state_of(entry.stat(follow_symlinks=False)))
+            for entry in entries
+            if not lengths or len(entry.name) in lengths
+        ]
     return []
+
+
+def _read(folder: int, name: str) -> tuple[FileState, bytes] | None:
+    """Read a file in an open folder."""
+    with contextlib.suppress(OSError):
+        descriptor = open_file(folder, name)
+        with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
+            return state_of(os.fstat(descriptor)), file.read(MAX_COPIED)
+    return None

@@ -1,14 +1,17 @@
 """Finds what a command removed from the references of a repository: branches, tags, stashes and entries of reflogs."""
 
 import contextlib
+import errno
 import os
 import re
+import stat
 import subprocess
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.workspace.beneath import open_by_walking
 from core.workspace.git_plumbing import plumbing_command, plumbing_environment
 from core.workspace.program_search import find_program
 
@@ -38,20 +41,38 @@ class ReferenceFile:
 References = dict[str, ReferenceFile]  # by path in the git folder
 
 
-def read_references(git: Path, known: Mapping[str, ReferenceFile]) -> References:
-    """Read the references and reflogs of a git folder. Files in the state of `known` are not read again."""
+def read_references(git: int, known: Mapping[str, ReferenceFile]) -> References:
+    """Read the references and reflogs of a git folder, an open one, without following links.
+
+    Files in the state of `known` are not read again.
+    """
     found: References = {}
-    for path in _paths(git):
-        with contextlib.suppress(OSError):
-            status = os.lstat(git / path)
-            state = state_of(status)
-            if path in known and known[path].state == state:
-                found[path] = known[path]
-            elif os.path.isfile(git / path) and not os.path.islink(git / path) and status.st_size <= MAX_SIZE:  # noqa: PTH113, PTH114 - the text is at hand
-                found[path] = ReferenceFile(state, (git / path).read_bytes())
+    for path, folder, name in _files(git):
+        if file := _read(folder, name, known.get(path)):
+            found[path] = file
         if len(found) > MAX_FILES:
             break
     return found
+
+
+def open_file(folder: int, name: str) -> int:
+    """Open a regular file in an open folder for reading; raise OSError for anything else."""
+    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), name)
+    return descriptor
+
+
+def _read(folder: int, name: str, known: ReferenceFile | None) -> ReferenceFile | None:
+    with contextlib.suppress(OSError):
+        state = state_of(os.lstat(name, dir_fd=folder))
+        if known and known.state == state:
+            return known
+        with open(open_file(folder, name), "rb") as file:
+            state = state_of(os.fstat(file.fileno()))
+            return ReferenceFile(state, file.read(MAX_SIZE)) if state[1] <= MAX_SIZE else None
+    return None
 
 
 def state_of(status: os.stat_result) -> FileState:
@@ -59,16 +80,19 @@ def state_of(status: os.stat_result) -> FileState:
     return status.st_ino, status.st_size, status.st_ctime_ns
 
 
-def removed_from(git: Path, before: References, after: References, folder: Path) -> dict[str, bytes]:
+def removed_from(
+    git: Path, before: References, after: References, folder: Path, *, damaged: bool = False
+) -> dict[str, bytes]:
     """Return the contents of the files to write, so that `after` contains what a command removed from `before`.
 
-    A branch stays deleted if another one contains its commits. `folder` is the one in which no git is looked for.
+    A branch stays deleted if another one contains its commits. `folder` is the one in which no git is looked for;
+    `damaged` is whether folders of references are missing.
     """
     target = _target(before)
     if not _is_packed(_body(after, PACKED)):
         before = {PACKED: ReferenceFile((0, 0, 0), b"")} | before
-    damaged = not _is_head(after.get(HEAD)) or any(path in before and path not in after for path in (PACKED, TABLES))
-    damaged = damaged or not is_folder(git / "refs")
+    damaged = damaged or not _is_head(after.get(HEAD))
+    damaged = damaged or any(path in before and path not in after for path in (PACKED, TABLES))
     writes = {
         path: file.body
         for path, file in before.items()
@@ -107,17 +131,27 @@ def removed_from(git: Path, before: References, after: References, folder: Path)
     return writes
 
 
-def is_folder(path: Path) -> bool:
-    """Return whether a path is a folder and no link to one."""
-    return path.is_dir() and not path.is_symlink()
+def is_folder(git: int, path: str) -> bool:
+    """Return whether a path in an open folder is a folder, and is reached without links."""
+    with contextlib.suppress(OSError):
+        os.close(open_by_walking(git, path, os.O_RDONLY | os.O_DIRECTORY))
+        return True
+    return False
 
 
-def _paths(git: Path) -> Iterable[str]:
-    yield from SINGLE_FILES
-    for tree in filter(lambda tree: is_folder(git / tree), TREES):
-        for folder, _, names in os.walk(git / tree):
-            relative = os.path.relpath(folder, git)
-            yield from (f"{relative}/{name}" for name in names if not name.endswith(".lock"))
+def _files(git: int) -> Iterator[tuple[str, int, str]]:
+    """Yield the path of each file, and the open folder and the name by which to open it."""
+    for path in SINGLE_FILES:
+        parent, _, name = path.rpartition("/")
+        with contextlib.suppress(OSError):
+            folder = open_by_walking(git, parent or ".", os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                yield path, folder, name
+            finally:
+                os.close(folder)
+    for tree in filter(lambda tree: is_folder(git, tree), TREES):
+        for parent, _, names, folder in os.fwalk(tree, dir_fd=git):
+            yield from ((f"{parent}/{name}", folder, name) for name in names if not name.endswith(".lock"))
 
 
 def _tips(files: References) -> dict[str, bytes]:

@@ -20,6 +20,7 @@ from core.domain.events import (
     UserMessage,
 )
 from core.domain.external_agents import ExternalAgentSettingChanged, ExternalAgentStarted
+from core.domain.import_events import UnrecognizedRecordsKept
 from core.domain.permissions import ModeChanged
 from core.domain.problems import Problem
 from core.domain.rewind_events import FilesRewound
@@ -105,7 +106,7 @@ def test_a_model_name_is_a_command_only_if_the_user_entered_it(tmp_path: Path) -
             calls = call_reply("delegate", task="Go.", model=f"agent/{name}")
             session = await scene.run(scripted_replies(calls, {"text": "done"}))
             refused = [event.reason.head for event in await scene.events(session) if isinstance(event, CallRefused)]
-            assert "cannot be an external agent" in refused[0] and not mark.exists()
+            assert "no model" in refused[0] and not mark.exists()
             began = RunStarted(f"agent/{name}", mode="auto", agent_command=name)
             session = await scene.engine.start("Go.", scene.folder, began)
             await scene.engine.wait_idle(session)
@@ -179,7 +180,7 @@ def test_only_what_was_said_and_done_is_kept() -> None:
         ExternalAgentSettingChanged("mode", "yolo"),
     ]  # fmt: skip
     for event in acting:
-        assert without_permissions(event, "X:1") == EVENT_CLASSES["unrecognized_records_kept"](EVENT_KINDS[type(event)])
+        assert without_permissions(event, "X:1") == UnrecognizedRecordsKept(EVENT_KINDS[type(event)])
     kept = without_permissions(
         RunStarted(
             "agent/agent/id", script=Text("x"), mode="auto", allow=("run",), acceptance=("id",), boundary="known",

@@ -3,16 +3,18 @@
 import os
 import shlex
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
 from core.workspace import git_history
+from core.workspace.git_history import GitHistory
 from core.workspace.sandbox import Sandbox
 from tests.core.tools.test_run import open_harness
 from tests.core.tools.test_trusted_guard import running
 from tests.core.workspace.commands import await_, open_sandbox
-from tests.core.workspace.ground import Ground, create_ground
+from tests.core.workspace.ground import CANARY, Ground, create_ground
 
 GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "PATH": os.environ["PATH"], "HOME": "/nonexistent"}
 SETTINGS = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "gc.auto=0")
@@ -240,3 +242,41 @@ def test_a_deletion_that_the_user_approved_stays(ground: Ground) -> None:
         assert "restored" not in made.use("rm -rf .git").output
         assert "restored" not in made.use("true").output
     assert not (ground.folder / ".git" / "objects").exists()
+
+
+def test_no_file_outside_is_kept_while_folders_are_swapped_for_links(ground: Ground) -> None:
+    """What is kept is written into the folder when a command deletes it."""
+    outside, git_folder = ground.outside, ground.folder / ".git"
+    name = next((git_folder / "objects").glob("??/*"))
+    places = [git_folder / "refs" / "heads", name.parent, git_folder / "objects", git_folder / "logs"]
+    for place in places:
+        for path in place.rglob("*"):
+            inside = outside / path.relative_to(place)
+            inside.parent.mkdir(parents=True, exist_ok=True)
+            inside.write_bytes(CANARY) if path.is_file() else inside.mkdir(exist_ok=True)
+    stopped = threading.Event()
+
+    def flip() -> None:
+        while not stopped.is_set():
+            for place in places:
+                place.rename(f"{place}-moved")
+                place.symlink_to(outside)
+                place.unlink()
+                Path(f"{place}-moved").rename(place)
+
+    thread = threading.Thread(target=flip)
+    thread.start()
+    kept: list[bytes] = []
+    try:
+        for _ in range(60):
+            history = GitHistory(ground.folder, ground.folder.parent)
+            history.keep([".git"])
+            for repository in history._repositories.values():
+                kept += [file.body for file in repository._references.values()]
+                repository._copies.seek(0)
+                kept.append(repository._copies.read())
+            history.drop()
+    finally:
+        stopped.set()
+        thread.join()
+    assert kept and not any(CANARY in body for body in kept)

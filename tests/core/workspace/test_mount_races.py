@@ -52,9 +52,14 @@ def replace_by_link(path: Path, target: Path) -> None:
     path.symlink_to(target)
 
 
+def create_repository(path: Path) -> None:
+    top = path.parent if path.name == ".git" else path.parents[1]
+    subprocess.run(["git", "init", "-q", str(top)], check=True)
+
+
 PLACES: dict[str, Callable[[Path], None]] = {
-    "d/.git": lambda path: subprocess.run(["git", "init", "-q", str(path.parent)], check=True) and None,
-    "d/.git/config": lambda path: subprocess.run(["git", "init", "-q", str(path.parents[1])], check=True) and None,
+    "d/.git": create_repository,
+    "d/.git/config": create_repository,
     "d/.envrc": Path.touch,
     ".vscode": Path.mkdir,
 }
@@ -121,7 +126,7 @@ def test_what_a_program_removes_meanwhile_is_no_error(launcher: Bubblewrap, grou
         return original(root, inner)
 
     launcher._weaken = None
-    bubblewrap._open_beneath = open_beneath  # type: ignore[assignment]
+    bubblewrap._open_beneath = open_beneath
     try:
         launch = launcher.prepare(CommandRequest("echo fine", ground.folder, LIMITS, protected=(".vscode",)))
     finally:
