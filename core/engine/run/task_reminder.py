@@ -39,6 +39,7 @@ CREATE_REMINDER = "[The task is: {}\nDo it now: call write or run to create {}.]
 ALL_REMINDER = "[The folder has these files now:\n{}\nThe task is: {}\nIf a part is left to do, make the next call.]"
 FAULT_REMINDER = "[The task is: {}\nFirst say in one sentence what has to change, then call edit or write.]"
 CODE_REMINDER = "[The task is: {0}\nFirst say in one sentence what has to change. {1}]"
+NEW_CODE_REMINDER = "[The task is: {0}\nFirst say in one sentence how {1} has to work. {2}]"
 FAILED_CHECK_REMINDER = "[`{0}` fails. First say in one sentence why. {1}]"
 SAME_TEXT_REMINDER = "[The task is: {0}\nThe file has this text already. First say what is missing. {1}]"
 WHOLE_TEXT = "Then give the whole new text of {} in one code block."
@@ -82,7 +83,8 @@ def _reminder_text(conversation: Conversation, task: str, context: ToolContext, 
         return ANSWER_REMINDER.format(short)
     if conversation.stop_reason == READ_AHEAD and last.category == RESULTS_OF_READ:
         if code:
-            return CODE_REMINDER.format(short, WHOLE_TEXT.format(code))
+            whole = WHOLE_TEXT.format(code)
+            return NEW_CODE_REMINDER.format(short, code, whole) if missing else CODE_REMINDER.format(short, whole)
         reminder = CREATE_REMINDER if missing else FAULT_REMINDER if reports_fault(task) else WORK_REMINDER
         return reminder.format(short, missing)
     if code and last.category == RESULTS_OF_WRITE and last.text.head.endswith(NOTHING_CHANGED):
