@@ -234,7 +234,8 @@ class RunContext:
         """Build the request to send to the model now."""
         prefix, conversation = self.request_prefix(), self.conversation
         start = conversation.start
-        reminder = self._task_reminder() if self.has_compact_prompt else []
+        files = self.tool_context.broker
+        reminder = task_reminder(conversation, files, self.full_text) if self.has_compact_prompt else []
         note = reminder[-1].text.head if reminder else self._last_note()
         role = (
             "review"
@@ -254,11 +255,8 @@ class RunContext:
             system_prompt=prefix.system,
             output_schema=self._enforced_schema(start),
             required_calls=required_calls(note, prefix.tools) if self.has_compact_prompt else (),
-            asked_file=asked_file(note, self.tool_context.broker) if self.has_compact_prompt else None,
+            asked_file=asked_file(note, files) if self.has_compact_prompt else None,
         )
-
-    def _task_reminder(self) -> list[Message]:
-        return task_reminder(self.conversation, self.tool_context, self.full_text, self._boundary())
 
     def _boundary(self) -> str:
         """Return the token of the tags that mark data in this run."""
