@@ -55,8 +55,8 @@ class SessionForked:
     """The events before this one were copied from another session; the events after it are this session's own.
 
     `forked_from` is the other session and `until_seq` the last event copied. `reason` is `fork` (the user forked the
-    session), `edit` (to send an edited message) or `rerun` (to repeat a run, possibly with another model). `imported`
-    is whether the other session was imported, so that others wrote the messages in it.
+    session), `edit` (to send an edited message) or `rerun` (to repeat a run, possibly with another model); `imported`
+    is whether that session was imported.
     """
 
     forked_from: str
