@@ -111,6 +111,8 @@ def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]:
     """
     notes: list[str] = []
     commands_run = context.commands.is_any_running()
+    if not commands_run:
+        context.shared.keep()
     for _ in range(MAX_SCANS):
         with context.scan.lock:
             sensitive = context.scan.scan_before(commands_run=commands_run)

@@ -102,11 +102,14 @@ class GitRepository:
     def stage(self, paths: Sequence[str], staged: bool) -> None:
         """Stage files as they are now, or unstage them."""
         self._require_safe()
-        names = "\0".join(paths)
-        command = ("add", "-A") if staged else ("reset", "-q")
-        run_git(
-            self._top(), *command, "--pathspec-from-file=-", "--pathspec-file-nul", hooks=self._hooks, input_text=names
-        )
+        if not staged:
+            pathspec = ("--pathspec-from-file=-", "--pathspec-file-nul")
+            run_git(self._top(), "reset", "-q", *pathspec, hooks=self._hooks, input_text="\0".join(paths))
+            return
+        # `git add` would look for changes in nested repositories, and so run the programs that their settings name.
+        names = "\0".join(path.rstrip("/") for path in paths)
+        options = ("--add", "--remove", "--replace", "-z", "--stdin")
+        run_git(self._top(), "update-index", *options, hooks=self._hooks, input_text=names)
 
     def commit(self, message: str, shown: GitStatus) -> str:
         """Commit what is staged and return the short name of the commit.
@@ -121,7 +124,9 @@ class GitRepository:
             staged = copy.read_bytes() if copy.exists() else b""
             if _tree(root, copy) != shown.tree or (status.head, status.branch) != (shown.head, shown.branch):
                 raise _changed_problem()
-            run_git(root, "commit", "-q", "-F", "-", hooks=self._hooks, input_text=text, index=copy)
+            _require_staged(root, shown.tree)
+            command = ("commit", "-q", "--allow-empty", "-F", "-")
+            run_git(root, *command, hooks=self._hooks, input_text=text, index=copy)
             commit = _commit(root, "HEAD")
             is_shown = self._hooks or run_git(root, "rev-parse", f"{commit}^{{tree}}").strip() == shown.tree
             if _commit(root, f"{commit}^1") != shown.head or not is_shown:
@@ -266,6 +271,15 @@ def propose_message(title: str, paths: Sequence[str]) -> str:
     listed = [f"- {path}" for path in paths[:12]]
     more = [f"- and {len(paths) - 12} more"] if len(paths) > 12 else []
     return "\n".join([subject, "", *listed, *more])
+
+
+def _require_staged(root: Path, tree: str) -> None:
+    """Raise Problem if a commit of this tree would be empty. Git would look into nested repositories to say so."""
+    if run_git(root, "rev-parse", "-q", "--verify", "MERGE_HEAD", check=False):
+        return
+    committed = run_git(root, "rev-parse", "-q", "--verify", "HEAD^{tree}", check=False)
+    if tree == (committed or run_git(root, "hash-object", "-t", "tree", "--stdin")).strip():
+        raise Problem("Nothing is staged.", "", "Select the files to commit.")
 
 
 def _state(root: Path) -> tuple[str, str]:

@@ -6,6 +6,7 @@ import pytest
 
 from core.domain.problems import Problem
 from core.mcp.config_import import parse_servers, server_from_input, to_server_name
+from core.mcp.server_config import environment_variables
 from core.settings.schema import McpServerSettings, McpVariable
 
 OTHERS = """{"mcpServers": {
@@ -69,3 +70,15 @@ def test_json_without_servers_is_reported(text: str, what: str) -> None:
 def test_any_title_gives_a_valid_name() -> None:
     assert to_server_name("GitHub (Work)") == "github-work" and to_server_name("日本") == "server"
     assert len(to_server_name("x" * 99)) == 24 and not to_server_name("a" * 23 + "-b").endswith("-")
+
+
+def test_a_file_cannot_choose_which_program_receives_an_api_key() -> None:
+    text = '{"a": {"command": "b", "env": {"KEY": "${env:OPENAI_API_KEY}", "OWN": "x${brave_api_key:-}", "N": "${N}"}}}'
+    (server,) = parse_servers(text)
+    assert server.missing_secrets == ("KEY", "OWN")
+    assert server.server.variables[2] == McpVariable(name="N", value="${N}")
+    assert environment_variables(server.server) == ("N",)
+    with pytest.raises(Problem, match="cannot be added"):
+        parse_servers('{"a": {"command": "b", "args": ["--key=${ANTHROPIC_API_KEY}"]}}')
+    typed = server_from_input("a", "b --url ${HOST}", "KEY=${OPENAI_API_KEY}")
+    assert environment_variables(typed.server) == ("HOST", "OPENAI_API_KEY")

@@ -181,6 +181,39 @@ ATTACKS = {
         "GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -q -i --root --exec 'touch OBEYED'",
         "test -d .git/rebase-merge && git rebase --continue >/dev/null 2>&1",
     ),
+    "the strategy of an interrupted rebase": (
+        f"{GIT} && git commit -q --allow-empty -m 2",
+        f"GIT_SEQUENCE_EDITOR='sed -i s/pick/edit/' git rebase -q -i HEAD~1; mkdir git-merge-x; "
+        f"{HOOK} > git-merge-x/y; chmod +x git-merge-x/y; echo x/y > .git/rebase-merge/strategy; "
+        'echo "pick $(git rev-parse HEAD)" > .git/rebase-merge/git-rebase-todo',
+        "test -d .git/rebase-merge && ! test -e .git/rebase-merge/strategy && git rebase --continue >/dev/null 2>&1; "
+        "test ! -e .git/rebase-merge/strategy",
+    ),
+    "the strategy of an interrupted cherry-pick": (
+        GIT,
+        f"mkdir -p .git/sequencer git-merge-x; {HOOK} > git-merge-x/y; chmod +x git-merge-x/y; "
+        "printf '[options]\\n\\tstrategy-option = ours\\n[options] strategy = x/y\\n' > .git/sequencer/opts; "
+        'echo "pick $(git rev-parse HEAD)" > .git/sequencer/todo; git rev-parse HEAD > .git/sequencer/head',
+        "test ! -e .git/sequencer/opts && git cherry-pick --continue >/dev/null 2>&1; test ! -e .git/sequencer/opts",
+    ),
+    "a link to the state of a rebase": (
+        GIT,
+        "mkdir state; echo x/y > state/strategy; echo 'exec touch OBEYED' > state/git-rebase-todo; "
+        "ln -s ../state .git/rebase-merge",
+        "test ! -e .git/rebase-merge",
+    ),
+    "an unreadable state of a rebase": (
+        GIT,
+        "mkdir .git/rebase-merge; (echo exec touch OBEYED; head -c 9000000 /dev/zero | tr '\\0' '#') "
+        "> .git/rebase-merge/git-rebase-todo",
+        "test ! -e .git/rebase-merge/git-rebase-todo",
+    ),
+    "a remote without settings": (
+        GIT,
+        "for name in remotes branches; do mkdir -p .git/$name; "
+        "echo 'URL: https://evil.example/a' > .git/$name/elsewhere; done",
+        "test ! -e .git/remotes/elsewhere && test ! -e .git/branches/elsewhere",
+    ),
     "a configured program": (
         f"{GIT} && mkdir tools && printf '#!/bin/sh\\nfalse\\n' > tools/monitor && chmod +x tools/monitor && "
         "git config core.fsmonitor tools/monitor",

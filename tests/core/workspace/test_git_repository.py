@@ -1,5 +1,6 @@
 """Git for the user: status, stage, commit, branch, push and pull requests, without running a repository's programs."""
 
+import contextlib
 import os
 import subprocess
 from pathlib import Path
@@ -152,7 +153,7 @@ def test_what_is_staged_while_the_commit_runs_stays_staged(
         else:
             work.commit("Change x", shown)
             assert git(repository, "show", "--format=", "--name-only", "HEAD") == "a.py"
-        assert index_of(repository) == ("a.py\nevil.py" if error else "evil.py")
+        assert index_of(repository) == ("" if error else "evil.py")  # theirs contains what was staged
         monkeypatch.undo()
 
 
@@ -472,3 +473,50 @@ def test_the_proposed_message_names_the_session_and_its_files() -> None:
     assert propose_message("Fix  the\nletter", ["a", "b"]) == "Fix the letter\n\n- a\n- b"
     assert len(propose_message("x" * 300, [])) == 72 and propose_message("", []) == "Update files"
     assert propose_message("T", [str(n) for n in range(20)]).endswith("- 11\n- and 8 more")
+
+
+def test_a_nested_repository_runs_no_program(repository: Path, tmp_path: Path) -> None:
+    program, mark = spy(tmp_path)
+    nested = repository / "nested"
+    nested.mkdir()
+    git(nested, "init", "-q")
+    (nested / ".gitattributes").write_text("* filter=e\n")
+    (nested / "x").write_text("x\n")
+    git(nested, "add", "-A")
+    git(nested, "commit", "-qm", "x")
+    git(repository, "add", "nested")
+    git(repository, "commit", "-qm", "nested")
+    for key in ("filter.e.clean", "filter.e.smudge", "core.fsmonitor"):
+        git(nested, "config", key, str(program))
+    git(nested, "config", "filter.e.required", "true")
+    os.utime(nested / "x", (1, 1))
+    remote = bare_remote(repository, tmp_path)
+    git(repository, "config", "remote.origin.url", f"file://{remote}")
+    work = GitRepository(repository)
+    work.status()
+    with pytest.raises(Problem):
+        work.commit("Nothing", work.status())
+    (repository / "a.py").write_text("x = 3\n")
+    work.stage(["a.py", "nested"], True)
+    work.stage(["nested"], False)
+    work.stage(["nested"], True)
+    work.commit("Change x", work.status())
+    work.create_branch("other")
+    with contextlib.suppress(Problem):  # the hooks of a local remote are programs
+        work.push(work.status())
+    assert not mark.exists()
+
+
+def test_deleted_files_replaced_files_and_new_repositories_are_staged(repository: Path) -> None:
+    (repository / "a.py").unlink()
+    (repository / "b").write_text("")
+    git(repository, "add", "b")
+    git(repository, "commit", "-qm", "b")
+    (repository / "b").unlink()
+    (repository / "b").mkdir()
+    (repository / "b" / "c").write_text("")
+    git(repository, "init", "-q", "new")
+    git(repository / "new", "commit", "-q", "--allow-empty", "-m", "new")
+    work = GitRepository(repository)
+    work.stage([file.path for file in work.status().files], True)
+    assert git(repository, "diff", "--cached", "--no-renames", "--name-status") == "D\ta.py\nD\tb\nA\tb/c\nA\tnew"
