@@ -55,7 +55,7 @@ class SessionForked:
     """The events before this one were copied from another session; the events after it are this session's own.
 
     `forked_from` is the other session, `imported` whether it was imported, and `until_seq` the last event copied.
-    `reason` is `fork` (by the user), `edit` (to send an edited message) or `rerun` (of a run, maybe with another model).
+    `reason` is `fork` (by the user), `edit` (to send an edited message) or `rerun` (of a run, also with another model).
     """
 
     forked_from: str
