@@ -27,7 +27,7 @@ from core.workspace.folder_listing import (
     inside_git,
     take_snapshot,
 )
-from core.workspace.paths import is_utf8_name
+from core.workspace.paths import is_utf8_name, printable
 from core.workspace.trusted_places import CONFIG_FILES, NOTEWORTHY, TrustedPlaces, git_acts_on, is_noted, trusted_place
 
 FILE_SIZE = 1 << 20
@@ -141,6 +141,7 @@ class FolderScan:
         self._seen: FolderSnapshot = frozenset()
         self._noted: dict[bytes, str] = {}  # lines of paths that may have to be protected
         self._sockets: dict[bytes, str] = {}  # lines of sockets that no command of this run has created
+        self._secrets: dict[bytes, str] = {}  # the files that commands must not see, by inode
         self._racy: set[bytes] = set()
         self._git_trees = GitTrees()
         self._places = TrustedPlaces(folder)
@@ -195,6 +196,7 @@ class FolderScan:
             self._sockets = {line: path for line, path in self._sockets.items() if line in self._snapshot}
             if not commands_run:
                 self._sockets |= {line: _path(line) for line in fresh if line.startswith(b"s")}
+            self._note_secrets(commands_run=commands_run)
             self._find_places(broker)
             self._keep_contents(broker, fresh)
         paths = self._noted.values()
@@ -204,6 +206,18 @@ class FolderScan:
         return SensitivePaths(
             tuple(sorted({*listing.git, *protected, *further})), tuple(sorted(hidden)), listing.git, listing.closed
         )
+
+    def _note_secrets(self, *, commands_run: bool) -> None:
+        """Note the files to hide from commands. Raise Problem if one is not found while commands run.
+
+        A command could move its folder around during the scan, so that it is not hidden from the next command.
+        """
+        found = {line.split(b" ", 2)[1]: path for line, path in self._noted.items() if is_hidden_from_commands(path)}
+        missing = [path for inode, path in self._secrets.items() if inode not in found] if commands_run else []
+        self._secrets = {**self._secrets, **found} if commands_run else found
+        if missing:
+            cause = f"{printable(missing[0])} was moved or deleted by a command in the background."
+            raise Problem("The command was not run, because it could see secrets.", cause, "End that command first.")
 
     def changes_since(self) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
         """Return the changes since the last scan, sorted by path. Folders that became unlistable are opened."""
