@@ -104,8 +104,8 @@ class GitRepository:
         self._require_safe()
         if not staged:
             names = "\0".join(paths)
-            options = ("--pathspec-from-file=-", "--pathspec-file-nul")
-            run_git(self._top(), "reset", "-q", *options, hooks=self._hooks, input_text=names)
+            command = ("reset", "-q", "--pathspec-from-file=-", "--pathspec-file-nul")
+            run_git(self._top(), *command, hooks=self._hooks, input_text=names)
             return
         # `git add` would look for changes in nested repositories, and so run the programs that their settings name.
         names = "\0".join(path.rstrip("/") for path in paths)
