@@ -13,7 +13,7 @@ from core.domain.tiers import NO_TIERS, TIER_NAMES, Tiers, choose_model
 from core.domain.visible import visible
 from core.engine.external.external_run import run_external_agent
 from core.engine.policy.grants import parse_grants
-from core.engine.policy.trust import is_trusted
+from core.engine.policy.trust import trust_decision
 from core.engine.run.loop import run_turns
 from core.engine.run.policy_check import check_policy
 from core.engine.run.run_context import Delegation, RunContext
@@ -101,7 +101,7 @@ class RunFactory:
             supports_tool_calls=self.models.supports_tools, note_prompt_speed=self.models.note_prompt_speed,
             record_tool_support=self.models.record_tool_support,
             claimed=claimed, delegate=delegate, skills=self.skills, proposals=self.proposals,
-            trusted=is_trusted(self.book.current(), str(tool_context.folder), started.mode),
+            trusted=trust_decision(self.book.current(), str(tool_context.folder)) is True,
         )  # fmt: skip
 
     def _accepts_images(self, model: str) -> bool | None:
