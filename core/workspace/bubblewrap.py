@@ -17,7 +17,7 @@ from core.workspace.beneath import has_openat2, open_by_walking, open_folder, op
 from core.workspace.broker import READ_LIMIT
 from core.workspace.git_branch import read_small_text
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
-from core.workspace.program_search import find_program
+from core.workspace.program_search import find_system_program
 from core.workspace.scratch_folder import ScratchFolder
 from core.workspace.unsandboxed import WATCHDOG
 
@@ -43,7 +43,7 @@ class Bubblewrap:
     def __init__(
         self, readable: Sequence[Path] | None = None, weaken: Callable[[list[str]], list[str]] | None = None
     ) -> None:
-        self._program = find_program("bwrap")
+        self._program = find_system_program("bwrap")
         self._machine = os.uname().machine
         self._readable = tuple(readable_system.interpreter_folders() if readable is None else readable)
         self._weaken = weaken

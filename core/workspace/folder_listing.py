@@ -15,7 +15,7 @@ from pathlib import Path
 
 from core.domain.sensitive_paths import LARGE_IN_GIT, is_git, path_in_git
 from core.workspace import forced_access
-from core.workspace.program_search import find_program
+from core.workspace.program_search import find_system_program
 
 SCAN_LIMIT = 2_000  # entries scanned in this process; beyond that, GNU find scans the rest on several cores
 FIND_PROCESSES = max(2, min(4, os.cpu_count() or 1))
@@ -269,7 +269,7 @@ def _run_find(folder: Path, is_notable: Callable[[bytes], object], places: Itera
 @functools.cache
 def _find() -> str:
     """Return the path of GNU find, the only one with `-printf`; "" on other systems."""
-    return find_program("find") if sys.platform == "linux" else ""
+    return find_system_program("find") if sys.platform == "linux" else ""
 
 
 def _is_large_in_git(path: str) -> bool:
