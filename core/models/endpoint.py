@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 from core.domain.address import check_address, check_proxy, is_loopback
 from core.domain.problems import Problem
-from core.workspace.socket_owner import is_of_another_person
+from core.workspace.socket_owner import is_of_another_user
 
 MAX_REPLY_S = 3_600.0
 
@@ -66,7 +66,7 @@ class ProviderEndpoint:
 
     def require_own(self) -> None:
         """Raise Problem if a program of another user would receive the requests."""
-        if self.only_own and self.is_local and is_of_another_person(urlsplit(self.base_url).port or 80):
+        if self.only_own and self.is_local and is_of_another_user(urlsplit(self.base_url).port or 80):
             fix = "Start your own model server on another port, and add its address in the settings."
             raise Problem(f"Another user of this computer listens on {self.origin}.", "It is not your server.", fix)
 

@@ -28,7 +28,7 @@ from core.workspace.folder_listing import (
     take_snapshot,
 )
 from core.workspace.linked_files import links_outside, separate
-from core.workspace.paths import is_utf8_name
+from core.workspace.paths import is_utf8_name, printable
 from core.workspace.trusted_places import CONFIG_FILES, NOTEWORTHY, TrustedPlaces, git_acts_on, is_noted, trusted_place
 
 FILE_SIZE = 1 << 20
@@ -144,6 +144,7 @@ class FolderScan:
         self._separate: FolderSnapshot = frozenset()  # lines of files without hard links to files outside
         self._noted: dict[bytes, str] = {}  # lines of paths that may have to be protected
         self._sockets: dict[bytes, str] = {}  # lines of sockets that no command of this run has created
+        self._secrets: dict[bytes, str] = {}  # the files that commands must not see, by inode
         self._racy: set[bytes] = set()
         self._git_trees = GitTrees()
         self._places = TrustedPlaces(folder)
@@ -206,6 +207,7 @@ class FolderScan:
             self._sockets = {line: path for line, path in self._sockets.items() if line in self._snapshot}
             if not commands_run:
                 self._sockets |= {line: _path(line) for line in fresh if line.startswith(b"s")}
+            self._note_secrets(commands_run=commands_run)
             self._find_places(broker)
             self._keep_contents(broker, fresh)
         paths = self._noted.values()
@@ -219,6 +221,18 @@ class FolderScan:
             listing.closed,
             tuple(linked),
         )
+
+    def _note_secrets(self, *, commands_run: bool) -> None:
+        """Note the files to hide from commands. Raise Problem if one is not found while commands run.
+
+        A command could move its folder around during the scan, so that it is not hidden from the next command.
+        """
+        found = {_inode(line): path for line, path in self._noted.items() if is_hidden_from_commands(path)}
+        missing = [path for inode, path in self._secrets.items() if inode not in found] if commands_run else []
+        self._secrets = {**self._secrets, **found} if commands_run else found
+        if missing:
+            cause = f"{printable(missing[0])} was moved or deleted by a command in the background."
+            raise Problem("The command was not run, because it could see secrets.", cause, "End that command first.")
 
     def changes_since(self) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
         """Return the changes since the last scan, sorted by path. Folders that became unlistable are opened."""
@@ -401,6 +415,10 @@ class FolderScan:
 
 def _mode(line: bytes | None) -> int:
     return int(line.split(b" ", 1)[0][1:], 8) & 0o777 if line else 0
+
+
+def _inode(line: bytes) -> bytes:
+    return line.split(b" ", 2)[1].partition(b".")[0]
 
 
 def _is_privileged(line: bytes | None) -> bool:

@@ -96,7 +96,7 @@ def copy(root: int, path: str, source: int, mode: int) -> None:
         try:
             _chmod(descriptor, mode | stat.S_IWUSR)
             with (
-                open(os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW, dir_fd=parent), "wb") as target,  # noqa: PTH123
+                open(os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW, dir_fd=parent), "wb") as target,  # noqa: PTH123 - as below
                 open(os.dup(source), "rb") as original,  # noqa: PTH123 - a descriptor
             ):
                 original.seek(0)

@@ -1,9 +1,11 @@
 """The `edit` tool: one match, not in files that changed since they were read, and all or nothing."""
 
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
 
+from core.tools import edit
 from core.tools.read_before_edit import updated_digests
 from core.tools.tool import FileChange, ToolResult
 from tests.core.tools.calls import call, create_file, seen
@@ -161,9 +163,47 @@ def test_the_files_that_still_contain_a_replaced_identifier_are_named(tmp_path: 
     assert done.output == "Edited b.py at line 1."
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "note"),
+    [
+        ('__version__ = "2.0.9"', '__version__ = "2.1.0"', " 2.0.9 is also in setup.cfg."),
+        ("2.0.9", "2.1.0", " 2.0.9 is also in setup.cfg."),
+        ("def area():", "def surface():", " area is also in setup.cfg."),
+        ("def area():\n    return 1", "def surface():\n    return 2", ""),
+        ('__version__ = "2.0.9"', '__version__ = "2.0.9"  # area', ""),
+    ],
+)
+def test_a_name_that_is_replaced_in_a_longer_text_is_found_in_other_files(
+    tmp_path: Path, old: str, new: str, note: str
+) -> None:
+    create_file(tmp_path, "app.py", '__version__ = "2.0.9"\n\n\ndef area():\n    return 1\n')
+    create_file(tmp_path, "setup.cfg", "version = 2.0.9\nentry = area\n")
+    create_file(tmp_path, "notes.txt", "Version 12.0.9 and 2.0.91 had areas.\n")
+    digests = seen(tmp_path, "app.py") | seen(tmp_path, "setup.cfg") | seen(tmp_path, "notes.txt")
+    done = call(tmp_path, "edit", digests, path="app.py", old_string=old, new_string=new)
+    assert not done.failed and done.output.partition(".py at line ")[2][2:] == note
+
+
 def test_known_contents_follow_reads_and_own_writes_only() -> None:
     first = updated_digests({}, ToolResult("", known_files=(("./a", "1"),)))
     assert first == {"a": "1"}
     other = updated_digests(first, ToolResult("", changes=(FileChange("a", b"somebody's", b"new"),)))
     assert other == {"a": "1"}  # it overwrote other contents than it had read
     assert updated_digests(first, ToolResult("", changes=(FileChange("a", b"x", None),))) == {}
+
+
+def test_a_text_that_is_not_there_is_compared_with_few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of these comparisons takes a tenth of a second, so the number of real ones is limited."""
+    lines = [f"{'a' * 90}{number:05}{'b' * 90}" for number in range(3_000)]
+    compared: list[str] = []
+
+    class Counting(SequenceMatcher[str]):
+        def ratio(self) -> float:
+            compared.append("")
+            return super().ratio()
+
+    monkeypatch.setattr(edit, "SequenceMatcher", Counting)
+    quoted = edit._nearest("\n".join([*lines, "x = compute(1)"]), "x = compute(2)")
+    assert "line 3001: 'x = compute(1)'" in quoted
+    edit._nearest("\n".join(lines), "ab" * 100)
+    assert len(compared) <= 2 * edit.MAX_CANDIDATES
