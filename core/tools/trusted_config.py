@@ -10,13 +10,13 @@ from pathlib import Path, PurePosixPath
 from core.domain.git_config import is_harmless
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_read_only, path_in_git
-from core.tools.expected_git_files import COMMONDIR, ExpectedContents, expected_in_git, is_gone
+from core.tools.expected_git_files import ExpectedContents, expected_in_git, is_gone
 from core.tools.tool_context import ToolContext
 from core.workspace.broker import FileBroker
 from core.workspace.folder_listing import inside_git
 from core.workspace.folder_scan import ScannedChange
 from core.workspace.readable_system import worktree_git_folders
-from core.workspace.trusted_places import CONFIG_FILES
+from core.workspace.trusted_places import COMMONDIR, CONFIG_FILES
 
 
 def expected_contents(context: ToolContext, change: ScannedChange) -> ExpectedContents:

@@ -18,7 +18,7 @@ from core.workspace.beneath import has_openat2, open_by_walking, open_folder, op
 from core.workspace.broker import READ_LIMIT
 from core.workspace.git_branch import read_small_text
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
-from core.workspace.program_search import find_program
+from core.workspace.program_search import find_system_program
 from core.workspace.scratch_folder import ScratchFolder
 from core.workspace.unsandboxed import WATCHDOG
 
@@ -44,7 +44,7 @@ class Bubblewrap:
     def __init__(
         self, readable: Sequence[Path] | None = None, weaken: Callable[[list[str]], list[str]] | None = None
     ) -> None:
-        self._program, self._stat = find_program("bwrap"), find_program("stat")
+        self._program, self._stat = find_system_program("bwrap"), find_system_program("stat")
         self._machine = os.uname().machine
         self._readable = tuple(readable_system.interpreter_folders() if readable is None else readable)
         self._weaken = weaken

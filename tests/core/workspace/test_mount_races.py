@@ -140,7 +140,7 @@ def test_bubblewrap_that_cannot_bind_open_files_is_not_used(monkeypatch: pytest.
     old = tmp_path / "bwrap"
     old.write_text("#!/bin/sh\necho bubblewrap 0.6.0\n")
     old.chmod(0o755)
-    monkeypatch.setattr(bubblewrap, "find_program", lambda *_: str(old))
+    monkeypatch.setattr(bubblewrap, "find_system_program", lambda *_: str(old))
     made = Bubblewrap()
     assert not made.available
     made.close()

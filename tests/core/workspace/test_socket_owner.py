@@ -52,7 +52,9 @@ def test_a_connection_of_another_user_is_not(listener: socket.socket, then: str,
 
 
 @needs_root
-@pytest.mark.parametrize(("user", "expected"), [(OTHER_USER, True), (SERVICE, False), (0, False)])
+@pytest.mark.parametrize(
+    ("user", "expected"), [(OTHER_USER, True), (200_001, True), (SERVICE, False), (65_000, False), (0, False)]
+)
 def test_only_listeners_of_another_user_are_refused(user: int, expected: bool) -> None:
     command = ["python3", "-c", LISTEN]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=user, group=user) as program:
