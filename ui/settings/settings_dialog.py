@@ -230,14 +230,7 @@ class SettingsDialog(QDialog):
             page.changed.connect(self.changed)
             page.filter(self._search_words())
             self._stack.addWidget(FittingScrollArea(page))
-            self._put_close_last()
         return self._built[title]
-
-    def _put_close_last(self) -> None:
-        """Let Tab reach the controls of the page before the Close button."""
-        last = self.previousInFocusChain()
-        if last not in (None, self._close):
-            QWidget.setTabOrder(last, self._close)
 
     def _section(self, title: str, kind: type[P]) -> P:
         part = self._page(title).findChild(kind)
@@ -249,7 +242,6 @@ class SettingsDialog(QDialog):
         for title in titles:
             if title in self._built:
                 self._built[title].rebuild_section()
-                self._put_close_last()
         self._filter()
 
     def _search_words(self) -> list[str]:
@@ -406,3 +398,14 @@ class SettingsDialog(QDialog):
         column.setContentsMargins(12, 12, 12, 12)
         column.addLayout(middle, 1)
         column.addLayout(foot)
+
+    # Qt overrides
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Let Tab reach the controls of the page, some of which are created later, before the Close button."""
+        last: QWidget | None = self.previousInFocusChain()
+        while last and last is not self and not last.focusPolicy() & Qt.FocusPolicy.TabFocus:
+            last = last.previousInFocusChain()  # Qt ignores an order after a widget that takes no focus
+        if last and last not in (self, self._close):
+            QWidget.setTabOrder(last, self._close)
+        return super().focusNextPrevChild(forward)
