@@ -345,10 +345,7 @@ class SubagentStarted:
 
 @dataclass(frozen=True, slots=True)
 class SubagentEnded:
-    """A sub-agent ended with the run status `status`; the other fields are its total usage.
-
-    What it reported is the result of the tool call `call_id`.
-    """
+    """A sub-agent that the call started has ended with the run status `status`; the other fields are its usage."""
 
     call_id: str
     child_session: str
