@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from app.commands.run_follower import step_line
+from app.commands.timeline_lines import step_line
 from app.process import data_folder
 from app.process.data_folder_lock import DataFolderLock
 from app.process.exit_codes import DONE, FAILED

@@ -87,18 +87,18 @@ class Services:
             self.opened.database.close()
 
 
-async def build_services(folder: Path, report: Callable[[BaseException], None], *, safe: bool = False) -> Services:
+async def build_services(
+    folder: Path, report: Callable[[BaseException], None], *, safe: bool = False, opened: DataFolder | None = None
+) -> Services:
     """Build the services; must run in the engine's thread, to which the SQLite connections are bound.
 
     `report` is called with unhandled errors. With `safe`, hooks, MCP servers and project instructions are off.
     """
-    opened = open_data_folder(folder)
+    opened = opened or open_data_folder(folder)
     settings = SettingsFile(folder, frozen=opened.immutable)
     opened = replace(opened, warnings=(*opened.warnings, *settings.notes))
-    reader = opened.open_reader()
-    journal = Journal(opened.database, reader)
-    drafts = LiveUpdates()
-    secrets = ApiKeys(os.environ)
+    journal = Journal(opened.database, reader := opened.open_reader())
+    drafts, secrets = LiveUpdates(), ApiKeys(os.environ)
     web = WebSearch(lambda: settings.current, secrets)
     agents = AgentPool(lambda: settings.current, folder)
     packages = PackageIndex(folder, frozen=opened.immutable)
@@ -138,8 +138,8 @@ async def build_services(folder: Path, report: Callable[[BaseException], None], 
     mcp_servers = McpServerService(settings, servers, secrets, lambda at: followed_files(rules.current(), at))
     engine = Engine(
         opened, journal, reader, runs, drafts, settings, rules, Providers(catalog, settings, os.environ), skills,
-        proposals, memories,
-        mcp_servers, PackageService(packages, mcp_servers), ExternalAgents(settings, agents, journal), markdown_to_html,
+        proposals, memories, mcp_servers, PackageService(packages, mcp_servers),
+        ExternalAgents(settings, agents, journal), markdown_to_html,
     )  # fmt: skip
     reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, report, catalog.secrets)
     if opened.database:

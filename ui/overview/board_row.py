@@ -64,6 +64,8 @@ class BoardRow(AccentFrame):
         self._last.show_text(visible(last_line))
         self._last.setVisible(bool(last_line))
         self._clear.setVisible(can_clear)
+        for button in (self._open, self._clear):
+            button.setAccessibleName(f"{button.text()}: {visible(row.title)}")
         texts = (
             row.title,
             status_text(row.status),

@@ -96,9 +96,7 @@ class SessionHistory:
             raise Problem(f"There is no event {last}.", f"The session ends at {row.last_seq}.", "")
         name = session_id()
         events = fork_events(await self._entries(session, last), name, last, reason, self._clock())
-        silent_count = next(
-            index for index, (_, event) in enumerate(events) if event == SessionForked(session, last, reason)
-        )
+        silent_count = max(index for index, (_, event) in enumerate(events) if isinstance(event, SessionForked))
         await self._journal.append_timed(name, events, silent_count=silent_count)
         return name
 

@@ -1,7 +1,8 @@
 """Runs the user's hooks: commands for certain moments of a run, configured in `hooks.toml` in the data folder.
 
 Packages that the user trusts can bring more hooks. Hooks run with the user's permissions, outside the sandbox, because
-only the user can write these files.
+only the user can write these files. They run in the data folder and find no programs of the session's folder, because
+commands of an agent can change those.
 """
 
 import json
@@ -19,6 +20,7 @@ from core.domain.text import Text
 from core.packages.package_index import PackageIndex
 from core.store import former_names
 from core.workspace.launcher import CommandLimits, CommandRequest, ProcessLaunch, clean_environment, with_limits
+from core.workspace.program_search import own_path
 from core.workspace.running_command import start_command
 
 HookMoment = Literal[
@@ -46,6 +48,7 @@ DIRECTIVES: Mapping[str, frozenset[HookMoment]] = {  # what a hook may decide, a
     "failed": frozenset({"before_call"}),
     "stop": frozenset(HOOK_MOMENTS) - {"question", "before_end", "run_end"},
 }
+FOLDER_VARIABLE = "JOURNEYMAN_FOLDER"  # environment variable of hooks: the folder of the session
 DESKTOP_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
 
 
@@ -53,14 +56,16 @@ DESKTOP_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_B
 class Hook:
     """A command and the moment at which it runs.
 
-    `tools` are tool names or glob patterns that limit hooks for calls; an empty tuple matches every tool. `root` is the
-    folder of the package that brings the hook, which the command gets as PACKAGE_ROOT; None for the user's own hooks.
+    `tools` are tool names or glob patterns that limit hooks for calls; an empty tuple matches every tool. `place` is
+    the folder in which the command runs. `root` is the folder of the package that brings the hook, which the command
+    gets as PACKAGE_ROOT; None for the user's own hooks.
     """
 
     on: HookMoment
     command: str
     tools: tuple[str, ...] = ()
     timeout_s: float = DEFAULT_TIMEOUT_S
+    place: Path = Path("/")
     root: Path | None = None
 
     def matches(self, moment: HookMoment, tool: str) -> bool:
@@ -109,7 +114,7 @@ def _package_hooks(data: Path) -> Iterator[Hook]:
     for package in index.packages():
         state, root = index.state(package), index.folder(package.name)
         if state == "trusted":
-            yield from (replace(hook, root=root) for hook in read_hooks(root / HOOKS_FILE))
+            yield from (replace(hook, place=data, root=root) for hook in read_hooks(root / HOOKS_FILE))
         elif package.has_hooks:
             raise Problem(
                 f"The package {package.name} is not as you trusted it, so no run can start.",
@@ -130,10 +135,10 @@ def read_hooks(path: Path) -> tuple[Hook, ...]:
     entries = document.get("hook", [])
     if not isinstance(entries, list):
         raise ValueError("hooks are written as [[hook]]")
-    return tuple(_parse(entry) for entry in entries)
+    return tuple(_parse(entry, path.parent) for entry in entries)
 
 
-def _parse(entry: Any) -> Hook:
+def _parse(entry: Any, data: Path) -> Hook:
     if not isinstance(entry, dict):
         raise ValueError("hooks are written as [[hook]]")
     if unknown := sorted(set(entry) - {"on", "command", "tools", "time_s"}):
@@ -151,7 +156,7 @@ def _parse(entry: Any) -> Hook:
         raise ValueError("tools: must be a list of names")
     if isinstance(time_s, bool) or not isinstance(time_s, int | float) or not 0 < time_s <= MAX_TIMEOUT_S:
         raise ValueError(f"time_s: must be a number of seconds, at most {MAX_TIMEOUT_S:g}")
-    return Hook(on, command, tuple(tools), float(time_s))
+    return Hook(on, command, tuple(tools), float(time_s), data)
 
 
 async def run_hooks(
@@ -233,12 +238,13 @@ async def _run(hook: Hook, folder: Path, payload: Mapping[str, Any]) -> HookRan:
     call = str(payload.get("call", {}).get("id", "")) if isinstance(payload.get("call"), dict) else ""
     limits = CommandLimits(time_s=hook.timeout_s)
     environment = clean_environment() | {name: os.environ[name] for name in DESKTOP_VARIABLES if name in os.environ}
+    environment |= {"PATH": own_path(folder), FOLDER_VARIABLE: str(folder)}
     if hook.root:  # its files must stay as they were trusted, so Python must not write compiled ones next to them
         environment |= {"PACKAGE_ROOT": str(hook.root), "PYTHONDONTWRITEBYTECODE": "1"}
     launch = ProcessLaunch(
-        with_limits(CommandRequest(hook.command, folder, limits)),
+        with_limits(CommandRequest(hook.command, hook.place, limits)),
         environment,
-        folder,
+        hook.place,
         "group",
         stdin_data=json.dumps(payload, ensure_ascii=False).encode("utf-8", "backslashreplace"),
     )
