@@ -133,10 +133,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class ModelChanged:
-    """The user selected another model or other model parameters.
-
-    Applies from the next request on; unset values are not sent.
-    """
+    """The user selected another model or other parameters, from the next request on; unset values are not sent."""
 
     model: str
     effort: str = ""
