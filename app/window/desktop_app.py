@@ -42,6 +42,7 @@ from ui.style.theme import Look, apply_theme, load_fonts, load_theme
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
     from core.engine.services.sandbox_status import SandboxStatus
+    from core.settings.settings_file import SettingsFile
     from ui.base.bridge import Bridge
 
 SCALES = (80, 90, 100, 110, 125, 150, 175, 200)  # text sizes, in percent of the default
@@ -175,7 +176,10 @@ class DesktopApp(QObject):
             show()
         self._open_files(self._files)
         self._open_tray()
-        self._use("on_close", await engine.ask(_close_action))
+        settings = await engine.ask(_settings)
+        for note in settings.notes:
+            self.window.show_error(note)
+        self._use("on_close", settings.current.on_close)
         # Test the sandbox now, so that the first command does not wait for it.
         sandbox = await engine.ask(lambda engine: engine.sandbox_status())
         self.window.status.show_sandbox(sandbox.level, _sandbox_text(sandbox))
@@ -195,7 +199,7 @@ class DesktopApp(QObject):
         self._tray.notification_requested.connect(notifications.show)
         notifications.unavailable.connect(self._tray.show_message)
         notifications.clicked.connect(self._show_waiting)
-        self._shell.activated.connect(notifications.withdraw)
+        window.activated.connect(notifications.withdraw)
         notifications.start()
 
     def _quit(self) -> None:
@@ -365,8 +369,8 @@ async def _pause(session: str, engine: "Engine") -> None:
     await engine.pause(session)
 
 
-async def _close_action(engine: "Engine") -> str:
-    return engine.settings.current.on_close
+async def _settings(engine: "Engine") -> "SettingsFile":
+    return engine.settings
 
 
 def _sandbox_text(status: "SandboxStatus") -> str:

@@ -78,6 +78,11 @@ def _reader(name: str) -> "TypeAdapter[Any]":
     return TypeAdapter(_PARAMETERS[name])
 
 
+@cache
+def _schema(name: str) -> Mapping[str, Any]:
+    return schema_of(_reader(name))
+
+
 def tool_names() -> tuple[str, ...]:
     """Return the names of all built-in tools, those that the engine runs itself included."""
     return (*TOOLS, *ENGINE_TOOLS)
@@ -94,7 +99,7 @@ def tool_named(name: str) -> Tool | None:
 
 def tool_spec(tool: Tool) -> ToolSpec:
     """Return the definition of a tool that is sent to the model."""
-    return ToolSpec(tool.name, tool.description, schema_of(_reader(tool.name)))
+    return ToolSpec(tool.name, tool.description, _schema(tool.name))
 
 
 def tool_specs(
@@ -107,7 +112,7 @@ def tool_specs(
         compacted: the context was compacted, so `recall_dropped` can be used.
         compact: leave out the parameters that models rarely need, although calls may have them.
     """
-    engine_specs = (ToolSpec(name, text, schema_of(_reader(name))) for name, (text, _) in ENGINE_TOOLS.items())
+    engine_specs = (ToolSpec(name, text, _schema(name)) for name, (text, _) in ENGINE_TOOLS.items())
     hidden = set() if compacted else {RECALL_DROPPED}
     if MORE_TOOLS_NAME in allowed:
         hidden |= DEFERRED_TOOLS.keys() - set(enabled)

@@ -5,6 +5,7 @@ import json
 import sqlite3
 from pathlib import Path
 
+from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QPushButton
 
 from tests.ui.hands import click, find
@@ -59,7 +60,7 @@ def test_sessions_go_on_without_the_window_and_it_opens_again(qapp: QApplication
         line = next(item for item in items if isinstance(item.data(Role.ITEM), SessionLine))
         assert "not seen yet" in str(line.data(Role.SESSION) and line.data(11))  # Qt.AccessibleTextRole
         window.show_session(session)
-        shell.activated.emit()
+        QApplication.sendEvent(window, QEvent(QEvent.Type.ActivationChange))
         await until(lambda: session not in window.unseen.ids or not shell.isActiveWindow(), "it is seen")
 
     live(qapp, owned, act)

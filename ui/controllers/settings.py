@@ -15,6 +15,7 @@ from ui.base.bridge import Bridge
 from ui.base.tasks import ErrorSource, Tasks
 from ui.controllers.external_agents import ExternalAgentsController
 from ui.controllers.mcp_servers import McpServersController
+from ui.controllers.packages import PackagesController
 from ui.controllers.permission_rules import PermissionRulesController
 from ui.controllers.providers import ProvidersController
 from ui.controllers.schedules import SchedulesController
@@ -45,6 +46,7 @@ class SettingsController(QObject):
         self._schedules: SchedulesController | None = None
         self._agents: ExternalAgentsController | None = None
         self._tools: McpServersController | None = None
+        self._packages: PackagesController | None = None
         self._rules: PermissionRulesController | None = None
         self.tasks.start(self._prepare(), "read the settings")
         window.command_ended.connect(self._refresh)
@@ -101,6 +103,7 @@ class SettingsController(QObject):
         self._schedules = SchedulesController(dialog, self._bridge, self.tasks)
         self._agents = ExternalAgentsController(dialog, self._bridge, self.tasks)
         self._tools = McpServersController(self._window.look, dialog, self._bridge, self.tasks)
+        self._packages = PackagesController(self._window.look, dialog, self._bridge, self.tasks, self._tools.refresh)
         self._rules = PermissionRulesController(
             self._window.look, dialog, self._bridge, self.tasks, self._session_folder(), self._read
         )
@@ -219,7 +222,10 @@ class SettingsController(QObject):
     def _on_closed(self, dialog: SettingsDialog) -> None:
         if self._dialog is dialog:
             self._dialog = None
-            for controller in (self._models, self._schedules, self._tools, self._agents, self._rules):
+            controllers = (
+                self._models, self._schedules, self._tools, self._agents, self._packages, self._rules,
+            )  # fmt: skip
+            for controller in controllers:
                 if controller is not None:
                     controller.closed = True
 

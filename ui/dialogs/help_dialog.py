@@ -16,8 +16,8 @@ from ui.widgets.dialog_parts import button_row, resize_in_screen
 PAGES_WIDTH = 180
 PAGES: Final = (
     "getting-started", "models", "permissions", "sessions", "reviewing", "undo", "safety", "skills", "skill-editor",
-    "memory", "agents", "mcp-servers", "external-agents", "hooks", "import-export", "keys", "settings", "command-line",
-    "data", "troubleshooting",
+    "memory", "agents", "mcp-servers", "packages", "external-agents", "hooks", "import-export", "keys", "settings",
+    "command-line", "data", "troubleshooting",
 )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from ui.widgets.dialog_parts import resize_in_screen
 from ui.widgets.labels import allow_breaks, error_text, label
 from ui.widgets.tooltip import tooltip_text
 
-NAME_FILTER = "*.jsonl *.json *.traj *.eval *.db"
+NAME_FILTER = "*.jsonl *.json *.traj *.eval *.db *.zip *.aider.chat.history.md"
 
 
 class FoundTranscript(NamedTuple):

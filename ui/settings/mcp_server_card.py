@@ -1,6 +1,6 @@
 """The card of an MCP server: its command or URL, state, environment or headers, and a check box for each tool."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QCoreApplication, Qt
@@ -149,6 +149,11 @@ class McpServerCard(QFrame):
 def server_location(server: "McpServerSettings") -> str:
     """Return the URL of a server, or the command that starts it."""
     return visible(server.url or " ".join((server.command, *server.args)))
+
+
+def environment_text(variables: Collection[str]) -> str:
+    """Return the sentence that names the user's environment variables that a server receives; empty if none."""
+    return _tr("Receives your environment variables: {}").format(", ".join(variables)) if variables else ""
 
 
 def state_text(row: "McpServerRow") -> OutcomeText:

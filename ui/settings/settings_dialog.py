@@ -27,6 +27,7 @@ from ui.base.tasks import ErrorSource
 from ui.settings.external_agents_page import ExternalAgentsPage
 from ui.settings.local_models_section import LocalModelsSection
 from ui.settings.mcp_servers_page import McpServersPage
+from ui.settings.packages_page import PackagesPage
 from ui.settings.permission_rules_page import PermissionRulesPage
 from ui.settings.providers_section import ProvidersSection
 from ui.settings.rules_and_data_pages import DataPage, DataState, TrustedFoldersPage, is_folder_trust
@@ -43,6 +44,7 @@ from ui.widgets.focus_order import focus_neighbor, focusable_in_order
 from ui.widgets.labels import allow_breaks, error_text, label
 
 AGENTS: Final = about_setting("watch_sessions").page
+PACKAGES: Final = "Packages"
 RULES, FOLDERS, SCHEDULES, DATA = "Permission rules", "Trusted folders", "Schedules", "Data"
 SIZE: Final = (820, 580)
 PAGES_WIDTH: Final = 170
@@ -73,6 +75,7 @@ class SettingsDialog(QDialog):
     agent_action_requested = Signal(str, str, str)  # an action, the agent, its command
     provider_action_requested = Signal(str, str)  # an action, and the provider or model
     local_model_action_requested = Signal(str, str)  # an action, and the local model or the path of a file
+    package_action_requested = Signal(str, str, str, str)  # see PackagesPage
     mcp_action_requested = Signal(str, str, str)  # an action, the MCP server, and one of its tools or keys, or a folder
 
     def __init__(self, look: Look, snapshot: SettingsSnapshot, parent: QWidget | None = None) -> None:
@@ -124,6 +127,10 @@ class SettingsDialog(QDialog):
     @property
     def mcp_servers(self) -> McpServersPage:
         return self._section(MCP_SERVERS, McpServersPage)
+
+    @property
+    def packages(self) -> PackagesPage:
+        return self._section(PACKAGES, PackagesPage)
 
     @property
     def rules(self) -> PermissionRulesPage:
@@ -268,6 +275,7 @@ class SettingsDialog(QDialog):
         providers = tr("providers servers api key keys keyring test price cost context window add")
         local = tr("local model models download gguf offline this computer ollama lm studio hugging face add delete")
         tools = tr("mcp model context protocol servers tools api key environment header")
+        packages = tr("packages plugins extensions hooks skills commands mcp git install trust update remove")
         agents = tr("external agents acp agent client protocol opencode codex claude gemini goose add test")
         rules = tr("permission permissions approval approvals rule allow deny ask sandbox revoke add edit test")
         folders = tr("trust trusted folder project instructions permission agents.md skills revoke")
@@ -284,6 +292,7 @@ class SettingsDialog(QDialog):
             WEB: CustomSection(tr("web search engine api key searxng brave tavily"), self._build_web),
             MCP_SERVERS: CustomSection(tools, self._build_tools, self._load_tools),
             AGENTS: CustomSection(agents, self._build_agents, lambda: self.agent_action_requested.emit("look", "", "")),
+            PACKAGES: CustomSection(packages, self._build_packages, self._load_packages),
             RULES: CustomSection(rules, self._build_rules),
             FOLDERS: CustomSection(folders, self._build_folders),
             SCHEDULES: CustomSection(schedules, self._build_schedules, self.schedules_requested.emit),
@@ -310,6 +319,11 @@ class SettingsDialog(QDialog):
     def _build_tools(self) -> QWidget:
         page = McpServersPage(self._look)
         page.action_requested.connect(self.mcp_action_requested)
+        return page
+
+    def _build_packages(self) -> QWidget:
+        page = PackagesPage(self._look)
+        page.action_requested.connect(self.package_action_requested)
         return page
 
     def _build_agents(self) -> QWidget:
@@ -354,6 +368,9 @@ class SettingsDialog(QDialog):
     def _load_tools(self) -> None:
         if self.mcp_servers.overview is None:
             self.mcp_action_requested.emit("look", "", "")
+
+    def _load_packages(self) -> None:
+        self.package_action_requested.emit("look", "", "", "")
 
     def _load_data(self) -> None:
         if self._data is None:

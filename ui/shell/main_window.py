@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -53,6 +53,7 @@ STORAGE: Final = ErrorSource("storage")
 class MainWindow(QWidget):
     """The contents of the window; actions are requested through signals, which the controllers handle."""
 
+    activated = Signal()
     closed = Signal()
     theme_toggle_requested = Signal()
     scale_requested = Signal(int)
@@ -99,7 +100,6 @@ class MainWindow(QWidget):
         self._connect()
         self.close_guard = CloseGuard(look, shell, self.pages, selection, self.session_index.running)
         shell.set_content(self)
-        shell.activated.connect(self._mark_seen)
         shell.closing.connect(self._on_closing)
         self._columns.apply_widths()
 
@@ -490,6 +490,12 @@ class MainWindow(QWidget):
         self._columns.fit_pane(fits, double=self.split_view.is_split)
 
     # Qt overrides
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self._mark_seen()
+            self.activated.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

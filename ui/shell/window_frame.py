@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import QCoreApplication, QEvent, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QColor, QContextMenuEvent, QKeyEvent, QPaintEvent, QPalette, QResizeEvent
-from PySide6.QtWidgets import QAbstractButton, QCheckBox, QMainWindow, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QCloseEvent, QColor, QKeyEvent, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtWidgets import QMainWindow, QWidget
 
 from ui.base.window_state import WindowState
 from ui.style.theme import Theme
@@ -22,8 +22,6 @@ class WindowFrame(QMainWindow):
     """
 
     closing = Signal()
-    activated = Signal()
-    """The window has become active."""
 
     def __init__(self, theme: Theme, state: WindowState) -> None:
         super().__init__()
@@ -68,13 +66,11 @@ class WindowFrame(QMainWindow):
         self._sidebar.setGeometry(0, 0, sidebar_width, self.height())
         self._edge.setGeometry(sidebar_width, 0, 1, self.height())
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
-            self.activated.emit()
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Click the focused button on Enter; by itself, Qt does so only in dialogs. Shift+F10 opens a context menu."""
+        from PySide6.QtCore import Qt  # loads enumerations, which would delay the first paint
+        from PySide6.QtWidgets import QAbstractButton, QCheckBox
+
         focused: QWidget | None = self.focusWidget()
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         menu_requested = event.key() == Qt.Key.Key_F10 and event.modifiers() == Qt.KeyboardModifier.ShiftModifier
@@ -93,6 +89,9 @@ class WindowFrame(QMainWindow):
 
 def _open_context_menu(focused: QWidget) -> None:
     """Open the context menu of a widget at its cursor or current item, as Qt does for the menu key."""
+    from PySide6.QtCore import QCoreApplication, Qt
+    from PySide6.QtGui import QContextMenuEvent
+
     position = focused.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle).center()
     request = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, position, focused.mapToGlobal(position))
     QCoreApplication.sendEvent(focused, request)

@@ -101,4 +101,5 @@ def _entries(state: RowState) -> Iterator[_Entry]:
         yield _Entry("similar", translate("Find similar steps"), "search")
     if state.own:
         yield _Entry("fork", translate("Fork from here"), "git-fork")
+        yield _Entry("replay", translate("Replay from here…"), "play")
         yield _Entry("rewind", translate("Revert files to here…"), "history", "", state.rewind_obstacle)

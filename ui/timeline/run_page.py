@@ -50,6 +50,8 @@ class RunPage(QWidget):
     export = Signal()
     fork = Signal(int)
     """The sequence number of the last event to copy to the new session; 0 for all events."""
+    replay_requested = Signal(int)
+    """The row before which the replay waits."""
     interruption_resolved = Signal(str)
     """`retry`, `skip` or `abort`: what to do with calls that may have run."""
     step_chosen = Signal(object)
@@ -300,6 +302,7 @@ class RunPage(QWidget):
             "file": lambda: self.file_requested.emit(step.object, 0),
             "similar": lambda: self._find.open_with(step.object),
             "fork": lambda: self.fork.emit(step.last_seq),
+            "replay": lambda: self.replay_requested.emit(step.row),
             "rewind": lambda: self.rewind_requested.emit(
                 step.last_seq, self.tr("after step {}").format(step.number) if step.number else self.tr("at this step")
             ),

@@ -83,7 +83,7 @@ class RunController:
         self._unsubscribe = journal.listen(self._on_event)
         self.sub_agents = SubAgents(
             journal, reader, self.check_start, self._open, self.resume, self.stop, self.is_active,
-            lambda: self._closing, factory.preferred_model,
+            lambda: self._closing, factory.preferred_model, factory.check_delegated_model,
         )  # fmt: skip
 
     def is_active(self, session: str) -> bool:

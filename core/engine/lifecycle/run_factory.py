@@ -9,7 +9,8 @@ from core.domain.events import RunEnded, RunPaused, RunStarted
 from core.domain.external_agents import is_external_agent
 from core.domain.problems import Problem
 from core.domain.text import Text
-from core.domain.tiers import NO_TIERS, Tiers, choose_model
+from core.domain.tiers import NO_TIERS, TIER_NAMES, Tiers, choose_model
+from core.domain.visible import visible
 from core.engine.external.external_run import run_external_agent
 from core.engine.policy.grants import parse_grants
 from core.engine.policy.trust import is_trusted
@@ -61,7 +62,22 @@ class RunFactory:
         Callers use it before they write any event.
         """
         parse_grants(began.allow, "the first")
+        if is_external_agent(began.model):
+            self.agent_connections.find_agent(began.model, began.agent_command)
         return self.models.model(choose_model(self.tiers(), began.model, ()).model, self._full_text(began.script))
+
+    def check_delegated_model(self, own: str, chosen: str) -> None:
+        """Raise Problem unless an agent may choose this model for a sub-agent: its own, or one of the user's tiers.
+
+        A task can contain what was read. So a model on this computer chooses only others on this computer.
+        """
+        tiers = self.tiers()
+        if chosen != own and chosen not in (*TIER_NAMES, *tiers.small, *tiers.mid, *tiers.frontier):
+            fix = "Leave the model out to use yours, or name a tier: small, mid or frontier."
+            raise Problem(f"There is no model {visible(chosen)!r} for sub-agents.", "The user has not offered it.", fix)
+        if chosen != own and self.models.is_on_this_computer(own) and not self.models.is_on_this_computer(chosen):
+            cause = "Your model runs on this computer, and what you read stays here."
+            raise Problem("A sub-agent cannot use a model elsewhere.", cause, "Leave the model out to use yours.")
 
     async def create(
         self, session: str, tool_context: ToolContext, model: Model | None, claimed: set[str], delegate: Delegation

@@ -49,6 +49,8 @@ class SubAgents:
     """Starts, resumes and stops the sessions of sub-agents. `shutting_down` says whether Journeyman is exiting.
 
     `preferred_model` returns the model or tier that an agent profile prefers; empty if it has no preference.
+    `check_model` is given the model of an agent and the one that it names for a sub-agent, and raises Problem unless
+    it may choose that one.
     """
 
     journal: Journal
@@ -60,6 +62,7 @@ class SubAgents:
     is_active: Callable[[str], bool]
     shutting_down: Callable[[], bool]
     preferred_model: Callable[[str], str]
+    check_model: Callable[[str, str], None]
 
     async def delegate(self, run: RunContext, call: ToolCall, request: DelegateArguments) -> None:
         """Execute a `delegate` call and record its result. After a restart, resume the child session it started."""
@@ -107,6 +110,8 @@ class SubAgents:
         if parent.depth >= MAX_DEPTH:
             why = f"This sub-agent is already at the maximum depth of {MAX_DEPTH}."
             raise Problem("You cannot start another sub-agent.", why, "Do the task yourself.")
+        if arguments.model:
+            self.check_model(start.model, arguments.model)
         if arguments.schema is not None and (why := schema_error(arguments.schema)):
             raise Problem("The schema is not valid.", f"{why}.", "Correct it, or leave it out to get a reply in text.")
         own_tools = start.tools

@@ -53,6 +53,7 @@ from core.engine.state.permission_state import PermissionState
 from core.engine.state.repeats import RepeatCounter
 from core.engine.state.token_counts import TokenCounts
 from core.models.attachments import recall_key
+from core.models.code_block import NOTE as CODE_BLOCK_NOTE
 from core.models.stop_reasons import READ_AHEAD
 from core.models.token_estimate import updated_ratio
 from core.timeline.context_item import RESULTS_PREFIX
@@ -282,6 +283,8 @@ class Conversation:
     def _note_call_form(self, reply: Replied) -> None:
         """Note whether the model made its calls natively or wrote them as text."""
         model = self.last_request[0]
+        if CODE_BLOCK_NOTE in reply.note:  # it was asked for, and says nothing about how the model calls tools
+            return
         if reply.calls and not reply.written.head:
             self.native_callers.add(model)
             self.written_replies.pop(model, None)

@@ -103,8 +103,10 @@ def test_the_files_are_followed_by_what_the_task_asks_for(tmp_path: Path) -> Non
     assert "First say in one sentence what has to change" in sent[0][-1]["content"]
     _, sent = run_task(tmp_path / "2", "Copy mean.py to b.py.")
     assert "call write or run to create b.py" in sent[0][-1]["content"]
-    _, sent = run_task(tmp_path / "3", "Add a line to mean.py.")
+    _, sent = run_task(tmp_path / "3", "Add a line to deep/list.txt.")
     assert "make the next call" in sent[0][-1]["content"]
+    _, sent = run_task(tmp_path / "4", "Add a function to mean.py.")
+    assert "give the whole new text of mean.py in one code block" in sent[0][-1]["content"]
 
 
 def test_the_names_of_the_files_are_in_the_context_of_small_models(tmp_path: Path) -> None:
