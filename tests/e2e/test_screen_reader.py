@@ -31,8 +31,8 @@ def nameless(walker: SimulatedUser) -> list[str]:
     """
     controls = (one for one in walker.find() if one.role in CONTROLS and not one.has_id("QLineEditIconButton"))
     found = [f"{one.role} {one.id}" for one in controls if not one.name.strip()]
-    buttons = Counter(one.name for one in walker.find() if one.role in ("push button", "check box"))
-    found += [f"{count} buttons are named {name!r}" for name, count in buttons.items() if name and count > 1]
+    buttons = Counter((one.role, one.name) for one in walker.find() if one.role in ("push button", "check box"))
+    found += [f"{count} × {role} {name!r}" for (role, name), count in buttons.items() if name and count > 1]
     found += [f"menu {one.id}" for one in walker.find(role="popup menu") if one.name in ("", "Journeyman")]
     return found + [f"no role: {one.id}" for one in walker.find() if one.role in ("unknown", "invalid", "")]
 
