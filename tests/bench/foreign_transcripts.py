@@ -96,6 +96,10 @@ def _droid(path: Path) -> Count:
 def _kimi(path: Path) -> Count:
     text = path.read_text("utf-8")
     records = list(_lines(path))
+    if any("role" in record for record in records):
+        roles = Counter(record.get("role") for record in records)
+        calls = sum(len(record.get("tool_calls") or []) for record in records)
+        return {"messages": roles["user"], "calls": calls, "results": roles["tool"]}
     if "message" in (records[1] if len(records) > 1 else {}):
         used = [json.loads(found) for found in re.findall(r'"token_usage": (\{[^}]*\})', text)]
         kinds = Counter(re.findall(r'"type": "(TurnBegin|SteerInput|ToolCall|ToolResult)"', text))
@@ -131,14 +135,16 @@ def _hermes(path: Path) -> Count:
 
 
 def _aider(path: Path) -> Count:
-    text = path.read_text("utf-8", "replace")
-    inputs = re.findall(r"(?:^#### .*\n)+", text, re.MULTILINE)
-    commands = re.compile(r"#### /(?!(?:ask|code|architect|context|help) )\S")
-    return {
-        "messages": sum(not commands.match(entry) for entry in inputs),
-        "calls": len(re.findall(r"^> Applied edit to .+", text, re.MULTILINE)),
-        "results": len(re.findall(r"^> Applied edit to .+", text, re.MULTILINE)),
-    }
+    messages = edits = 0
+    for session in re.split(r"^# aider chat started at .*$", path.read_text("utf-8", "replace"), flags=re.MULTILINE):
+        ends = {}
+        for mark in ("####", ">"):
+            first = re.search(rf"^{mark} .*$", session, re.MULTILINE)
+            ends[mark] = "  " if first and first.group().endswith("  ") else ""
+        inputs = re.findall(rf"(?:^#### .*{ends['####']}\n)+", session, re.MULTILINE)
+        messages += sum(not entry.startswith("#### /") for entry in inputs)
+        edits += len(re.findall(rf"^> Applied edit to .+{ends['>']}$", session, re.MULTILINE))
+    return {"messages": messages, "calls": edits, "results": edits}
 
 
 def _chatgpt(path: Path) -> Count:

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 from core.domain.problems import ErrorDetails
 from core.domain.rules import PermissionRule
 from core.models.local.model_state import LocalModelStates
-from core.settings.schema import LOCAL_MODELS, MCP_SERVERS, MODELS, WEB, SettingInfo, Settings
+from core.settings.schema import LOCAL_MODELS, MCP_SERVERS, MEMORY, MODELS, WEB, SettingInfo, Settings
 from core.settings.schema import setting_info as about_setting
 from ui.base.tasks import ErrorSource
 from ui.settings.external_agents_page import ExternalAgentsPage
@@ -33,6 +33,7 @@ from ui.settings.providers_section import ProvidersSection
 from ui.settings.rules_and_data_pages import DataPage, DataState, TrustedFoldersPage, is_folder_trust
 from ui.settings.schedules_page import SchedulesPage
 from ui.settings.search_key import SearchKeySection
+from ui.settings.semantic_search_section import SemanticSearchSection
 from ui.settings.setting_controls import settings_with_control
 from ui.settings.settings_page import CustomSection, PageContents, SettingsPage
 from ui.style.theme import Look, set_style_properties
@@ -69,6 +70,7 @@ class SettingsDialog(QDialog):
     rule_action_requested = Signal(str, str)  # an action, and a permission rule or the command to test
     data_action_requested = Signal(str, str)  # an action, and the backup for `restore`
     session_requested = Signal(str)
+    semantic_search_requested = Signal(str)  # `look`, `enable` or `disable`
     schedules_requested = Signal()
     schedule_added = Signal(object)
     schedule_removed = Signal(str)
@@ -141,6 +143,10 @@ class SettingsDialog(QDialog):
         return self._section(AGENTS, ExternalAgentsPage)
 
     @property
+    def semantic_search(self) -> SemanticSearchSection:
+        return self._section(MEMORY, SemanticSearchSection)
+
+    @property
     def schedules(self) -> SchedulesPage:
         return self._section(SCHEDULES, SchedulesPage)
 
@@ -181,6 +187,7 @@ class SettingsDialog(QDialog):
         if field := self.findChild(QLineEdit, f"settings.{name}"):
             field.setProperty("reported", value)
             field.setText(value)
+            field.setCursorPosition(0)
 
     def offer_models(self, names: Sequence[str]) -> None:
         """Offer these names as completions in the model field."""
@@ -289,6 +296,11 @@ class SettingsDialog(QDialog):
                 lambda: self.local_model_action_requested.emit("look", ""),
                 is_first=True,
             ),
+            MEMORY: CustomSection(
+                tr("semantic search embedding model install turn on off minilm"),
+                self._build_semantic_search,
+                lambda: self.semantic_search_requested.emit("look"),
+            ),
             WEB: CustomSection(tr("web search engine api key searxng brave tavily"), self._build_web),
             MCP_SERVERS: CustomSection(tools, self._build_tools, self._load_tools),
             AGENTS: CustomSection(agents, self._build_agents, lambda: self.agent_action_requested.emit("look", "", "")),
@@ -314,6 +326,11 @@ class SettingsDialog(QDialog):
         section = SearchKeySection(self._look, self._shown.settings.search_engine)
         section.action_requested.connect(self.provider_action_requested)
         self.changed.connect(section.follow_setting)
+        return section
+
+    def _build_semantic_search(self) -> QWidget:
+        section = SemanticSearchSection(self._look, self._shown.settings.embedding_model)
+        section.action_requested.connect(self.semantic_search_requested)
         return section
 
     def _build_tools(self) -> QWidget:

@@ -67,34 +67,15 @@ class WindowFrame(QMainWindow):
         self._edge.setGeometry(sidebar_width, 0, 1, self.height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Click the focused button on Enter; by itself, Qt does so only in dialogs. Shift+F10 opens a context menu."""
-        from PySide6.QtCore import Qt  # loads enumerations, which would delay the first paint
-        from PySide6.QtWidgets import QAbstractButton, QCheckBox
+        from ui.shell.window_keys import handle_key  # loads enumerations, which would delay the first paint
 
-        focused: QWidget | None = self.focusWidget()
-        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        menu_requested = event.key() == Qt.Key.Key_F10 and event.modifiers() == Qt.KeyboardModifier.ShiftModifier
-        if focused is not None and menu_requested:
-            _open_context_menu(focused)
-        elif not enter or not isinstance(focused, QAbstractButton) or isinstance(focused, QCheckBox):
+        if not handle_key(self.focusWidget(), event):
             super().keyPressEvent(event)
-        elif not event.isAutoRepeat():
-            focused.click()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.ignore()
         if self.may_close():
             self.shut_down()
-
-
-def _open_context_menu(focused: QWidget) -> None:
-    """Open the context menu of a widget at its cursor or current item, as Qt does for the menu key."""
-    from PySide6.QtCore import QCoreApplication, Qt
-    from PySide6.QtGui import QContextMenuEvent
-
-    position = focused.inputMethodQuery(Qt.InputMethodQuery.ImCursorRectangle).center()
-    request = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, position, focused.mapToGlobal(position))
-    QCoreApplication.sendEvent(focused, request)
 
 
 def _create_background(parent: QWidget, color: QColor) -> QWidget:

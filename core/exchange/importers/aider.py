@@ -14,6 +14,7 @@ from core.exchange.importers.session_builder import SessionBuilder
 
 START = b"# aider chat started at "
 INPUT, NOTICE = b"#### ", b"> "  # begin a line of the user, and a message of Aider itself
+END = b"  "  # ends both of them, which distinguishes them from headings and quotations in replies
 HISTORY = ".aider.chat.history.md"
 MODEL = re.compile(r"(?:Main model|Model): (\S+)")
 TOKENS = re.compile(
@@ -22,7 +23,6 @@ TOKENS = re.compile(
     )
 )
 COST = re.compile(r"Cost: \$([\d.]+) message")
-QUESTIONS = frozenset({"/ask", "/code", "/architect", "/context", "/help"})  # commands that the model answers
 EDIT = re.compile(r"Applied edit to (.+)")
 UNITS = {"k": 1_000, "M": 1_000_000}
 
@@ -55,14 +55,14 @@ class AiderImporter:
         return read_new
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
-        line, text = record.raw, record.raw.decode()
-        if line.startswith(START):
+        text, mark = record.raw.decode(), record.value["mark"]
+        if mark == START:
             builder.latest = max(builder.latest, _local_time(text.removeprefix(START.decode()).strip()))
-            builder.set_details(folder=str(record.value))
-        elif line.startswith(INPUT):
+            builder.set_details(folder=record.value["folder"])
+        elif mark == INPUT:
             lines = (part.removeprefix(INPUT.decode()).removesuffix("  ") for part in text.splitlines())
             return _add_input("\n".join(lines), builder)
-        elif line.startswith(NOTICE):
+        elif mark == NOTICE:
             return _add_notice(text.removeprefix(NOTICE.decode()).strip(), builder)
         else:
             builder.state["replies"] = builder.state.get("replies", 0) + 1
@@ -71,41 +71,48 @@ class AiderImporter:
 
 
 def _add_input(text: str, builder: SessionBuilder) -> bool:
-    """Add what the user wrote, unless it is a command that Aider itself carries out."""
-    command, _, rest = text.partition(" ")
-    if command.startswith("/") and not (command in QUESTIONS and rest):
+    """Add what the user wrote, unless it is a command. The question in a command such as /ask follows it."""
+    if text.startswith("/"):
         return False
     builder.add_user_message(text)
     return True
 
 
 class _Blocks:
-    """Joins the lines of an input and of a reply. Lines of Aider's own stay apart: they are written one by one."""
+    """Joins the lines of an input and of a reply. Lines of Aider's own stay apart: they are written one by one.
+
+    The first line of each kind in a session shows whether such lines end with spaces: editors remove them, and some
+    versions write none.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._key = derive_key(path)
         self._kind = b""
+        self._ends: dict[bytes, bytes] = {}  # by mark: how its lines in this session end
         self._lines: list[bytes] = []
         self._at = 0
 
     def add(self, record: TranscriptRecord) -> Iterator[TranscriptRecord]:
         """Yield the records that this line completes."""
         line = record.raw
-        kind = next((mark for mark in (START, INPUT, NOTICE) if line.startswith(mark)), b"")
+        mark = next((mark for mark in (START, INPUT, NOTICE) if line.startswith(mark)), b"")
+        ends = self._ends.setdefault(mark, END if line.endswith(END) else b"")
+        kind = mark if mark == START or line.endswith(ends) else b""
         if kind != self._kind:
             yield from self.close()
         self._kind, self._at = kind, record.bytes_read
         self._lines.append(line)
         if kind == START:
-            self._key = f"{derive_key(self._path)} {line.removeprefix(START).decode()}"
+            self._key, self._ends = f"{derive_key(self._path)} {line.removeprefix(START).decode()}", {}
         if kind in (START, NOTICE):
             yield from self.close()
 
     def close(self) -> Iterator[TranscriptRecord]:
         lines, self._lines = self._lines, []
         if b"".join(lines).strip():
-            yield TranscriptRecord(self._key, b"\n".join(lines), self._path.absolute().parent, self._at)
+            value = {"mark": self._kind, "folder": str(self._path.absolute().parent)}
+            yield TranscriptRecord(self._key, b"\n".join(lines), value, self._at)
 
 
 def _add_notice(text: str, builder: SessionBuilder) -> bool:

@@ -38,7 +38,8 @@ class CursorImporter:
         if head.startswith(MAGIC):
             return is_cursor_db(path)
         first = next(head_records(head), {})
-        return first.keys() == {"role", "message"} and dict_or_empty(first["message"]).keys() == {"content"}
+        message = dict_or_empty(first.get("message"))
+        return "role" in first and "type" not in first and "content" in message and "role" not in message
 
     def follow(self, path: Path) -> ReadNewRecords:
         return UnseenRecords(lambda: self.read_records(path))

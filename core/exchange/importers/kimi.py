@@ -9,11 +9,12 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty, images
+from core.exchange.importers.message_parts import arguments_json, chat_calls, dict_or_empty, images
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
     TranscriptRecord,
+    derive_key,
     head_records,
     list_records,
     parse_count,
@@ -24,6 +25,7 @@ from core.exchange.importers.record import (
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
+CONTEXT = "context.jsonl"
 MAIN = "main"  # the folder of the agent that the user talks to; the others are sub-agents
 # Records that repeat others or only serve to continue the session
 WITHOUT_CONTENT = frozenset({
@@ -36,7 +38,10 @@ WITHOUT_CONTENT = frozenset({
 
 
 class KimiImporter:
-    """Imports the messages that Kimi CLI sends to its interface, and the records of Kimi Code."""
+    """Imports the messages that Kimi CLI sends to its interface, and the records of Kimi Code.
+
+    Old versions of Kimi CLI only store the messages to and from the model, in a file named context.jsonl.
+    """
 
     agent = "Kimi"
     default_locations: tuple[str, ...] = (
@@ -46,7 +51,9 @@ class KimiImporter:
 
     def recognizes(self, path: Path, head: bytes) -> bool:
         first = next(head_records(head), {})
-        return first.get("type") == "metadata" and "protocol_version" in first
+        if first.get("type") == "metadata":
+            return "protocol_version" in first
+        return plain_path(path).name == CONTEXT and "role" in first
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         yield from self._details(path)
@@ -68,7 +75,7 @@ class KimiImporter:
         """Return the file with the key of its session, and the files of sub-agents."""
         if path.parent.parent.name != "agents":
             name = plain_path(path).stem
-            return [(path, path.parent.name if name == "wire" else name)]
+            return [(path, path.parent.name if name == "wire" else derive_key(path, path.parent.name))]
         session = path.parents[2].name
         if path.parent.name != MAIN:
             return [(path, f"{session}/{path.parent.name}")]
@@ -96,6 +103,8 @@ class KimiImporter:
             return True
         if isinstance(message := data.get("message"), dict) and "payload" in message:
             return _add_message(message, parse_time(data.get("timestamp")), builder, open_session)
+        if "role" in data:
+            return _add_context_message(data, builder)
         if "/" in builder.key and not builder.has_events():
             _set_parent(builder, open_session)
         return _add_record(data, parse_time(data.get("time")), builder)
@@ -176,6 +185,24 @@ def _add_subagent_event(payload: dict[str, Any], at: int, main: SessionBuilder, 
         main.state.setdefault("subagents", {})[call] = key
     event = payload.get("event")
     return isinstance(event, dict) and _add_message(event, at, child, open_session)
+
+
+def _add_context_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
+    """Add a message to or from the model. A mark of Kimi CLI itself has a role that begins with an underscore."""
+    content, role = message.get("content"), str(message["role"])
+    match role:
+        case "user":
+            _add_input(content, 0, builder)
+        case "assistant":
+            parts = [part for part in (content if isinstance(content, list) else []) if isinstance(part, dict)]
+            reasoning = "\n".join(str(part["think"]) for part in parts if part.get("think"))
+            builder.add_reply(plain_text(content), reasoning=reasoning, calls=chat_calls(message.get("tool_calls")))
+            builder.complete_reply()
+        case "tool":
+            builder.add_result(str(message.get("tool_call_id") or ""), plain_text(content))
+        case _:
+            return role.startswith("_")
+    return True
 
 
 # Kimi Code

@@ -85,6 +85,7 @@ SAMPLES = (
     Holds("Cline (editor)", CLINE_TASK, 1, 1, 2, 2, 1, 0, 300, 20, 0),
     Holds("Kimi", KIMI, 2, 3, 5, 3, 3, 1, 450, 28, 2),
     Holds("Kimi", KIMI_CODE, 1, 1, 2, 2, 2, 1, 260, 18, 1),
+    Holds("Kimi", FOREIGN / "kimi" / "old" / "context.jsonl", 1, 1, 2, 1, 1, 0, 0, 0, 0),
     Holds("Droid", DROID, 1, 1, 2, 2, 2, 1, 260, 18, 2),
     Holds("Amp", AMP, 1, 1, 2, 2, 2, 1, 260, 20, 1),
     Holds("Goose", FOREIGN / "goose" / "sessions.db", 1, 1, 2, 2, 2, 1, 260, 18, 0),
