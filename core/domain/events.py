@@ -338,12 +338,13 @@ class BackgroundCommandEnded:
 
 @dataclass(frozen=True, slots=True)
 class SubagentStarted:
-    """A tool call started a sub-agent. Written durably before the sub-agent's session `child_session` exists."""
+    """A tool call started a sub-agent, in the `background` if it returned at once. Its session is created next."""
 
     call_id: str
     child_session: str
     subagent: str
     task: Text = Text()
+    background: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,6 @@ _TO_CHANGE = re.compile(
     rf"\b(?:in|into|to|of|so that|{_WORK}|{_MAYBE})\s+(?:(?:a|the|new|file|module|script)\s+)*(?P<file>[\w./-]+)\b",
     re.IGNORECASE,
 )
-_ALL = re.compile(r"\b(?:all|both|each|every|everywhere|wherever)\b", re.IGNORECASE)
 _SEVERAL = re.compile(r"\w\.\w+(?:,| and| or) [\w/-]+\.\w")  # files in a row
 _RELOCATION = re.compile(r"\b(?:delete|rename|move|split)\b", re.IGNORECASE)
 _FAULT = re.compile(
@@ -158,11 +157,6 @@ def code_to_change(task: str) -> str:
     changed = {match["file"] for match in _TO_CHANGE.finditer(prose) if match["file"] in names}
     code = {name for name in changed or names if _CODE_FILE.fullmatch(name) and not _TEST_FILE.fullmatch(name)}
     return code.pop() if len(code) == 1 and len(changed) <= 1 else ""
-
-
-def asks_for_all(task: str) -> bool:
-    """Return whether a task asks for the same work in several places."""
-    return asks_for_work(task) and bool(_ALL.search(task))
 
 
 def reports_fault(task: str) -> bool:

@@ -103,9 +103,8 @@ class GitRepository:
         """Stage files as they are now, or unstage them."""
         self._require_safe()
         if not staged:
-            names = "\0".join(paths)
-            options = ("--pathspec-from-file=-", "--pathspec-file-nul")
-            run_git(self._top(), "reset", "-q", *options, hooks=self._hooks, input_text=names)
+            pathspec = ("--pathspec-from-file=-", "--pathspec-file-nul")
+            run_git(self._top(), "reset", "-q", *pathspec, hooks=self._hooks, input_text="\0".join(paths))
             return
         # `git add` would look for changes in nested repositories, and so run the programs that their settings name.
         names = "\0".join(path.rstrip("/") for path in paths)

@@ -24,7 +24,7 @@ from core.engine.history.rewind import FilePlan, RewindPlan
 from core.engine.history.session_analytics import SessionAnalytics
 from core.engine.history.stepped_replay import ReplayedRow, ReplayProgress
 from core.engine.policy.trust import FolderTrust
-from core.settings.schema import Settings
+from core.settings.schema import MODELS, Settings
 from core.store.database import Database
 from core.store.journal import Journal
 from core.store.reader import Reader
@@ -52,10 +52,12 @@ from ui.sessions.sessions_model import SessionsModel
 from ui.sessions.sessions_view import SessionsView
 from ui.settings.add_mcp_server import AddMcpServerDialog
 from ui.settings.add_provider import AddProviderDialog
+from ui.settings.packages_page import running_lines
 from ui.settings.rule_dialog import RuleDialog
 from ui.settings.rules_and_data_pages import DataState
 from ui.settings.settings_dialog import RULES as RULES_PAGE
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
+from ui.settings.trust_package_dialog import TrustPackageDialog
 from ui.shell.main_window import MainWindow
 from ui.shell.session_view import CHANGES, CONTEXT, DECISIONS, TERMINAL
 from ui.shell.shortcuts_dialog import ShortcutsDialog
@@ -388,6 +390,9 @@ def _dialogs(stage: _Stage) -> Screens:
             settings.rules.show_revoked("r4", "allow run: make test")
             settings.rules.show_result("Asks you first: No saved rule allows this command.", "waiting")
         yield f"settings-{number + 1}-{name.lower().replace(' ', '-')}", settings
+        if name == MODELS:
+            find(settings, QPushButton, "settings.tiers.toggle").click()
+            yield "settings-tiers", settings
     settings.close()
     made: tuple[tuple[str, Callable[[], QWidget]], ...] = (
         ("keyboard-shortcuts", lambda: ShortcutsDialog(look, stage.shell)),
@@ -402,6 +407,7 @@ def _dialogs(stage: _Stage) -> Screens:
         ("revert-undo", lambda: RevertDialog(look, "Undo the last revert?", replace(PLAN, undoes_seq=9), stage.shell)),
         ("resend", lambda: EditMessageDialog(look, MESSAGE, "letter.pdf, 48 KB", stage.shell)),
         ("api-key", lambda: ApiKeyDialog(look, [("anthropic", "Anthropic"), ("openai", "OpenAI")], stage.shell)),
+        ("trust-package", lambda: TrustPackageDialog(look, "letters", (*running_lines(PACKAGES[0]),), stage.shell)),
         ("replay", lambda: _replayed(ReplayDialog(look, DONE, stage.steps_of(DONE), stage.shell))),
         ("link", lambda: LinkDialog(look, "https://journal@example.org/damp?in=bathroom", stage.shell)),
         ("add-provider", lambda: AddProviderDialog(look, stage.shell)),

@@ -5,16 +5,23 @@ from itertools import pairwise
 import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QListWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QListWidget, QScrollArea, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from core.domain.sessions import SessionRow
 from core.domain.skill import SkillRow
 from core.settings.schema import MODELS, Settings
+from tests.screens.sample_local_models import DOWNLOADING
 from tests.screens.sample_providers import PROVIDERS
 from tests.ui.ask.questions import TONE, noon
 from tests.ui.hands import find
 from ui.ask.dialogs import QuestionDialog
+from ui.compare.header import ComparisonHeader
+from ui.dialogs.export_dialog import ExportDialog, ExportFormat
+from ui.dialogs.help_dialog import HelpDialog
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
+from ui.shell.shortcuts_dialog import ShortcutsDialog
+from ui.shell.status_line import StatusLine
 from ui.skills.header import SkillHeader
 from ui.style.theme import Look, load_fonts, load_theme
 from ui.timeline.row_layout import RowColumns
@@ -147,3 +154,57 @@ def test_the_end_of_a_run_leaves_out_its_question_rather_than_what_the_run_did(l
     for width, shown in ((560, False), (1000, True)):
         card.resize(width, 120)
         assert prompt.isVisible() == shown
+
+
+def test_a_side_of_a_comparison_keeps_its_title(large: Look, qtbot: QtBot) -> None:
+    header = ComparisonHeader(large, "Choose a session", name="compare.left", margins=(20, 8, 42, 8))
+    qtbot.addWidget(header)
+    header.show_session(SessionRow("a", "Fix flaky checkout test", status="failed"))
+    header.resize(CENTER // 2 + 60, 100)
+    header.show()
+    title = find(header, ElidedLabel, "compare.left.title")
+    qtbot.waitUntil(lambda: title.width() >= 10 * title.fontMetrics().averageCharWidth())
+    assert find(header, Button, "compare.left.open").toolTip() == "Open session"
+
+
+def test_the_status_line_elides_a_long_text_instead_of_widening_the_window(large: Look, qtbot: QtBot) -> None:
+    line = StatusLine(large, data_folder="~/.local/share/journeyman")
+    qtbot.addWidget(line)
+    usual = line.minimumSizeHint().width()
+    line.show_local_models(DOWNLOADING)
+    line.show_sandbox("none", "")
+    assert line.minimumSizeHint().width() < usual + 500
+    assert find(line, Button, "status.models").accessibleName().startswith("Downloading Qwen2.5 Coder")
+
+
+@pytest.mark.parametrize("dialog_class", [ShortcutsDialog, HelpDialog])
+def test_dialogs_fit_on_the_screen(large: Look, qtbot: QtBot, dialog_class: type[QDialog]) -> None:
+    dialog = dialog_class(large, None)  # type: ignore[arg-type]  # both take a look and a parent
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    room = dialog.screen().availableGeometry()
+    assert dialog.width() <= room.width() and dialog.height() <= room.height()
+
+
+def test_the_list_of_shortcuts_is_scrolled_by_keyboard(large: Look, qtbot: QtBot) -> None:
+    dialog = ShortcutsDialog(large)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    area = find(dialog, QScrollArea, "keys.scroll")
+    assert dialog.focusWidget() in (None, area)
+    QTest.keyClick(area, Qt.Key.Key_PageDown)
+    assert area.verticalScrollBar().value() > 0
+
+
+def test_a_dialog_grows_for_the_result_it_shows(large: Look, qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.show()
+    dialog = ExportDialog(large, "Letter", [ExportFormat("md", "Markdown", "Text.", ".md")], "/srv", window)
+    dialog.open()
+    dialog.show_done("/srv/a-folder-with-a-name/" * 3 + "letter.md", 3_400, "Nothing was removed.")
+    message = find(dialog, QLabel, "export.said")
+    qtbot.waitUntil(lambda: message.height() >= message.heightForWidth(message.width()))
+    dialog.close()

@@ -3,13 +3,14 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 
 from core.packages.package_index import PACKAGES_FOLDER
 from tests.core.packages.made import make_package
 from tests.ui.hands import click, find, press
 from tests.ui.test_desktop_app import Person, live, until
 from ui.settings.settings_dialog import PACKAGES, SettingsDialog
+from ui.settings.trust_package_dialog import TrustPackageDialog
 from ui.widgets.confirm_dialog import ConfirmDialog
 
 
@@ -39,10 +40,10 @@ def test_a_package_is_added_read_trusted_and_removed(qapp: QApplication, home: P
         assert field.text() == "" and 'Hook at before_call (write): "$PACKAGE_ROOT"/guard.sh' in said(dialog)
         assert "Skill careful-review: Reviews a change." in said(dialog) and "Not used: agents" in said(dialog)
         click(find(dialog, QPushButton, "settings.package.review.trust"))
-        asking = await until(lambda: dialog.findChild(ConfirmDialog), "the confirmation")
-        asked = find(asking, QLabel, "confirm.text").text().replace("\u200b", "")
+        asking = await until(lambda: dialog.findChild(TrustPackageDialog), "the question")
+        asked = find(asking, QPlainTextEdit, "trust_package.runs").toPlainText()
         assert "guard.sh" in asked and "serve.py" in asked
-        click(find(asking, QPushButton, "confirm.yes"))
+        click(find(asking, QPushButton, "trust_package.yes"))
         await until(lambda: find(dialog, QLabel, "settings.package.review.state").text() == "Used", "trusted")
         guard = home / PACKAGES_FOLDER / "review" / "guard.sh"
         guard.chmod(0o755)

@@ -149,6 +149,7 @@ class ChangesPanel(QWidget):
     def _connect(self) -> None:
         column, review = self._column, self.review
         column.chosen.connect(self._choose)
+        column.files.activated.connect(lambda: self._diff_view.isVisible() and self._diff_view.setFocus())
         column.revert_file_button.clicked.connect(self._revert_file)
         column.review_button.clicked.connect(lambda: self._open_menu(column.review_button, self._review_menu()))
         column.revert_to_button.clicked.connect(

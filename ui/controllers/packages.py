@@ -11,8 +11,8 @@ from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
 from ui.settings.packages_page import running_lines
 from ui.settings.settings_dialog import SettingsDialog
+from ui.settings.trust_package_dialog import TrustPackageDialog
 from ui.style.theme import Look
-from ui.text.visible import visible
 from ui.widgets.confirm_dialog import ConfirmDialog
 
 if TYPE_CHECKING:
@@ -84,21 +84,12 @@ class PackagesController:
         overview = await self._bridge.ask(partial(_package, name))
         if self.closed:
             return
-        lines = [visible(line) for line in running_lines(overview)]
-        runs = _tr("These run with your permissions, outside the sandbox:") if lines else ""
-        ends = _tr("Its MCP servers are started now. Agents use the rest from their next run on.")
-        text = "\n".join(filter(None, (runs, *lines, "" if not lines else " ", ends)))
         if overview.digest != digest:
             await self._reload()  # the page showed older files
             return
-        trust = self._do_trust
-        title = _tr("Trust the package {}?").format(name)
-        ConfirmDialog(
-            self._look, title, text, _tr("Trust package"), lambda: trust(name, digest), self._dialog, tone="primary"
-        ).open()
-
-    def _do_trust(self, name: str, digest: str) -> None:
-        self._tasks.start(self._trust(name, digest), "trust a package")
+        dialog = TrustPackageDialog(self._look, name, tuple(running_lines(overview)), self._dialog)
+        dialog.trusted.connect(lambda: self._tasks.start(self._trust(name, digest), "trust a package"))
+        dialog.open()
 
     async def _trust(self, name: str, digest: str) -> None:
         self._show(name, _tr("Starting its MCP servers…"), "second")

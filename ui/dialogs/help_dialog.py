@@ -11,7 +11,7 @@ from ui.style.theme import RESOURCES, Look
 from ui.text.markdown import render
 from ui.text.safe_document import SafeDocument
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row
+from ui.widgets.dialog_parts import button_row, resize_in_screen
 
 PAGES_WIDTH = 180
 PAGES: Final = (
@@ -29,7 +29,7 @@ class HelpDialog(QDialog):
         self.setObjectName("help")
         self.setWindowTitle(self.tr("Help"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(look.size(900), look.size(640))
+        resize_in_screen(self, look.size(900), look.size(640))
         self._pages = QListWidget()
         self._pages.setObjectName("help.pages")
         self._pages.setAccessibleName(self.tr("Help topics"))

@@ -35,7 +35,7 @@ AnyIndex = QModelIndex | QPersistentModelIndex
 
 
 class ReplayRow:
-    """A recorded row, and what was replayed of it; None if it was not reached yet."""
+    """A recorded row, and how it was replayed; None if it was not reached yet."""
 
     def __init__(self, step: Step) -> None:
         self.step = step

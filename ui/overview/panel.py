@@ -16,7 +16,7 @@ from ui.ask.request_actions import RequestActions
 from ui.base.bridge import Bridge
 from ui.base.deferred_reader import DeferredReader
 from ui.base.panel_page import PanelPage, ShowToast, StartTask
-from ui.overview.board_groups import FAILED, FINISHED, RUNNING, WAITING, group_board
+from ui.overview.board_groups import FAILED, FINISHED, RUNNING, WAITING, group_board, working_agents
 from ui.overview.board_row import BoardRow
 from ui.style.theme import Look
 from ui.widgets.announce import announce
@@ -86,13 +86,16 @@ class OverviewPanel(PanelPage):
 
     def refresh(self, touched: Collection[str] | None = None) -> None:
         """Show the current state; `touched` are the sessions whose rows have changed, None if all may have."""
-        groups = group_board(self._board.rows(), self._board.unseen())
+        groups, agents = group_board(self._board.rows(), self._board.unseen()), working_agents(self._board.rows())
         order = [(group, row.id) for group, rows in groups.items() for row in rows]
         rows = {row.id: row for members in groups.values() for row in members}
         for group, session in order:
             known = self._rows.get(session)
-            if known is None or touched is None or session in touched or known.row != rows[session]:
+            names = agents.get(session, ())
+            is_current = known and known.row == rows[session] and known.agents == names
+            if known is None or touched is None or session in touched or not is_current:
                 part = known or self._create_row(rows[session])
+                part.agents = names
                 part.show_row(rows[session], self._reading.last_reply(rows[session]), can_clear=group in CLEARABLE)
         if order != self._order:
             self._arrange(order)

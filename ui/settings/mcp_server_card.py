@@ -45,6 +45,9 @@ class McpServerCard(QFrame):
         column.setSpacing(4)
         column.addLayout(self._head())
         column.addWidget(label(server_location(row.server), look.fonts.mono, "second", wrap=True))
+        if row.server.package:
+            origin = _tr("From the package {}").format(row.server.package)
+            column.addWidget(label(visible(origin), look.fonts.second, "second", wrap=True))
         state, tone = state_text(row)
         column.addWidget(label(state, look.fonts.second, tone, name=f"settings.tool.{self._name}.state", wrap=True))
         for variable in row.server.variables:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from ui.settings.mcp_server_card import server_location
@@ -38,8 +38,8 @@ class PackagesPage(QWidget):
         self._overviews: Sequence[PackageOverview] | None = None
         self.setObjectName("settings.packages")
         self._source = self._field("source", _tr("Folder or git address"), _tr("Folder or git address"))
-        self._ref = self._field("ref", _tr("Branch, tag or commit"), _tr("Branch, tag or commit (optional)"))
-        self._path = self._field("path", _tr("Folder inside the source"), _tr("Folder inside it (optional)"))
+        self._ref = self._field("ref", _tr("Branch, tag or commit"), _tr("Branch, tag, commit"))
+        self._path = self._field("path", _tr("Folder inside the source"), _tr("Subfolder"))
         choose = Button(look, _tr("Choose…"), name="settings.packages.choose")
         choose.setAccessibleName(_tr("Choose the folder of a package"))
         choose.clicked.connect(self._choose)
@@ -97,18 +97,18 @@ class PackagesPage(QWidget):
         column = QVBoxLayout(frame)
         column.setContentsMargins(12, 8, 8, 10)
         column.setSpacing(4)
-        head = QHBoxLayout()
-        head.setSpacing(6)
         title = " ".join(filter(None, (name, overview.contents.version)))
-        head.addWidget(label(visible(title), look.fonts.strong, wrap=True), 1)
+        column.addWidget(label(visible(title), look.fonts.strong, wrap=True))
+        buttons = QHBoxLayout()
+        buttons.setSpacing(6)
         for action, text in self._actions(overview):
             button = Button(look, text, name=f"settings.package.{name}.{action}")
             button.setAccessibleName(f"{text} {name}")
             button.clicked.connect(
                 lambda _=False, action=action: self.action_requested.emit(action, name, overview.digest, "")
             )
-            head.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        column.addLayout(head)
+            buttons.addWidget(button)
+        buttons.addStretch(1)
         column.addWidget(label(visible(_origin(overview)), look.fonts.mono, "second", wrap=True))
         text, tone = state_line(overview)
         state = label(visible(text), look.fonts.second, tone, name=f"settings.package.{name}.state", wrap=True)
@@ -119,6 +119,8 @@ class PackagesPage(QWidget):
             said = label(visible(outcome[0]), look.fonts.second, outcome[1], wrap=True)
             said.setObjectName(f"settings.package.{name}.said")
             column.addWidget(said)
+        column.addSpacing(2)
+        column.addLayout(buttons)
         return frame
 
     def _actions(self, overview: "PackageOverview") -> list[tuple[str, str]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCompleter,
@@ -39,6 +39,7 @@ from ui.settings.settings_page import CustomSection, PageContents, SettingsPage
 from ui.style.theme import Look, set_style_properties
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import resize_in_screen
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.focus_order import focus_neighbor, focusable_in_order
 from ui.widgets.labels import allow_breaks, error_text, label
@@ -47,7 +48,6 @@ AGENTS: Final = about_setting("watch_sessions").page
 PACKAGES: Final = "Packages"
 RULES, FOLDERS, SCHEDULES, DATA = "Permission rules", "Trusted folders", "Schedules", "Data"
 SIZE: Final = (820, 580)
-SCREEN_MARGIN: Final = QSize(24, 60)  # room for the window frame and a visible part of the parent
 PAGES_WIDTH: Final = 170
 HIDDEN_SETTINGS: Final = frozenset({"reduced_motion"})  # not shown: no widget animates, so it has no effect
 P = TypeVar("P", bound=QWidget)
@@ -91,8 +91,7 @@ class SettingsDialog(QDialog):
         self.setObjectName("settings")
         self.setWindowTitle(self.tr("Settings"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        room = self.screen().availableGeometry().size()
-        self.resize(QSize(look.size(SIZE[0]), look.size(SIZE[1])).boundedTo(room - SCREEN_MARGIN))
+        resize_in_screen(self, look.size(SIZE[0]), look.size(SIZE[1]))
         self._search = QLineEdit()
         self._search.setObjectName("settings.search")
         self._search.setAccessibleName(self.tr("Search settings"))

@@ -33,6 +33,7 @@ from ui.shell.session_view import SESSION_TABS, SessionView
 from ui.shell.split_view import SplitView
 from ui.shell.status_line import StatusLine
 from ui.shell.step_pane_updater import StepPaneUpdater
+from ui.shell.tray import ended_text
 from ui.shell.unseen_sessions import UnseenSessions
 from ui.shell.update_batch import sort_updates
 from ui.shell.window_columns import WindowColumns
@@ -40,6 +41,7 @@ from ui.shell.window_frame import WindowFrame
 from ui.start.panel import StartPanel
 from ui.style.theme import Look
 from ui.timeline.step_pane import StepPane
+from ui.widgets.announce import announce
 from ui.widgets.error_bar import ErrorBar
 from ui.widgets.labels import hairline
 from ui.widgets.toast import Toast
@@ -174,6 +176,8 @@ class MainWindow(QWidget):
             self.unseen.add(row.id for row in ended)
             self.sessions.show_unseen(self.unseen.ids)
             self._mark_seen()
+            if self._shell.isActiveWindow():  # otherwise the desktop notifies the user
+                announce(self, ". ".join(ended_text(ended, self._reading.last_reply(ended[-1]))))
             self.runs_ended.emit(ended)
         self.pages.apply_updates(updates)
         self.split_view.apply_updates(batch, new_sessions if self._central_area.shows(self.split_view) else ())

@@ -67,15 +67,10 @@ class WindowFrame(QMainWindow):
         self._edge.setGeometry(sidebar_width, 0, 1, self.height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Click the focused button on Enter; by itself, Qt does so only in dialogs."""
-        from PySide6.QtCore import Qt  # loads enumerations, which would delay the first paint
-        from PySide6.QtWidgets import QAbstractButton, QCheckBox
+        from ui.shell.window_keys import handle_key  # loads enumerations, which would delay the first paint
 
-        focused, enter = self.focusWidget(), event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if not enter or not isinstance(focused, QAbstractButton) or isinstance(focused, QCheckBox):
+        if not handle_key(self.focusWidget(), event):
             super().keyPressEvent(event)
-        elif not event.isAutoRepeat():
-            focused.click()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.ignore()

@@ -30,8 +30,10 @@ from core.domain.events import (
     RunStarted,
     SessionCreated,
     SessionEvent,
+    SubagentEnded,
     ToolCall,
     ToolReturned,
+    UntrustedContentRead,
 )
 from core.domain.external_agents import AGENT_PREFIX
 from core.domain.ids import permission_id
@@ -49,6 +51,7 @@ from core.domain.question import QuestionAsked
 from core.domain.text import Text
 from core.engine.history.fork import CUT_RESULT
 from core.engine.run.acceptance import CHECK_REASON
+from core.engine.run.background_agents import AGENT_REASON
 from core.engine.run.loop import run_turns
 from core.engine.run.run_context import RunContext
 from core.engine.services.hooks import HOOK_REASON, NO_OUTCOME, HookMoment, HookOutcome, hook_outcome
@@ -61,7 +64,6 @@ from core.store.data_folder import DATABASE_FILE
 from core.store.database import Database
 from core.store.journal import Journal, Listener
 from core.store.reader import Reader
-from core.tools.delegate import DelegateArguments
 from core.tools.tool import Tool
 from core.tools.tool_context import ToolContext, open_context
 
@@ -251,6 +253,8 @@ class _Replayer:
     def _is_external(self, event: SessionEvent) -> bool:
         """Return whether the event came from outside the engine, as every event in a run of an external agent does."""
         start = self._conversation.start
+        if isinstance(event, SubagentEnded | UntrustedContentRead) and event.call_id in self._conversation.background:
+            return True  # the end of a sub-agent in the background, which can come at any time
         return is_external_input(event) or (start is not None and start.model.startswith(AGENT_PREFIX))
 
     def _ends_injected_start(self, event: SessionEvent) -> bool:
@@ -278,6 +282,7 @@ class _Replayer:
             evaluate=self._recorded_decision,
             has_time_limits=False,
             delegate=self._delegate,
+            check_agent=self._delegate,
             execute=self._recorded_outcome,
             sleep=_no_sleep,
             recorded_hooks=self._recorded_hooks,
@@ -350,8 +355,8 @@ class _Replayer:
         await asyncio.get_running_loop().create_future()
         raise AssertionError
 
-    async def _delegate(self, run: RunContext, call: ToolCall, arguments: DelegateArguments) -> None:
-        """Write the recorded outcome of a sub-agent. The session of the sub-agent is not replayed."""
+    async def _delegate(self, run: RunContext, call: ToolCall, _arguments: object) -> None:
+        """Write the recorded outcome of a call about a sub-agent. The session of the sub-agent is not replayed."""
         events: list[SessionEvent] = []
         for event in self._upcoming():
             if call.id in _call_ids(event):
@@ -401,7 +406,7 @@ def is_external_input(event: SessionEvent) -> bool:
         case RequestSent(purpose=use):
             return bool(use)
         case HarnessMessage(reason=reason):
-            return reason.startswith((HOOK_REASON, CHECK_REASON))
+            return reason.startswith((HOOK_REASON, CHECK_REASON, AGENT_REASON))
         case ToolReturned(output=output):
             return output in (SKIPPED_RESULT, CUT_RESULT)
         case QuestionAsked(question=question):

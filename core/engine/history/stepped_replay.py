@@ -26,7 +26,7 @@ from core.store.reader import Reader
 STEP_EVENTS: Final = (UserMessage, RequestSent, CallStarted, CallRefused, QuestionAsked)  # the first event of each step
 TO_THE_END: Final = -1
 RowOrigin = EventOrigin
-"""*supplied*: the recording supplied the row, such as what the user said. *played*: the engine did the same again.
+"""*supplied*: the recording supplied the row, such as a message of the user. *played*: the engine did the same again.
 *different*: the engine would have done something else, so the recording supplied the row."""
 SEVERITY: Final[Mapping[RowOrigin, int]] = {"supplied": 0, "played": 1, "different": 2}
 

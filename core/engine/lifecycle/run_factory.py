@@ -14,9 +14,10 @@ from core.domain.visible import visible
 from core.engine.external.external_run import run_external_agent
 from core.engine.policy.grants import parse_grants
 from core.engine.policy.trust import is_trusted
+from core.engine.run.delegate import SubAgents
 from core.engine.run.loop import run_turns
 from core.engine.run.policy_check import check_policy
-from core.engine.run.run_context import Delegation, RunContext
+from core.engine.run.run_context import RunContext
 from core.engine.services.skills import SkillService
 from core.engine.state.conversation import next_run_start
 from core.engine.state.live_updates import LiveUpdates
@@ -80,7 +81,7 @@ class RunFactory:
             raise Problem("A sub-agent cannot use a model elsewhere.", cause, "Leave the model out to use yours.")
 
     async def create(
-        self, session: str, tool_context: ToolContext, model: Model | None, claimed: set[str], delegate: Delegation
+        self, session: str, tool_context: ToolContext, model: Model | None, claimed: set[str], agents: SubAgents
     ) -> RunContext:
         """Create the context for a run of this session. If `model` is None, the model is created from its name."""
         conversation = await load_conversation(self.journal, session)
@@ -100,7 +101,8 @@ class RunFactory:
             accepts_images=self._accepts_images, compact_at=self.compact_at,
             supports_tool_calls=self.models.supports_tools, note_prompt_speed=self.models.note_prompt_speed,
             record_tool_support=self.models.record_tool_support,
-            claimed=claimed, delegate=delegate, skills=self.skills, proposals=self.proposals,
+            claimed=claimed, delegate=agents.delegate, check_agent=agents.check_agent, skills=self.skills,
+            proposals=self.proposals,
             trusted=is_trusted(self.book.current(), str(tool_context.folder), started.mode),
         )  # fmt: skip
 

@@ -24,6 +24,7 @@ from core.domain.events import (
 )
 from core.domain.problems import Problem, StorageProblem
 from core.domain.text import Text
+from core.engine.run.background_agents import wait_for_agents
 from core.engine.run.call_hooks import hooks_after_call, parse_call, run_call_hooks
 from core.engine.run.call_recording import record_result, record_start
 from core.engine.run.completion import check_completion
@@ -94,6 +95,8 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
         if run.hook_stop:
             return RunEnded("stopped", f"ended by your hook: {run.hook_stop}", summary=Text(run.last_reply_text()))
         if conversation.done and not conversation.has_new_input:
+            await wait_for_agents(run.agents, run.journal, run.session, conversation, lambda: run.pause_requested)
+        if conversation.done and not conversation.has_new_input and not run.agents.active:
             ended = await check_completion(run)
             if ended or not conversation.has_new_input:
                 return ended or await complete_run(run)

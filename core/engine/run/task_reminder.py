@@ -8,13 +8,11 @@ from contextlib import suppress
 from core.domain.messages import Message
 from core.domain.problems import Problem
 from core.domain.text import Text
-from core.engine.prompting.system_prompt import file_list
 from core.engine.state.compaction import HARNESS, USER
 from core.engine.state.conversation import Conversation
 from core.models.model import AskedFile
 from core.models.stop_reasons import READ_AHEAD
 from core.models.work_phrases import (
-    asks_for_all,
     asks_for_work,
     check_command,
     code_to_change,
@@ -28,7 +26,6 @@ from core.tools.edit import EDIT
 from core.tools.read import READ
 from core.tools.run import RUN
 from core.tools.tool import NOTHING_CHANGED
-from core.tools.tool_context import ToolContext
 from core.tools.write import WRITE
 from core.workspace.broker import FileBroker
 
@@ -36,40 +33,35 @@ FAILURE_REMINDER = "[The call failed and changed nothing. Correct it and call ag
 ANSWER_REMINDER = "[The task is: {}\nAnswer it now if you can. If not, make the next call.]"
 WORK_REMINDER = "[The task is: {}\nDo it now: make the next call.]"
 CREATE_REMINDER = "[The task is: {}\nDo it now: call write or run to create {}.]"
-ALL_REMINDER = "[The folder has these files now:\n{}\nThe task is: {}\nIf a part is left to do, make the next call.]"
 FAULT_REMINDER = "[The task is: {}\nFirst say in one sentence what has to change, then call edit or write.]"
 CODE_REMINDER = "[The task is: {0}\nFirst say in one sentence what has to change. {1}]"
+NEW_CODE_REMINDER = "[The task is: {0}\nFirst say in one sentence how {1} has to work. {2}]"
 FAILED_CHECK_REMINDER = "[`{0}` fails. First say in one sentence why. {1}]"
 SAME_TEXT_REMINDER = "[The task is: {0}\nThe file has this text already. First say what is missing. {1}]"
 WHOLE_TEXT = "Then give the whole new text of {} in one code block."
-RESULTS_OF_READ, RESULTS_OF_WRITE, RESULTS_OF_RUN = (
-    f"{RESULTS_PREFIX}{name}" for name in (READ.name, WRITE.name, RUN.name)
-)
+RESULTS_OF_READ, RESULTS_OF_WRITE = f"{RESULTS_PREFIX}{READ.name}", f"{RESULTS_PREFIX}{WRITE.name}"
 RESULTS_OF_FILE_TOOLS = (RESULTS_OF_READ, RESULTS_OF_WRITE, f"{RESULTS_PREFIX}{EDIT.name}")
 MAX_REMINDER_CHARS, MAX_CODE_BYTES = 400, 1_500  # a longer file is edited, because writing it takes a small model long
 _ASKED_FILE = re.compile(r"give the whole new text of (\S+) in one code block\.\]$", re.IGNORECASE)
 
 
-def task_reminder(
-    conversation: Conversation, context: ToolContext, full_text: Callable[[Text], str], boundary: str
-) -> list[Message]:
+def task_reminder(conversation: Conversation, broker: FileBroker, full_text: Callable[[Text], str]) -> list[Message]:
     """Return the message that repeats the task after a tool result.
 
     Small models report a failed call as done, or call tools on after they have read the answer. After a successful
     call of a task that asks for work they get none: it made them stop before the work was finished. Only files that
-    were read for them are followed by the task, which they otherwise lose sight of, and commands for a task in several
-    places are followed by the names of the files as well, because a command may have reached only some of them.
+    were read for them are followed by the task, which they otherwise lose sight of.
     """
     messages = conversation.messages
     if not messages or messages[-1].role != "tool":
         return []
     task = next((full_text(message.text) for message in reversed(messages) if message.category == USER), "")
-    text = _reminder_text(conversation, task, context, boundary) if task else ""
+    text = _reminder_text(conversation, task, broker) if task else ""
     return [Message("user", Text(text), category=HARNESS)] if text else []
 
 
-def _reminder_text(conversation: Conversation, task: str, context: ToolContext, boundary: str) -> str:
-    last, broker, short = conversation.messages[-1], context.broker, shortened(task)
+def _reminder_text(conversation: Conversation, task: str, broker: FileBroker) -> str:
+    last, short = conversation.messages[-1], shortened(task)
     code = short_code_file(task, broker)
     if last.failed:
         if last.call_id == conversation.last_refused:
@@ -82,13 +74,12 @@ def _reminder_text(conversation: Conversation, task: str, context: ToolContext, 
         return ANSWER_REMINDER.format(short)
     if conversation.stop_reason == READ_AHEAD and last.category == RESULTS_OF_READ:
         if code:
-            return CODE_REMINDER.format(short, WHOLE_TEXT.format(code))
+            whole = WHOLE_TEXT.format(code)
+            return NEW_CODE_REMINDER.format(short, code, whole) if missing else CODE_REMINDER.format(short, whole)
         reminder = CREATE_REMINDER if missing else FAULT_REMINDER if reports_fault(task) else WORK_REMINDER
         return reminder.format(short, missing)
     if code and last.category == RESULTS_OF_WRITE and last.text.head.endswith(NOTHING_CHANGED):
         return SAME_TEXT_REMINDER.format(short, WHOLE_TEXT.format(code))
-    if last.category == RESULTS_OF_RUN and asks_for_all(task):
-        return ALL_REMINDER.format(file_list(context.folder, boundary), short)
     return ""
 
 

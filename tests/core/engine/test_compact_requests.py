@@ -181,12 +181,6 @@ def test_a_part_of_a_file_is_sent_back(tmp_path: Path) -> None:
     assert text == "print(2)\n"
 
 
-def test_commands_for_a_task_in_several_places_are_followed_by_the_files(tmp_path: Path) -> None:
-    task = "Delete every file that ends in .bak."
-    posts, _, _ = run_compact(tmp_path, task, calling("run", command="touch b.bak"), DONE)
-    assert "a.txt\nb.bak\n" in posts[0]["messages"][-1]["content"] and task in posts[0]["messages"][-1]["content"]
-
-
 def required_tools(post: Any) -> list[str]:
     """Return the tools of which the provider has to enforce a call."""
     shape = post.get("response_format", {"json_schema": {"schema": {"anyOf": []}}})["json_schema"]["schema"]

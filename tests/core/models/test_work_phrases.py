@@ -3,7 +3,6 @@
 import pytest
 
 from core.models.work_phrases import (
-    asks_for_all,
     asks_for_question,
     asks_for_work,
     asks_how,
@@ -132,16 +131,3 @@ def test_replies_that_claim_work(reply: str, claims: bool) -> None:
 )
 def test_the_one_file_with_code_that_a_task_changes(task: str, file: str) -> None:
     assert code_to_change(task) == file
-
-
-@pytest.mark.parametrize(
-    ("task", "everywhere"),
-    [
-        ("Delete every file that ends in .bak.", True),
-        ("Rename total to amount wherever it is used.", True),
-        ("Which files are all empty?", False),
-        ("Fix a.py.", False),
-    ],
-)
-def test_tasks_in_several_places(task: str, everywhere: bool) -> None:
-    assert asks_for_all(task) is everywhere

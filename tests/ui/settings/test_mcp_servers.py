@@ -40,7 +40,7 @@ FOUND = McpOverview(
     (
         McpServerRow(FILES, McpServerState("files", "failed", GONE)),
         McpServerRow(FAR, McpServerState("far", "open"), ("Authorization",)),
-        McpServerRow(OFF, McpServerState("off")),
+        McpServerRow(replace(OFF, package="letters"), McpServerState("off")),
         McpServerRow(replace(FAR, name="near", variables=(), oauth=True), McpServerState("near")),
     ),
     (ProjectMcpServer("/home/me/work", McpServerSettings(name="box", command="./box"), ("TOKEN",), ("PGHOST", "X")),),
@@ -77,6 +77,7 @@ def test_status_missing_settings_and_project_servers_are_shown(dialog: SettingsD
         "It cannot be used until you set Authorization.", "Authorization: not set", "X: ${X}",
         "Off: its tools are not offered to agents.", "Found in trusted folders", "/home/me/work · receives TOKEN",
         "Receives your environment variables: PGHOST, X", "This is no JSON. /home/me/other/.mcp.json: line 1.",
+        "From the package letters",
     ):  # fmt: skip
         assert words in said, words
     assert not find(dialog, QCheckBox, "settings.tool.off.of.read0").isEnabled()
