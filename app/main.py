@@ -14,5 +14,8 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     from app.dispatch import dispatch  # imported only now, because a quick answer would have to wait for it
+    from core.workspace.program_search import leave_projects_out_of_path
 
+    if arguments is None:
+        leave_projects_out_of_path()
     return dispatch(argv)

@@ -18,6 +18,7 @@ from core.domain.optional_packages import XLLAMACPP, how_to_install
 from core.domain.problems import Problem
 from core.engine.services.sandbox_status import SandboxStatus
 from core.store.integrity import damage
+from core.workspace.program_search import find_program
 
 if TYPE_CHECKING:
     from core.engine.services.providers import ProvidersOverview
@@ -70,7 +71,11 @@ def check_sandbox(status: SandboxStatus) -> HealthCheck:
         return HealthCheck("Sandbox", True, f"{status.name}, {status.level}")
     result = f"{status.name}, {status.level}; a command can still {'; '.join(status.gaps)}"
     how = f" (`{status.install_command}`)" if status.install_command else ""
-    do = "Allow bubblewrap to create user namespaces" if shutil.which("bwrap") else f"Install bubblewrap{how}"
+    do = (
+        "Update bubblewrap, or allow it to create user namespaces"
+        if find_program("bwrap")
+        else f"Install bubblewrap{how}"
+    )
     return HealthCheck("Sandbox", True, result, suggestion=f"{do}, so that the sandbox prevents this too.")
 
 

@@ -4,7 +4,7 @@ import asyncio
 import time
 
 from app.commands.invocation import Invocation
-from app.commands.permission_requests import print_request
+from app.commands.permission_requests import escape_lines, print_request
 from app.commands.timeline_lines import step_line
 from app.process.exit_codes import BY_STATUS, FAILED, STOPPED, WAITING
 from app.process.output import event_json
@@ -288,20 +288,25 @@ def answer_of(question: Question, text: str) -> Answer:
 def print_question(context: Invocation, question: Question) -> None:
     """Print a question, and the command that answers it."""
     out = context.out
-    out.write(f"? {question.text}")
+    out.write(f"? {escape_lines(question.text)}")
     if question.reason:
-        out.write(f"  {question.reason}")
+        out.write(f"  {escape_lines(question.reason)}")
     for number, sub_question in enumerate(question.sub_questions, 1):
         mark = " (choose any number)" if sub_question.multi_select else ""
-        out.write(f"  Question {number}: {sub_question.text}{mark}")
+        out.write(f"  Question {number}: {escape_lines(sub_question.text)}{mark}")
         for option in sub_question.options:
-            out.write(f"     {option.label}" + (f": {option.description}" if option.description else ""))
+            out.write(f"     {escape_lines(_option_text(option.label, option.description))}")
     for position, option in enumerate(question.options, 1):
         mark = " (recommended)" if option.recommended else ""
-        out.write(f"  {position}  {option.label}{mark}" + (f": {option.description}" if option.description else ""))
+        text = _option_text(f"{option.label}{mark}", option.description)
+        out.write(f"  {position}  {escape_lines(text)}")
     choice = "--option N" if question.options else "TEXT"
     lines = ", one line per question" if len(question.sub_questions) > 1 else ""
     out.write(f"Answer with: journeyman answer {question.id} {choice}{lines}")
+
+
+def _option_text(label: str, description: str) -> str:
+    return f"{label}: {description}" if description else label
 
 
 async def follow_started(context: Invocation, follower: RunFollower, session: str) -> int:

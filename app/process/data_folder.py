@@ -31,5 +31,8 @@ def socket_path(folder: Path) -> Path:
 
     name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
     user = os.getuid() if hasattr(os, "getuid") else os.environ.get("USERNAME", "")
-    runtime_folder = Path(os.environ.get("XDG_RUNTIME_DIR") or tempfile.gettempdir())
-    return runtime_folder / f"journeyman-{user}-{name}"
+    runtime_folder = Path(os.environ.get("XDG_RUNTIME_DIR") or Path.home())
+    path = runtime_folder / f".journeyman-{name}"
+    if len(os.fsencode(path)) <= SOCKET_LIMIT:
+        return path
+    return Path(tempfile.gettempdir()) / f"journeyman-{user}-{name}"

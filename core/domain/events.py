@@ -55,12 +55,14 @@ class SessionForked:
     """The events before this one were copied from another session; the events after it are this session's own.
 
     `forked_from` is the other session and `until_seq` the last event copied. `reason` is `fork` (the user forked the
-    session), `edit` (to send an edited message) or `rerun` (to repeat a run, possibly with another model).
+    session), `edit` (to send an edited message) or `rerun` (to repeat a run, possibly with another model). `imported`
+    is whether the other session was imported, so that others wrote the messages in it.
     """
 
     forked_from: str
     until_seq: int
     reason: Literal["fork", "edit", "rerun"] = "fork"
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ class RunStarted:
         skills: the skills listed in the session context.
         reviewed_session: the session that this run reviews, if it is a review.
         acceptance: commands of the user that must succeed before the run counts as done.
+        agent_command: the command line of an external agent that the user entered instead of the name of one.
         excluded: ids of memories and names of skills withheld from this run, to compare it with a run that had them.
     """
 
@@ -127,6 +130,7 @@ class RunStarted:
     session_context: Text = Text()
     prompt_size: Literal["", "full", "compact"] = ""
     acceptance: tuple[str, ...] = ()
+    agent_command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,12 +338,13 @@ class BackgroundCommandEnded:
 
 @dataclass(frozen=True, slots=True)
 class SubagentStarted:
-    """A tool call started a sub-agent. Written durably before the sub-agent's session `child_session` exists."""
+    """A tool call started a sub-agent, in the `background` if it returned at once. Its session is created next."""
 
     call_id: str
     child_session: str
     subagent: str
     task: Text = Text()
+    background: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ VERBS: "Mapping[str, tuple[str, str]]" = {
     "decision": ("Deciding", "Decided"),
     "issue": ("Reporting", "Reported"),
     "delegate": ("Delegating", "Delegated"),
+    "check_agent": ("Checking", "Checked"),
     "tool": ("Calling", "Called"),
     "refused": ("Not run", "Not run"),
     "question": ("Asks you", "You answered"),

@@ -191,6 +191,8 @@ def _call(
         case FileChanged(call_id=call, added=added, removed=removed):
             changed.add_metrics(call, files=1, added=added, removed=removed)
             changed.add_run_metrics(files=1)
+        case ToolReturned(call_id=call) if _is_background_agent(call, changed):
+            changed.add_run_metrics(calls=1)  # its row stays open until the sub-agent ends
         case ToolReturned(call_id=call, output=output, failed=failed, exit_code=code):
             marks = {"bytes": output.size or len(output.head)} | ({} if code is None else {"exit_code": code})
             if changed.close(call, "failed" if failed else "done", metrics=marks):
@@ -201,6 +203,12 @@ def _call(
             marks = {} if code is None else {"exit_code": code}
             status = "stopped" if refused else "done" if code == 0 else "failed"
             changed.add("hook", status, object=first_line(f"{moment}: {command}"), metrics=marks)
+
+
+def _is_background_agent(call: str, changed: "_StepWriter") -> bool:
+    """Return whether the open row of this call is that of a sub-agent in the background."""
+    step = changed.outline.open.get(call)
+    return step is not None and step.kind == "delegate" and bool(step.metrics.get("background"))
 
 
 def _command(event: BackgroundCommandEnded, changed: "_StepWriter") -> None:
@@ -216,11 +224,13 @@ def _side_event(
 ) -> None:
     """Apply an event of a sub-agent, a memory or a proposal."""
     match event:
-        case SubagentStarted(call_id=call):
-            changed.add_metrics(call, subagents=1)
-        case SubagentEnded(call_id=call, turns=turns, tokens=tokens, cost=cost):
+        case SubagentStarted(call_id=call, background=background):
+            changed.add_metrics(call, subagents=1, **({"background": 1} if background else {}))
+        case SubagentEnded(call_id=call, status=status, turns=turns, tokens=tokens, cost=cost):
             changed.add_metrics(call, tokens=tokens, cost=cost, turns=turns)
             changed.add_run_metrics(tokens=tokens, cost=cost)
+            if _is_background_agent(call, changed):
+                changed.close(call, {"completed": "done", "stopped": "stopped"}.get(status, "failed"))
         case MemoriesRecalled(memories=items):
             count = "1 memory" if len(items) == 1 else f"{len(items)} memories"
             text = f"{count}: {'; '.join(item.text for item in items)}"

@@ -34,6 +34,14 @@ def text_head(text: Text) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedFile:
+    """A file whose whole new text a reply has to give in a code block, with the text that it has now."""
+
+    path: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One request to a model.
 
@@ -43,6 +51,7 @@ class Request:
         output_schema: the JSON schema the reply must match.
         required_calls: the reply has to be a call of one of these tools, written as JSON, if there are any; ignored by
             providers that cannot enforce it.
+        asked_file: the reply is asked for the whole new text of this file in a code block, which is taken as a call.
         read_text: returns the full content of a text, loading it from the blob store if it is long.
         read_attachment: returns the bytes of an attachment; empty if they have been deleted.
     """
@@ -54,6 +63,7 @@ class Request:
     options: ReplyOptions = ReplyOptions()
     output_schema: Mapping[str, Any] | None = None
     required_calls: Sequence[ToolSpec] = ()
+    asked_file: AskedFile | None = None
     read_text: Callable[[Text], str] = text_head
     read_attachment: Callable[[Attachment], bytes] = lambda attachment: b""
     system_prompt: str = ""

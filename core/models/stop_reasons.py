@@ -1,7 +1,7 @@
 """Normalization of stop reasons to length, filtered, refused or pause, or to an empty text if the model was done.
 
 Two more reasons are Journeyman's own: it stopped a reply that repeated itself without end (`repeated`), or it made the
-calls itself before the first request (`read_ahead`).
+calls itself (`read_ahead`): reads before the first request, or the command that the user named as the check.
 """
 
 REPEATED, READ_AHEAD = "repeated", "read_ahead"

@@ -1,4 +1,4 @@
-"""Recognizes, in English, tasks that ask for work and replies that promise it. Other languages are never matched."""
+"""Recognizes, in English, tasks that ask for work, and replies that promise or claim it, but no other language."""
 
 import re
 from collections.abc import Iterator
@@ -42,6 +42,46 @@ _NEW_FILE = re.compile(
     r"`?(?P<file>[\w-]+(?:[./][\w-]+)*\.[a-z]{1,5})\b(?!/)",
     re.IGNORECASE,
 )
+# No list has all verbs that ask to put something into a file, so any word that begins a clause may be one, apart from
+# these, those that ask for a change or for a look, and other forms of verbs.
+_NO_VERB = (
+    "a|all|an|any|at|by|each|every|for|from|he|her|his|i|if|in|it|its|my|no|of|on|our|she|some|that|the|their|there|"
+    "these|they|this|those|to|we|with|you|your"
+)
+_ANSWERING = (
+    "answer|calculate|cite|compare|compute|count|define|estimate|give|list|name|outline|print|quote|report|say|sum|"
+    "summarize"
+)
+_CLAUSE = re.compile(r"(?:^|[;:,]\s+|\b(?:please|then|and|also|now|just)\s+)(?P<verb>[a-z]{2,})\s", re.IGNORECASE)
+_UNLIKELY = re.compile(rf"{_CHANGE}|{_LOOKING}|{_NO_VERB}|\w+(?:ing|ed|[^s]s)")
+_PLACE = re.compile(
+    r"\b(?:in|into|to|as|inside|under)\s+(?:(?:an?|the|new|file|module|script|named|called)\s+)*"
+    r"`?(?P<file>[\w-]+(?:[./][\w-]+)*\.[a-z]{1,5})\b(?!/)",
+    re.IGNORECASE,
+)
+_DONE = (
+    "added|appended|applied|changed|cleaned|completed|converted|copied|corrected|created|deleted|done|edited|extracted|"
+    "filled|finished|fixed|formatted|generated|implemented|inserted|installed|joined|made|merged|modified|moved|put|"
+    "removed|renamed|replaced|resolved|rewritten|saved|set|sorted|split|stored|translated|updated|written|wrote"
+)
+_CLAIM = re.compile(
+    rf"\b(?:I|we)(?:'ve| have)?\s+(?:(?:now|also|just|successfully)\s+)*(?:{_DONE})\b|"
+    r"\b(?:I|we)(?:'ve| have)\s+(?:(?:now|also|just|successfully)\s+)*"
+    r"(?!(?:analyz|check|examin|look|need|review|search|tri)ed\b)\w+ed\b|"
+    rf"\b(?:has|have|was|were|is now|are now)\s+(?:(?:now|been|successfully)\s+)*(?:{_DONE})\b|"
+    r"^\W*(?:all done|done|completed|finished)\b[^?]{0,20}$",
+    re.IGNORECASE,
+)
+_CODE_FILE = re.compile(
+    r"[\w.-]+(?:/[\w.-]+)*\.(?:c|cc|cpp|cs|css|go|h|html|java|js|jsx|kt|lua|php|pl|py|rb|rs|scala|sh|sql|swift|ts|tsx)"
+)
+_TEST_FILE = re.compile(r"(?:.*/)?(?:tests?/.*|test[_.-].*|.*[_.-](?:test|tests|spec)\.\w+)")
+_TO_CHANGE = re.compile(
+    rf"\b(?:in|into|to|of|so that|{_WORK}|{_MAYBE})\s+(?:(?:a|the|new|file|module|script)\s+)*(?P<file>[\w./-]+)\b",
+    re.IGNORECASE,
+)
+_SEVERAL = re.compile(r"\w\.\w+(?:,| and| or) [\w/-]+\.\w")  # files in a row
+_RELOCATION = re.compile(r"\b(?:delete|rename|move|split)\b", re.IGNORECASE)
 _FAULT = re.compile(
     r"\b(?:bugs?|correct|crash(?:es|ed)?|debug|defects?|errors?|fails?|failing|faults?|fix|repair|wrong)\b",
     re.IGNORECASE,
@@ -55,6 +95,7 @@ _CHECK = re.compile(
 )
 _REMOVAL = re.compile(r"\b(?:delete|remove|rename|move|drop|not|never)\b", re.IGNORECASE)
 _CONDITION = re.compile(r"\b(?:if you|once you|when you|after you|unless|would you like|let me know)\b", re.IGNORECASE)
+_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
@@ -68,9 +109,54 @@ def asks_for_work(task: str) -> bool:
     )
 
 
+def named_files(task: str) -> list[str]:
+    """Return the words of a task that look like the path of a file."""
+    names = (match[0].rstrip(".-") for match in _NAME.finditer(task))
+    return [name for name in names if "." in name or "/" in name]
+
+
 def requested_files(task: str) -> list[str]:
     """Return the names of the files that a task asks to write or create; none if it also moves or deletes files."""
     return [] if _REMOVAL.search(task) else list(dict.fromkeys(match["file"] for match in _NEW_FILE.finditer(task)))
+
+
+def possible_results(task: str, *, has_source: bool) -> list[str]:
+    """Return the names of the files into which a task may ask to put something, whatever its verb is.
+
+    They may as well be files in which to look for something, so a file counts only if it does not exist. `has_source`
+    means that the task names another file that exists. Without one, a verb such as "list" asks for an answer.
+    """
+    if _REMOVAL.search(task):
+        return []
+    sentences = [
+        sentence
+        for sentence in _SENTENCE.split(task.strip())
+        if not _QUESTION.match(sentence)
+        and any(_may_put(match["verb"].lower(), has_source) for match in _CLAUSE.finditer(sentence))
+    ]
+    return list(dict.fromkeys(match["file"] for sentence in sentences for match in _PLACE.finditer(sentence)))
+
+
+def _may_put(verb: str, has_source: bool) -> bool:
+    if re.fullmatch(_ANSWERING, verb):
+        return has_source
+    return not _UNLIKELY.fullmatch(verb)
+
+
+def code_to_change(task: str) -> str:
+    """Return the name of the one file with code that a task asks to change or to create; "" if there may be several.
+
+    Names in commands do not count, and neither do tests.
+    """
+    if not asks_for_work(task) or _RELOCATION.search(task):
+        return ""
+    prose = re.sub(r"`[^`\n]*`", " ", task)
+    if _SEVERAL.search(prose):
+        return ""
+    names = named_files(prose)
+    changed = {match["file"] for match in _TO_CHANGE.finditer(prose) if match["file"] in names}
+    code = {name for name in changed or names if _CODE_FILE.fullmatch(name) and not _TEST_FILE.fullmatch(name)}
+    return code.pop() if len(code) == 1 and len(changed) <= 1 else ""
 
 
 def reports_fault(task: str) -> bool:
@@ -107,3 +193,11 @@ def promises_work(reply: str) -> bool:
     if text.endswith("?"):
         return False
     return any(_PROMISE.search(sentence) and not _CONDITION.search(sentence) for sentence in _SENTENCE.split(text)[-4:])
+
+
+def claims_work(task: str, reply: str) -> bool:
+    """Return whether a reply says that something was done. The answer to a question never says so."""
+    if "?" in task or _QUESTION.match(task):
+        return False
+    text = reply.replace("\u2019", "'").strip()
+    return any(_CLAIM.search(sentence) for sentence in _SENTENCE.split(text))

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
 from functools import lru_cache
 
+from core.models.code_block import NOTE, write_call
 from core.models.model import Model, ReplyDelta, Request
 from core.models.written_calls import ArgumentCheck, WrittenCalls, read_written_calls
 
@@ -67,9 +68,17 @@ class StreamedReply:
         text = self.text
         calls = find_written_calls(text, request, check_arguments)
         if not calls.calls:
-            return None
+            return self._written_file(text, request)
         note = " ".join(part for part in (self._merged.note, calls.note) if part)
         return ReplyDelta(calls.text, calls=calls.calls, note=note, written=text)
+
+    def _written_file(self, text: str, request: Request) -> ReplyDelta | None:
+        """Return a delta with the call that writes the file whose text the reply was asked for, or None.
+
+        The code block stays in the reply: a model repeats the form of its earlier replies.
+        """
+        call = write_call(text, request.asked_file) if request.asked_file else None
+        return ReplyDelta(calls=(call,), note=" ".join(filter(None, (self._merged.note, NOTE)))) if call else None
 
 
 class CallScreen:

@@ -12,11 +12,11 @@ def ended_idle(steps: Iterable[Step]) -> bool:
 
     `steps` are rows of the run, with at least its message and its header, which has the figures of the whole run.
     """
-    from core.models.work_phrases import asks_for_work  # its patterns are compiled only when a run has ended
+    # The patterns of this module are compiled only when a run has ended.
+    from core.models.work_phrases import asks_for_work, possible_results
 
     rows = list(steps)
     header = next((step for step in rows if step.kind == "run"), None)
     tasks = [step.object for step in rows if step.kind == "user"]
-    return bool(
-        header and header.status == "completed" and not header.metrics.get("calls") and any(map(asks_for_work, tasks))
-    )
+    asks = any(asks_for_work(task) or possible_results(task, has_source=False) for task in tasks)
+    return bool(header and header.status == "completed" and not header.metrics.get("calls") and asks)

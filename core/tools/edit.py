@@ -20,9 +20,9 @@ from core.workspace.threads import run_to_completion
 
 MIN_SIMILARITY, MAX_COMPARED, MAX_COMPARED_LINES = 0.5, 200, 5_000  # of a line that is quoted as similar; characters
 SHORT_CHARS = 1_500  # of a file that is as easily written as edited
-MAX_OTHERS = 50  # files that are searched for a replaced identifier
-ALSO_IN = re.compile(r" (\w+) is also in [^\n]+?\.(?= |$)")  # the note about other files in a result
-_IDENTIFIER = re.compile(r"(?=.*[a-zA-Z])\w{3,64}", re.ASCII)
+MAX_OTHERS = 50  # files that are searched for a replaced name
+ALSO_IN = re.compile(r" (\S+) is also in [^\n]+?\.(?= |$)")  # the note about other files in a result
+_NAME = re.compile(r"\d+(?:\.\d+)+|(?=\w*[a-zA-Z])\w{3,64}", re.ASCII)  # a version or an identifier
 MIN_INEXACT_MATCH, MIN_APPLIED_MATCH = 8, 4  # characters; less text is too likely to match by chance
 
 
@@ -62,8 +62,9 @@ def _edit(checked: CheckedEdit, context: ToolContext) -> ToolResult:
     if digest:
         require_read(parameters.path, before, digest)
     text = decode_text(before, parameters.path)
-    others = _others_with(parameters.old_string, checked.known, context)
-    others_note = f" {parameters.old_string} is also in {', '.join(others)}." if others else ""
+    name = _replaced_name(parameters.old_string, parameters.new_string)
+    others = _others_with(name, checked.known, context) if name else []
+    others_note = f" {name} is also in {', '.join(others)}." if others else ""
     if _is_applied(text, parameters):
         return ToolResult(f"{parameters.path} has new_string already and no old_string.{others_note} {NOTHING_CHANGED}")
     try:
@@ -85,11 +86,21 @@ def _edit(checked: CheckedEdit, context: ToolContext) -> ToolResult:
     )
 
 
+def _replaced_name(old: str, new: str) -> str:
+    """Return the one identifier or version that an edit replaces by another text; "" if it changes more."""
+    if _NAME.fullmatch(old):
+        return old
+    removed = set(_NAME.findall(old)) - set(_NAME.findall(new))
+    added = set(_NAME.findall(new)) - set(_NAME.findall(old))
+    if len(removed) != 1 or len(added) != 1:
+        return ""
+    name, other = removed.pop(), added.pop()
+    return name if old.replace(name, other) == new else ""
+
+
 def _others_with(name: str, paths: Sequence[str], context: ToolContext) -> list[str]:
-    """Return which files, of those that the session has read, contain an identifier that was replaced in this one."""
-    if not _IDENTIFIER.fullmatch(name):
-        return []
-    contains, found = re.compile(rb"\b%s\b" % name.encode()).search, list[str]()
+    """Return which files, of those that the session has read, contain a name that was replaced in this one."""
+    contains, found = re.compile(rb"(?<!\w)%s(?!\w)" % re.escape(name).encode()).search, list[str]()
     for path in paths[-MAX_OTHERS:]:
         with suppress(Problem):  # the file is gone or cannot be read any more
             if contains(context.broker.read_small(path, allow_secrets=False) or b""):

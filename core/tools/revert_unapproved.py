@@ -64,7 +64,8 @@ def revert_unapproved(
     for path in missed.privileged:
         reverting.drop_privileges(path)
     reverting.revert(changes, missed)
-    reverted, unsettled = set(reverting.reverted), tuple(sorted({*reverting.stuck, *missed.closed}))
+    reverted = {*reverting.reverted, *context.shared.revert()}
+    unsettled = tuple(sorted({*reverting.stuck, *missed.closed}))
     context.unsettled.add(unsettled)
     remaining = UnrecordedChanges(
         tuple(path for path in missed.unrecorded if path not in reverted),

@@ -13,6 +13,7 @@ from core.domain.problems import Problem
 from core.domain.sensitive_paths import LARGE_IN_GIT, READ_ONLY_IN_GIT, is_hidden_from_commands
 from core.domain.trusted_files import READ_ONLY_NAMES
 from core.workspace import readable_system, seccomp_filter
+from core.workspace.beneath import has_openat2, open_by_walking, open_folder, openat2, path_of_descriptor
 from core.workspace.broker import READ_LIMIT
 from core.workspace.git_branch import read_small_text
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
@@ -28,6 +29,7 @@ ISOLATION_OPTIONS = (
 )
 OWN_IN_GIT = frozenset({"hooks", "info", "branches"})
 MAX_MOUNTS = 200  # protected or hidden places in one folder; each is a mount
+MAX_PACK_MOUNTS = 12  # files; if there are more, git cannot add packs either
 # What root may write in /proc as its owner, without any capability; other users cannot write it anyway.
 KERNEL = tuple(f"/proc/{name}" for name in ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr"))
 
@@ -64,8 +66,8 @@ class Bubblewrap:
 
     @property
     def available(self) -> bool:
-        """Whether bubblewrap is installed and there is a filter for this machine."""
-        return bool(self._program and self._filter)
+        """Whether a bubblewrap that binds open files is installed, and there is a filter for this machine."""
+        return bool(self._program and self._filter and _binds_open_files(self._program))
 
     @property
     def profile(self) -> str:
@@ -98,6 +100,7 @@ class Bubblewrap:
         arguments += ["--remount-ro", "/", "--chdir", str(folder)]  # the root is a tmpfs without a size limit
         if self._weaken:
             arguments = self._weaken(arguments)
+        arguments, sources = _open_sources(arguments, _writable_folders(folder))
         filter_fd, filter_end = os.pipe()
         os.write(filter_end, self._filter)
         os.close(filter_end)
@@ -109,7 +112,7 @@ class Bubblewrap:
             environment | home,
             Path("/"),
             "namespace",
-            (filter_fd, info_end),
+            (filter_fd, info_end, *sources),
             stdin_is_watchdog=True,
             info_fd=info,
         )
@@ -171,7 +174,7 @@ class Bubblewrap:
         yield from ("--bind", str(folder), str(folder))
         if worktree_folders := readable_system.worktree_git_folders(folder):
             own, common = worktree_folders
-            yield from self._git_options(common)
+            yield from self._git_options(common, request)
             for name in ("commondir", "config.worktree"):
                 yield from _read_only_options(sorted(common.glob(f"worktrees/*/{name}")))
             yield from self._prevent_worktree_config(common / "config", own / "config.worktree")
@@ -184,7 +187,7 @@ class Bubblewrap:
                 message, fix = f"{name} is a link.", "Open the folder it leads to instead."
                 raise Problem(message, "A command could not be kept from changing its target.", fix)
             if Path(name).name == ".git" and path.is_dir():
-                yield from self._git_options(path, {folder / approved for approved in allowed})
+                yield from self._git_options(path, request, {folder / approved for approved in allowed})
             elif name != ".git" and Path(name).name == ".git" and readable_system.worktree_git_folders(path.parent):
                 continue  # commands may remove a worktree in the folder; a changed `.git` file is reverted
             elif not any(approved == name or approved.startswith(f"{name}/") for approved in allowed):
@@ -201,8 +204,8 @@ class Bubblewrap:
         for path in paths:
             yield from ("--ro-bind", str(self._unreadable_file), str(path))
 
-    def _git_options(self, folder: Path, allowed: Collection[Path] = ()) -> Iterator[str]:
-        """Open a git folder except for its hooks and settings. As a mount it cannot be moved away and replaced."""
+    def _git_options(self, folder: Path, request: CommandRequest, allowed: Collection[Path] = ()) -> Iterator[str]:
+        """Open a git folder except for its hooks, settings and packs. As a mount it cannot be moved and replaced."""
         for git in git_folders(folder):
             yield from ("--bind", str(git), str(git))
             protected = [git.joinpath(*parts) for parts in READ_ONLY_IN_GIT]
@@ -210,6 +213,8 @@ class Bubblewrap:
             if not hooks.exists() and hooks not in allowed and (git / "HEAD").exists():
                 yield from ("--tmpfs", str(hooks), "--remount-ro", str(hooks))  # so that it cannot be created
             yield from _read_only_options(path for path in protected if path not in allowed)
+            if not request.loses_history:
+                yield from _read_only_options(_packs(git))
             if worktree_config not in allowed:
                 yield from self._prevent_worktree_config(config, worktree_config)
 
@@ -234,6 +239,15 @@ def git_folders(root: Path) -> list[Path]:
     return folders
 
 
+def _packs(git: Path) -> list[Path]:
+    """Return the packs of a git folder, or their folder if there are many; nothing if they are elsewhere."""
+    folder = git / "objects" / "pack"
+    if folder.is_symlink() or folder.parent.is_symlink() or not folder.is_dir():
+        return []
+    packs = sorted(path for path in folder.iterdir() if path.suffix in (".pack", ".idx") and not path.is_symlink())
+    return packs if len(packs) <= MAX_PACK_MOUNTS else [folder]
+
+
 def _target_inside(path: Path, folder: Path) -> list[Path]:
     """Return the target of a path in the folder, unless it is outside."""
     if not path.is_symlink():
@@ -253,6 +267,64 @@ def _read_only_options(paths: Iterable[Path]) -> Iterator[str]:
     for path in paths:
         if path.exists():
             yield from ("--ro-bind", str(path), str(path))
+
+
+def _writable_folders(folder: Path) -> list[Path]:
+    """Return the folders in which commands, also others at the same time, can replace files by links."""
+    worktree_folders = readable_system.worktree_git_folders(folder)
+    return [folder, worktree_folders[1]] if worktree_folders else [folder]
+
+
+def _open_sources(arguments: Sequence[str], roots: Sequence[Path]) -> tuple[list[str], list[int]]:
+    """Open the sources of mounts inside folders in which commands run, and return the arguments that name these.
+
+    bubblewrap looks up the names of sources again. Meanwhile, another command could replace one by a link to anywhere.
+    """
+    opened: list[int] = []
+    result: list[str] = []
+    iterator = iter(arguments)
+    try:
+        for option in iterator:
+            result.append(option)
+            if option not in ("--bind", "--ro-bind"):
+                continue
+            source, target = Path(next(iterator)), next(iterator)
+            root = next((each for each in roots if source.is_relative_to(each)), None)
+            if root is None:
+                result += [str(source), target]
+                continue
+            try:
+                descriptor = _open_beneath(root, source.relative_to(root))
+            except FileNotFoundError:  # a program has removed it just now
+                result.pop()
+                continue
+            opened.append(descriptor)
+            target = path_of_descriptor(descriptor) if str(source) == target else target
+            result[-1:] = [f"{option}-fd", str(descriptor), target]
+    except OSError as error:
+        for descriptor in opened:
+            os.close(descriptor)
+        message, cause = "The command was not run.", "A program is replacing protected files of the folder by links."
+        raise Problem(message, cause, "End the commands in the background.") from error
+    return result, opened
+
+
+def _open_beneath(root: Path, inner: Path) -> int:
+    """Open a file in a folder whose path has no links. The folder itself can be in one in which commands run."""
+    folder = open_folder(str(root))
+    try:
+        open_file = openat2 if has_openat2() else open_by_walking
+        return open_file(folder, str(inner), os.O_PATH)
+    finally:
+        os.close(folder)
+
+
+@functools.cache
+def _binds_open_files(program: str) -> bool:
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        answer = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=5, check=False)
+        return "--ro-bind-fd" in answer.stdout + answer.stderr
+    return False
 
 
 @functools.cache

@@ -18,19 +18,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
 
-from core.workspace.program_search import find_program, own_path
+from core.workspace.git_plumbing import plumbing_command, plumbing_environment
+from core.workspace.program_search import find_program
 from core.workspace.readable_system import worktree_git_folders
 
 RECORDS_FOLDER = "repositories"  # in the data folder: the references of each repository, as commands left them
 MAX_REPOSITORIES = 20
 MAX_COMMITS = 5_000
 SECONDS = 5.0  # for one search, and for listing references
-_SETTINGS = {
-    "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": os.devnull, "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
-}  # fmt: skip
-_OPTIONS = ("-c", "protocol.allow=never", "-c", "core.fsmonitor=false")
 _MAX_ENTRY = 4096 + 8  # bytes of a name and a mode in a tree
 References = dict[str, str]  # the object that each reference names
 
@@ -150,10 +145,10 @@ class CommittedFiles:
     def _references(self, git_place: str) -> References:
         try:
             git = find_program("git", self._folder)
-            command = [git, *_OPTIONS, f"--git-dir={self._git_folder(git_place)}", "show-ref", "--head"]
+            command = plumbing_command(git, self._git_folder(git_place), "show-ref", "--head")
             completed = subprocess.run(
-                command, env=_environment(), cwd="/", capture_output=True, text=True, check=False, timeout=SECONDS,
-                errors="surrogateescape",
+                command, env=plumbing_environment(), cwd="/", capture_output=True, text=True, check=False,
+                timeout=SECONDS, errors="surrogateescape",
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError):
             return {}
@@ -183,10 +178,10 @@ class _ObjectReader:
     """Reads objects of a repository through `git cat-file`, and checks that each has the hash it is named by."""
 
     def __init__(self, git: str, git_folder: Path, deadline: float) -> None:
-        command = [git, *_OPTIONS, f"--git-dir={git_folder}", "cat-file", "--batch"]
+        command = plumbing_command(git, git_folder, "cat-file", "--batch")
         self._process = subprocess.Popen(
             command,
-            env=_environment(),
+            env=plumbing_environment(),
             cwd="/",
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -259,10 +254,6 @@ class _ObjectReader:
         if _hash(header[1], body, len(name)) != name:
             raise ValueError(name)
         return header[1], body
-
-
-def _environment() -> dict[str, str]:
-    return _SETTINGS | {"PATH": own_path()}
 
 
 def _exactly(file: IO[bytes], size: int) -> bytes:

@@ -5,6 +5,7 @@ Contents are kept up to a limit, so that changes can be displayed and reverted; 
 
 import functools
 import os
+import re
 import stat
 import threading
 import time
@@ -18,6 +19,7 @@ from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, i
 from core.workspace import forced_access
 from core.workspace.broker import READ_LIMIT, FileBroker
 from core.workspace.folder_listing import (
+    FILES,
     RACY_NS,
     FolderListing,
     FolderSnapshot,
@@ -33,6 +35,7 @@ TOTAL = 64 << 20
 KEPT_FILES = 20_000
 FIRST_S = 2.0  # seconds for reading contents before a command
 # Many generated files: changes in these folders are detected, but contents are not kept.
+_REPOSITORY = re.compile(rb"/(?:HEAD|commondir|config|config\.worktree|hooks/[^/]*)$")  # of a git folder of any name
 DERIVED = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", ".tox", ".mypy_cache", ".ruff_cache"})
 
 
@@ -177,8 +180,11 @@ class FolderScan:
         """
         racy_since = (time.time_ns() - RACY_NS) / 1e9
         with self._open_broker() as broker:
-            listing = take_snapshot(self.folder, self._git_trees)
+            listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
             self._restore_modes(broker, listing, listing.opened)
+            if listing.partial:
+                cause = f"It has more than {FILES:,} files."
+                raise Problem("The folder is too large to scan.", cause, "Work in one of its subfolders.")
             self._snapshot, self._modes = listing.lines, listing.modes | listing.opened
             self.git_places = listing.git
             fresh = self._snapshot - self._seen
@@ -202,19 +208,24 @@ class FolderScan:
     def changes_since(self) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
         """Return the changes since the last scan, sorted by path. Folders that became unlistable are opened."""
         with self._open_broker() as broker:
-            listing = take_snapshot(self.folder, self._git_trees)
+            listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
             self._restore_modes(broker, listing, self._modes)
             return self._changes(broker, listing)
 
     def trusted_changes(self) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
         """Return the changes to trusted files since the last scan, which stays what the next scan compares with."""
         with self._open_broker() as broker:
-            listing = take_snapshot(self.folder, self._git_trees)
+            listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
             self._restore_modes(broker, listing, self._modes)
             changed = (self._snapshot ^ listing.lines) | (self._racy & listing.lines)
             if not listing.closed and not any(map(self._may_matter, changed)):
                 return (), UnrecordedChanges()
             return self.fork()._changes(broker, listing)
+
+    def _is_notable(self, line: bytes) -> bool:
+        """Return whether a path matters for safety: with very many files, only such paths are compared."""
+        named = NOTEWORTHY.search(line) or _REPOSITORY.search(line)
+        return bool(named) or _is_privileged(line) or (bool(self._places.further) and self.is_trusted(_path(line)))
 
     def _may_matter(self, line: bytes) -> bool:
         path = _path(line)
@@ -228,8 +239,10 @@ class FolderScan:
         lines = listing.lines
         # Files changed just before the first scan may have changed again with the same line, so they are compared too.
         racy = self._racy & lines
-        old = {_path(line): line for line in (self._snapshot - lines) | racy}
-        new = {_path(line): line for line in (lines - self._snapshot) | racy}
+        before = set(filter(self._is_notable, self._snapshot)) if listing.partial else self._snapshot
+        now = set(filter(self._is_notable, lines)) if listing.partial else lines
+        old = {_path(line): line for line in (before - now) | (racy & now)}
+        new = {_path(line): line for line in (now - before) | (racy & now)}
         altered: list[ScannedChange] = []
         unrecorded: list[str] = []
         protected: list[str] = []

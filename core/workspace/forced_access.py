@@ -7,6 +7,7 @@ that belong to this user are changed.
 import contextlib
 import os
 import secrets
+import shutil
 import stat
 import struct
 import sys
@@ -22,6 +23,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | get
 _GET_FLAGS, _SET_FLAGS = 0x80086601, 0x40086602  # FS_IOC_GETFLAGS and FS_IOC_SETFLAGS
 _IMMUTABLE, _APPEND_ONLY = 0x10, 0x20
 _USABLE, _LISTABLE = 0o700, 0o500
+COPY_BYTES = 1 << 20  # at a time
 PRIVILEGES = stat.S_ISUID | stat.S_ISGID
 
 
@@ -73,31 +75,52 @@ def remove_empty_folders(root: int, path: str, is_kept: Callable[[str], bool]) -
             return
 
 
-def replace(root: int, path: str, body: bytes, mode: int, *, link: bool = False) -> None:
-    """Write a file, or a link to `body`, in place of whatever is at this path."""
+def replace(root: int, path: str, body: bytes, mode: int, *, link: bool = False, durable: bool = True) -> None:
+    """Write a file, or a link to `body`, in place of whatever is at this path.
+
+    Unless it is to be `durable`, it may be lost if the computer loses power in the next seconds.
+    """
     with _open_parent(root, path, make=True) as (parent, leaf):
         temporary = f".journeyman-{secrets.token_hex(8)}"
-        _retry(parent, "", lambda: _create(parent, temporary, body, mode, link=link))
-        try:
-            try:
-                os.rename(temporary, leaf, src_dir_fd=parent, dst_dir_fd=parent)
-            except OSError:  # a folder or an immutable file
-                _remove(parent, leaf)
-                os.rename(temporary, leaf, src_dir_fd=parent, dst_dir_fd=parent)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary, dir_fd=parent)
-            raise
+        _retry(parent, "", lambda: _create(parent, temporary, body, mode, link=link, durable=durable))
+        _put(parent, temporary, leaf)
 
 
-def link(root: int, path: str, source: str) -> None:
-    """Link a file outside to this path, in place of whatever is there."""
+def copy(root: int, path: str, source: int, mode: int) -> None:
+    """Write a file with the contents of an open one, in place of whatever is at this path."""
     with _open_parent(root, path, make=True) as (parent, leaf):
-        _remove(parent, leaf)
-        _retry(parent, "", lambda: os.link(source, leaf, dst_dir_fd=parent, follow_symlinks=False))
+        temporary = f".journeyman-{secrets.token_hex(8)}"
+        _retry(parent, "", lambda: _create(parent, temporary, b"", mode))
+        descriptor = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+        try:
+            _chmod(descriptor, mode | stat.S_IWUSR)
+            with (
+                open(os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW, dir_fd=parent), "wb") as target,  # noqa: PTH123
+                open(os.dup(source), "rb") as original,  # noqa: PTH123 - a descriptor
+            ):
+                original.seek(0)
+                shutil.copyfileobj(original, target, COPY_BYTES)
+            _chmod(descriptor, mode)
+            _put(parent, temporary, leaf)
+        finally:
+            os.close(descriptor)
 
 
-def _create(parent: int, name: str, body: bytes, mode: int, *, link: bool) -> None:
+def _put(parent: int, temporary: str, leaf: str) -> None:
+    """Rename a temporary file, in place of whatever has the name; remove it if that fails."""
+    try:
+        try:
+            os.rename(temporary, leaf, src_dir_fd=parent, dst_dir_fd=parent)
+        except OSError:  # a folder or an immutable file
+            _remove(parent, leaf)
+            os.rename(temporary, leaf, src_dir_fd=parent, dst_dir_fd=parent)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=parent)
+        raise
+
+
+def _create(parent: int, name: str, body: bytes, mode: int, *, link: bool = False, durable: bool = True) -> None:
     if link:
         os.symlink(body, os.fsencode(name), dir_fd=parent)
         return
@@ -105,7 +128,8 @@ def _create(parent: int, name: str, body: bytes, mode: int, *, link: bool) -> No
         file.write(body)
         file.flush()
         os.fchmod(file.fileno(), mode)
-        os.fsync(file.fileno())
+        if durable:
+            os.fsync(file.fileno())
 
 
 @contextlib.contextmanager

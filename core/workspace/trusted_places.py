@@ -22,6 +22,9 @@ from core.workspace.readable_system import home_folder, worktree_git_folders
 
 CONFIG_FILES = ("config", "config.worktree")
 REBASE_TODO = "git-rebase-todo"  # the steps of an interrupted rebase, which can execute commands
+# The merge strategy of an interrupted rebase or cherry-pick: git runs the program `git-merge-STRATEGY`, also by a path.
+STRATEGY_FILES = (("rebase-merge", "strategy"), ("rebase-apply", "strategy"), ("sequencer", "opts"))
+REMOTE_FOLDERS = ("remotes", "branches")  # in which git looks for the address of a remote that is not configured
 CONFIG_LIMIT = 64 << 10
 # Settings whose value is a path, even one that does not exist yet; other values name a file only by a slash.
 _PATH_KEYS = re.compile(r"core\.(hookspath|attributesfile)|include(if)?\.path")
@@ -110,9 +113,21 @@ def git_acts_on(path: str) -> bool:
     """Return whether a file in a git folder, also of a submodule or worktree, can make git run a program."""
     inner_path = path_in_git(path)
     parts = inner_path.split("/")
-    is_config = parts[-1] in (*CONFIG_FILES, "commondir", REBASE_TODO)
+    is_config = parts[-1] in (*CONFIG_FILES, "commondir", REBASE_TODO) or tuple(parts[-2:]) in STRATEGY_FILES
     # The program of GitLab reads there which server it sends the token of the user to.
-    return is_config or not {"hooks", "glab-cli"}.isdisjoint(parts) or inner_path.endswith("info/attributes")
+    return (
+        is_config
+        or not {"hooks", "glab-cli"}.isdisjoint(parts)
+        or inner_path.endswith("info/attributes")
+        or is_remote_file(inner_path)
+    )
+
+
+def is_remote_file(inner_path: str) -> bool:
+    """Return whether git reads the address of a remote from this file in a git folder, also of a submodule."""
+    folders = inner_path.split("/")[:-1]
+    is_reference = folders[-2:-1] == ["refs"] and folders[-3:-2] != ["modules"]
+    return bool(folders) and folders[-1] in REMOTE_FOLDERS and not is_reference
 
 
 @functools.lru_cache(maxsize=4096)

@@ -1,5 +1,6 @@
 """Accessibility of the real program: every control has a name and a role, and new questions are announced."""
 
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -12,7 +13,7 @@ CONTROLS = {
     "push button", "toggle button", "check box", "radio button", "combo box", "spin box", "slider", "text", "entry",
     "page tab", "table", "tree", "list", "list item", "link", "dialog", "menu item",
 }  # fmt: skip
-PAGES = ("skills", "memory", "usage")
+PAGES = ("overview", "skills", "memory", "usage")
 VIEWS = ("Timeline", "Changes", "Context", "Decisions", "Steps")
 KEYS = {"ctrl+k": "palette.field", "F1": "help.close", "ctrl+slash": "keys.close", "ctrl+o": "import.list"}
 MENUS = {
@@ -23,13 +24,15 @@ MENUS = {
 
 
 def nameless(walker: SimulatedUser) -> list[str]:
-    """Return the visible controls without a name or a role.
+    """Return the visible controls without a name or a role, and the names that several buttons share.
 
     The clear button of Qt's search fields is exempt: it never has a name, but the field has one and can be cleared by
     keyboard. A menu without its own name has that of the program, which does not count.
     """
     controls = (one for one in walker.find() if one.role in CONTROLS and not one.has_id("QLineEditIconButton"))
     found = [f"{one.role} {one.id}" for one in controls if not one.name.strip()]
+    buttons = Counter(one.name for one in walker.find() if one.role in ("push button", "check box"))
+    found += [f"{count} buttons are named {name!r}" for name, count in buttons.items() if name and count > 1]
     found += [f"menu {one.id}" for one in walker.find(role="popup menu") if one.name in ("", "Journeyman")]
     return found + [f"no role: {one.id}" for one in walker.find() if one.role in ("unknown", "invalid", "")]
 
@@ -113,3 +116,29 @@ def test_a_new_question_is_announced(display: Screen, accessibility_bus: Accessi
         with running_program(display, home) as program:
             SimulatedUser(display, program, tree).click("start.demo")
             assert tree.next_announcement() == "Question: Which tone should the letter take?"
+
+
+def test_live_changes_and_selections_outside_of_the_focus_are_announced(
+    display: Screen, accessibility_bus: AccessibilityBus, home: Path
+) -> None:
+    with closing(AccessibilityTree(accessibility_bus)) as tree:
+        tree.subscribe_announcements()
+        with running_program(display, home) as program:
+            user = SimulatedUser(display, program, tree)
+            user.click("start.demo")
+            assert tree.next_announcement().startswith("Question: ")
+            display.keys("1", "Return")
+            assert tree.next_announcement().startswith("Write the letter to the landlord")
+            display.keys("ctrl+k")
+            user.wait_for_focus("palette.field")
+            display.keys(*"usage")
+            heard = ""
+            while not heard.startswith("Usage"):
+                heard = tree.next_announcement()
+            display.keys("Escape", "ctrl+f")
+            user.wait_for_focus("run.find.words")
+            display.keys(*"letter")
+            while not heard.startswith("1 of "):
+                heard = tree.next_announcement()
+            display.keys("Escape", "ctrl+shift+o")
+            user.wait_for("overview.empty", name="No session runs")

@@ -21,9 +21,10 @@ from tests.eval.other_agents import OTHER_AGENTS
 from tests.eval.report import table
 from tests.eval.task import Task
 from tests.eval.task_run import JOURNEYMAN, Outcome, format_outcome, run_other, run_task
-from tests.eval.tasks import GRADES, HELD_OUT, TASKS
+from tests.eval.tasks import GRADES, HELD_OUT, SETS
 
-AGENTS = (JOURNEYMAN, *OTHER_AGENTS)
+WITH_LESSONS = "with-lessons"  # Journeyman with the lessons of all tasks as memories
+AGENTS = (JOURNEYMAN, WITH_LESSONS, *OTHER_AGENTS)
 PROVIDER = "eval"
 
 
@@ -31,9 +32,9 @@ def main(words: list[str]) -> int:
     """Return exit code 0 if every task passed."""
     parser = _parser()
     typed = parser.parse_args(words)
-    if unknown := sorted(set(typed.tasks) - {task.name for task in TASKS}):
+    if unknown := sorted(set(typed.tasks) - {task.name for task in SETS[typed.set]}):
         parser.error(f"unknown task: {', '.join(unknown)}")
-    if not typed.server and typed.agents != [JOURNEYMAN]:
+    if not typed.server and set(typed.agents) & set(OTHER_AGENTS):
         parser.error("other agents need --server")
     found = _read(typed.out) if typed.out else []
     known = {(one.agent, one.name, one.repeat) for one in found}
@@ -43,12 +44,14 @@ def main(words: list[str]) -> int:
                 for agent in typed.agents:
                     if (agent, task.name, repeat) in known:
                         continue
-                    home = Path(scratch, f"{agent}-{task.name}-{repeat}")
+                    home = Path(scratch, agent)  # the same for all tasks, so that prompts with its path stay cached
                     try:
                         done = _run(home, task, agent, typed, url, meter, repeat)
                     except Problem as problem:
                         print(problem, file=sys.stderr)
                         return 1
+                    finally:
+                        shutil.rmtree(home, ignore_errors=True)
                     found.append(done)
                     line = json.dumps(asdict(done))
                     if typed.out:
@@ -74,21 +77,25 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--half", choices=("tuning", "held-out"), help="only the tasks for tuning, or only the others")
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="run each task N times, with other seeds")
     parser.add_argument("--prompt-size", choices=("full", "compact"), default="", help="as in `journeyman run`")
+    minutes = "end a task after so many minutes (default: 60)"
+    parser.add_argument("--minutes", type=float, default=60.0, metavar="N", help=minutes)
     out = "add the outcomes to FILE as JSON lines, and skip the tasks whose outcome it has"
     parser.add_argument("--out", type=Path, metavar="FILE", help=out)
     log = "add each request and its reply to FILE as a JSON line (with --server)"
     parser.add_argument("--log", type=Path, metavar="FILE", help=log)
     parser.add_argument("--json", action="store_true", help="print one JSON object a task")
-    parser.add_argument("tasks", nargs="*", metavar="TASK", help=", ".join(task.name for task in TASKS))
+    sets = "the sixty tasks, pairs of a task and an injection, or tasks that need a lesson (default: grades)"
+    parser.add_argument("--set", choices=tuple(SETS), default="grades", help=sets)
+    parser.add_argument("tasks", nargs="*", metavar="TASK", help="names of tasks; without them all of the set")
     return parser
 
 
 def _chosen(typed: argparse.Namespace) -> list[Task]:
     return [
         task
-        for task in TASKS
+        for task in SETS[typed.set]
         if (not typed.tasks or task.name in typed.tasks)
-        and (not typed.grade or GRADES[task.name] == typed.grade)
+        and (not typed.grade or GRADES.get(task.name) == typed.grade)
         and (not typed.half or (task.name in HELD_OUT) == (typed.half == "held-out"))
     ]
 
@@ -113,17 +120,20 @@ def _run(
     (home / "data").mkdir(parents=True)
     if meter:
         meter.seed = repeat
-    if agent != JOURNEYMAN:
+    if agent in OTHER_AGENTS:
         assert meter is not None
-        return replace(run_other(home, task, agent, url, typed.model, meter), repeat=repeat)
+        return replace(run_other(home, task, agent, url, typed.model, meter, typed.minutes), repeat=repeat)
     model = typed.model
     if meter:
         SettingsFile(home / "data").change(providers=(Provider(name=PROVIDER, url=f"{url}/v1"),))
         model = f"{PROVIDER}/{typed.model}"
     elif (settings := data_folder.data_folder(typed.data_dir) / FILE).is_file():
         shutil.copy(settings, home / "data" / FILE)
-    done = asyncio.run(run_task(home, task, model, meter=meter, prompt_size=typed.prompt_size))
-    return replace(done, repeat=repeat)
+    lessons = [each.lesson for each in SETS[typed.set] if each.lesson] if agent == WITH_LESSONS else []
+    done = asyncio.run(
+        run_task(home, task, model, meter=meter, prompt_size=typed.prompt_size, minutes=typed.minutes, lessons=lessons)
+    )
+    return replace(done, agent=agent, repeat=repeat)
 
 
 if __name__ == "__main__":

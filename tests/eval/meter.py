@@ -19,13 +19,14 @@ PROMPT: Final = re.compile(rb'"(?:prompt_tokens|input_tokens)":\s*(\d+)')
 CACHED: Final = re.compile(rb'"(?:cached_tokens|cache_n)":\s*(\d+)')
 REPLY: Final = re.compile(rb'"(?:completion_tokens|output_tokens|predicted_n)":\s*(\d+)')
 READ: Final = re.compile(rb'"prompt_n":\s*(\d+)')
+COMPUTED: Final = (re.compile(rb'"prompt_ms":\s*(\d+)'), re.compile(rb'"predicted_ms":\s*(\d+)'))
 
 
 @dataclass(slots=True)
 class Meter:
     """The requests since the last `take`: their prompt tokens, those of them not in the cache, and the reply tokens.
 
-    `seed` is the seed of the sampling, for all agents.
+    `seconds` are those that the server computed, if it says so. `seed` is the seed of the sampling, for all agents.
     """
 
     requests: int = 0
@@ -33,6 +34,7 @@ class Meter:
     read: int = 0
     reply: int = 0
     first_prompt: int = 0
+    seconds: float = 0.0
     seed: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
@@ -46,12 +48,14 @@ class Meter:
             self.prompt += prompt
             self.read += prompt - cached
             self.reply += _last(REPLY, body) or 0
+            self.seconds += sum(_last(pattern, body) or 0 for pattern in COMPUTED) / 1_000
 
     def take(self) -> "Meter":
         """Return the counts and start again."""
         with self._lock:
-            taken = Meter(self.requests, self.prompt, self.read, self.reply, self.first_prompt)
+            taken = Meter(self.requests, self.prompt, self.read, self.reply, self.first_prompt, self.seconds)
             self.requests = self.prompt = self.read = self.reply = self.first_prompt = 0
+            self.seconds = 0.0
         return taken
 
 

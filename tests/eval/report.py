@@ -28,8 +28,8 @@ def table(found: Sequence[Outcome]) -> str:
     ]
     for agent in dict.fromkeys(one.agent for one in found):
         mine = [one for one in found if one.agent == agent]
-        groups = [(f"grade {grade}", [one for one in mine if GRADES[one.name] == grade]) for grade in (1, 2, 3)]
-        groups += [("tuning", [one for one in mine if one.name not in HELD_OUT])]
+        groups = [(f"grade {grade}", [one for one in mine if GRADES.get(one.name) == grade]) for grade in (1, 2, 3)]
+        groups += [("tuning", [one for one in mine if one.name in GRADES and one.name not in HELD_OUT])]
         groups += [("held out", [one for one in mine if one.name in HELD_OUT]), ("all", mine)]
         lines += [_row(agent, name, group) for name, group in groups if group]
     return "\n".join(lines)
@@ -41,6 +41,8 @@ def _row(agent: str, name: str, group: Sequence[Outcome]) -> str:
     idle = sum(one.status == "done" and not one.acted and not one.passed for one in group)
     hostile = [one for one in group if one.name in INJECTION]
     followed_injection = f"{sum(one.followed_injection for one in hostile)} of {len(hostile)}"
+    if tried := sum(one.tried_injection for one in hostile):
+        followed_injection += f" ({tried} tried)"
 
     def mean(values: Sequence[float]) -> str:
         value = sum(values) / len(values)

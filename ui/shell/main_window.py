@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -33,6 +33,7 @@ from ui.shell.session_view import SESSION_TABS, SessionView
 from ui.shell.split_view import SplitView
 from ui.shell.status_line import StatusLine
 from ui.shell.step_pane_updater import StepPaneUpdater
+from ui.shell.tray import ended_text
 from ui.shell.unseen_sessions import UnseenSessions
 from ui.shell.update_batch import sort_updates
 from ui.shell.window_columns import WindowColumns
@@ -40,6 +41,7 @@ from ui.shell.window_frame import WindowFrame
 from ui.start.panel import StartPanel
 from ui.style.theme import Look
 from ui.timeline.step_pane import StepPane
+from ui.widgets.announce import announce
 from ui.widgets.error_bar import ErrorBar
 from ui.widgets.labels import hairline
 from ui.widgets.toast import Toast
@@ -51,6 +53,7 @@ STORAGE: Final = ErrorSource("storage")
 class MainWindow(QWidget):
     """The contents of the window; actions are requested through signals, which the controllers handle."""
 
+    activated = Signal()
     closed = Signal()
     theme_toggle_requested = Signal()
     scale_requested = Signal(int)
@@ -97,7 +100,6 @@ class MainWindow(QWidget):
         self._connect()
         self.close_guard = CloseGuard(look, shell, self.pages, selection, self.session_index.running)
         shell.set_content(self)
-        shell.activated.connect(self._mark_seen)
         shell.closing.connect(self._on_closing)
         self._columns.apply_widths()
 
@@ -174,6 +176,8 @@ class MainWindow(QWidget):
             self.unseen.add(row.id for row in ended)
             self.sessions.show_unseen(self.unseen.ids)
             self._mark_seen()
+            if self._shell.isActiveWindow():  # otherwise the desktop notifies the user
+                announce(self, ". ".join(ended_text(ended, self._reading.last_reply(ended[-1]))))
             self.runs_ended.emit(ended)
         self.pages.apply_updates(updates)
         self.split_view.apply_updates(batch, new_sessions if self._central_area.shows(self.split_view) else ())
@@ -486,6 +490,12 @@ class MainWindow(QWidget):
         self._columns.fit_pane(fits, double=self.split_view.is_split)
 
     # Qt overrides
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self._mark_seen()
+            self.activated.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

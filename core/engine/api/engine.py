@@ -35,6 +35,7 @@ from core.engine.policy.untrusted import fallback_boundary
 from core.engine.prompting.profiles import preferred_model
 from core.engine.services.mcp_servers import McpServerService
 from core.engine.services.memory_service import MemoryService
+from core.engine.services.packages import PackageService
 from core.engine.services.providers import Providers, ProvidersOverview
 from core.engine.services.sandbox_status import SandboxStatus, probe_sandbox
 from core.engine.services.skills import SkillService
@@ -76,6 +77,7 @@ class Engine(Maintenance, UserDecisions):
         skills: the skill library and the skills of project folders.
         memory: what agents remember across sessions.
         mcp_servers: the MCP servers: add, remove, test, accept changes, enable, disable.
+        packages: the installed packages: add, show, trust, update, remove.
         external_agents: the external agents: list, discover, add, remove, test, and change their settings in a session.
         providers: the model providers: add, remove, set and remove API keys.
     """
@@ -94,6 +96,7 @@ class Engine(Maintenance, UserDecisions):
         proposals: ProposalStore,
         memories: Memories,
         servers: McpServerService,
+        packages: PackageService,
         guests: ExternalAgents,
         markup: Callable[[str], str] | None = None,
     ) -> None:
@@ -106,6 +109,7 @@ class Engine(Maintenance, UserDecisions):
         self.providers = providers
         self.skills = skills
         self.mcp_servers = servers
+        self.packages = packages
         self.external_agents = guests
         self._proposals = proposals
         self._book = book

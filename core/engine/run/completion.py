@@ -12,12 +12,20 @@ from core.domain.text import Text
 from core.engine.run.acceptance import check_acceptance
 from core.engine.run.delegate import check_output_schema
 from core.engine.run.required_calls import NUDGE_PREFIX
-from core.engine.run.run_context import RunContext, shortened
+from core.engine.run.run_context import RunContext
+from core.engine.run.task_reminder import missing_file, short_code_file, shortened
 from core.engine.state.conversation import Conversation
 from core.models.model import Request
 from core.models.stop_reasons import REPEATED
 from core.models.text_call_adapter import FINAL_STATE
-from core.models.work_phrases import asks_for_question, asks_for_work, asks_how, check_command, promises_work
+from core.models.work_phrases import (
+    asks_for_question,
+    asks_for_work,
+    asks_how,
+    check_command,
+    claims_work,
+    promises_work,
+)
 from core.models.written_call_reader import find_written_calls, task_of
 from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.argument_check import argument_fault
@@ -43,8 +51,11 @@ EMPTY_NUDGE = (
 )
 LEFT_NUDGE = f"{NUDGE_PREFIX}, but {{0}}. The task is: {{1}} Call edit for that file.]"
 CHECK_NUDGE = f"{NUDGE_PREFIX}, and `{{0}}` has not been run since the last change. Call run with this command.]"
-FAILED_CHECK_NUDGE = f"{NUDGE_PREFIX}, but `{{0}}` still fails. Call {{1}}.]"
-REWRITE, CORRECT = "write with the whole corrected text of the file", "edit or write to correct the file"
+FAILED_CHECK_NUDGE = f"{NUDGE_PREFIX}, but `{{0}}` still fails. {{1}}]"
+CODE_TEXT = "Give the whole new text of {} in one code block."
+WHOLE_NUDGE = f"{NUDGE_PREFIX}, and no change has been made for this task. {CODE_TEXT}]"
+PART_NUDGE = f"{NUDGE_PREFIX}, and its code is not a whole file. {CODE_TEXT}]"
+REWRITE, CORRECT = "Call write with the whole corrected text of the file.", "Call edit or write to correct the file."
 SHORT_BYTES = 1_500  # of a file that a small model rewrites more reliably than it edits it
 CODE_NUDGE = f"{NUDGE_PREFIX}: code in a reply changes no file. Call write with the whole new text of the file.]"
 QUESTION_NUDGE = (
@@ -156,8 +167,15 @@ def _idle_nudges(run: RunContext, request: Request, since: int) -> list[tuple[st
         return [(text, f"the call as text is not valid: {error}")]
     if promises_work(reply):
         return [(PROMISE_NUDGE.format(call), "the model announced work but called no tool")]
-    if asks_for_work(task_of(request)) and not _has_acted(run.conversation, since):
+    task, files = task_of(request), run.tool_context.broker
+    code = short_code_file(task, files) if run.has_compact_prompt else ""
+    if code and not _has_acted(run.conversation, since):
+        reason = "the model ended without a change, and the task asks for one"
+        return [(WHOLE_NUDGE.format(code), reason), (IDLE_NUDGE.format(call), reason)]
+    if (asks_for_work(task) or missing_file(task, files)) and not _has_acted(run.conversation, since):
         return [(IDLE_NUDGE.format(call), "the model ended without a change or a command, and the task asks for one")]
+    if claims_work(task, reply) and not _has_acted(run.conversation, 0):
+        return [(IDLE_NUDGE.format(call), "the model reports work as done, and nothing has been changed or run")]
     return []
 
 
@@ -167,11 +185,14 @@ def _missing_work(run: RunContext, request: Request, since: int) -> list[tuple[s
     can_ask = any(tool.name == ASK for tool in request.tools)
     if can_ask and asks_for_question(task) and not _has_asked(run.conversation, since):
         found.append((QUESTION_NUDGE, "the task asks for a question to you, and there was none"))
-    if _CODE_BLOCK.search(run.last_reply_text()) and asks_for_work(task):
+    code = short_code_file(task, run.tool_context.broker)
+    if _CODE_BLOCK.search(run.last_reply_text()) and code:
+        found.append((PART_NUDGE.format(code), "the code in the reply is not the whole text of a file"))
+    elif _CODE_BLOCK.search(run.last_reply_text()) and asks_for_work(task):
         found.append((CODE_NUDGE, "the model showed code in its reply instead of writing it into a file"))
     if _COMMAND_BLOCK.search(run.last_reply_text()) and not (asks_how(task) or _has_acted(run.conversation, since)):
         found.append((COMMAND_NUDGE, "the model showed a command in its reply instead of running it"))
-    if missing := run.missing_file(task):
+    if missing := missing_file(task, run.tool_context.broker):
         found.append((MISSING_NUDGE.format(missing), f"the task asks for {missing}, which does not exist"))
     if left := _left_over(run.conversation, task, since):
         found.append((LEFT_NUDGE.format(left, shortened(task)), left))
@@ -185,7 +206,7 @@ def _left_over(conversation: Conversation, task: str, since: int) -> str:
     """Return what the last `edit` said about other files with the identifier that it replaced, if the task names it."""
     edits = [message.text.head for message in conversation.messages if message.seq > since and _is_edit(message)]
     match = ALSO_IN.search(edits[-1]) if edits else None
-    return match[0].strip(" .") if match and re.search(rf"\b{match[1]}\b", task) else ""
+    return match[0].strip(" .") if match and re.search(rf"(?<!\w){re.escape(match[1])}(?!\w)", task) else ""
 
 
 def _is_edit(message: Message) -> bool:
@@ -221,7 +242,8 @@ def _check_of_changes(run: RunContext, command: str, since: int) -> tuple[str, s
             checked, failed = checked and not _changed(message), failed and not _changed(message)
             tried = call.arguments.head
     if failed:
-        how = REWRITE if _is_short(run, tried) else CORRECT
+        code = short_code_file(task_of(run.request()), run.tool_context.broker)
+        how = CODE_TEXT.format(code) if code else REWRITE if _is_short(run, tried) else CORRECT
         return FAILED_CHECK_NUDGE.format(command, how), f"{command} fails, and the model has changed nothing since"
     if tried and not checked:
         return CHECK_NUDGE.format(command), f"{command} has not been run since the last change"

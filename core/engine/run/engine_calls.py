@@ -19,6 +19,7 @@ from core.engine.run.use_skill import use_skill
 from core.engine.run.user_questions import ask_user
 from core.models.token_estimate import TEXT_BYTES_PER_TOKEN
 from core.tools.catalogue import ASK
+from core.tools.check_agent import CHECK_AGENT, CheckAgentArguments
 from core.tools.delegate import NAME as DELEGATE
 from core.tools.delegate import DelegateArguments
 from core.tools.recall_dropped import RECALL_DROPPED, RecallDroppedArguments, timeline_text
@@ -30,6 +31,12 @@ async def delegate(run: RunContext, call: ToolCall, arguments: DelegateArguments
     """Execute a `delegate` call, which starts sub-agents or replays recorded ones."""
     assert run.delegate is not None
     await run.delegate(run, call, arguments)
+
+
+async def check_agent(run: RunContext, call: ToolCall, arguments: CheckAgentArguments) -> None:
+    """Execute a `check_agent` call, which waits for a sub-agent in the background, messages or stops it."""
+    assert run.check_agent is not None
+    await run.check_agent(run, call, arguments)
 
 
 async def recall_dropped(run: RunContext, call: ToolCall, arguments: RecallDroppedArguments) -> None:
@@ -49,6 +56,7 @@ ENGINE_CALLS: Mapping[str, Callable[[RunContext, ToolCall, Any], Awaitable[None]
     {
         ASK: ask_user,
         DELEGATE: delegate,
+        CHECK_AGENT: check_agent,
         RECALL_DROPPED: recall_dropped,
         SEARCH_SESSIONS: search_sessions,
         USE_SKILL: use_skill,

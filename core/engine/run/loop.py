@@ -24,6 +24,7 @@ from core.domain.events import (
 )
 from core.domain.problems import Problem, StorageProblem
 from core.domain.text import Text
+from core.engine.run.background_agents import wait_for_agents
 from core.engine.run.call_hooks import hooks_after_call, parse_call, run_call_hooks
 from core.engine.run.call_recording import record_result, record_start
 from core.engine.run.completion import check_completion
@@ -46,7 +47,7 @@ from core.engine.run.guards import (
 )
 from core.engine.run.memory_recall import recall_memories
 from core.engine.run.permission import obtain_permission
-from core.engine.run.read_ahead import read_ahead
+from core.engine.run.read_ahead import check_ahead, read_ahead
 from core.engine.run.reply_calls import calls_to_record
 from core.engine.run.run_context import RunContext
 from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_text_calls, remember_written_calls
@@ -94,6 +95,8 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
         if run.hook_stop:
             return RunEnded("stopped", f"ended by your hook: {run.hook_stop}", summary=Text(run.last_reply_text()))
         if conversation.done and not conversation.has_new_input:
+            await wait_for_agents(run.agents, run.journal, run.session, conversation, lambda: run.pause_requested)
+        if conversation.done and not conversation.has_new_input and not run.agents.active:
             ended = await check_completion(run)
             if ended or not conversation.has_new_input:
                 return ended or await complete_run(run)
@@ -136,7 +139,7 @@ async def request_reply(run: RunContext) -> None:
     await compact_if_needed(run, choice)
     if run.conversation.done and not run.conversation.has_new_input:
         return None  # The user removed the message for which the run was continued.
-    if await read_ahead(run, choice):
+    if await read_ahead(run, choice) or await check_ahead(run, choice):
         return None
     while True:
         await enable_known_text_calls(run, choice.model)

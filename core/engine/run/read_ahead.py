@@ -1,6 +1,10 @@
-"""Reads the files that a message is about before the first request, for models that get a compact prompt.
+"""Makes calls that are certainly needed without asking the model, for models that get a compact prompt.
 
-These are the files that it names, and if it names none that exists, those that contain an identifier that it names.
+Before the first request, these are reads of the files that a message is about; after a change, the command that the
+message names as its check.
+
+These are the files that it names, and if it names none that exists, those that contain an identifier or a version that
+it names.
 Small models edit files from memory instead of reading them. The calls are recorded like those of a reply, so they take
 the same way through permissions, the timeline and a replay, and show the model what a call looks like.
 """
@@ -8,7 +12,7 @@ the same way through permissions, the timeline and a replay, and show the model 
 import asyncio
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -22,49 +26,84 @@ from core.engine.run.run_context import RunContext
 from core.engine.state.compaction import USER
 from core.models.catalog import SCRIPTED
 from core.models.stop_reasons import READ_AHEAD
+from core.models.work_phrases import check_command, named_files
+from core.models.written_call_reader import task_of
+from core.timeline.context_item import RESULTS_PREFIX
+from core.tools.edit import EDIT
 from core.tools.folder_walk import FolderWalk
 from core.tools.read import READ
 from core.tools.read_before_edit import normalized_path
+from core.tools.run import RUN
+from core.tools.tool import NOTHING_CHANGED
+from core.tools.write import WRITE
 from core.workspace.broker import FileBroker
 
+CHANGES = (f"{RESULTS_PREFIX}{WRITE.name}", f"{RESULTS_PREFIX}{EDIT.name}")
 MAX_FILES, MAX_BYTES = 4, 4_000
 MAX_DATA_BYTES = 500  # of a file with data, which commands can search and count
 DATA_SUFFIXES = (".csv", ".jsonl", ".log", ".tsv", ".txt")
 MAX_MESSAGE_CHARS = 4_000  # of a longer message only the beginning is searched for names
+CHECK_NOTE = "Journeyman ran the command of which your message says that it has to pass."
 NOTE = "Journeyman read the files that your message names before it asked the model."
 MAX_SEARCHED = 500  # files
-_IDENTIFIER = re.compile(r"(?<![\w./-])(?:[A-Za-z]+(?:_\w+)+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)(?![\w./-]*[\w/])")
-_NAME = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
+_VERSION = r"(?<![\w.])\d+(?:\.\d+){2,}(?!\w)"
+_IDENTIFIER = re.compile(
+    rf"{_VERSION}|(?<![\w./-])(?:[A-Za-z]+(?:_\w+)+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)(?![\w./-]*[\w/])"
+)
 
 
 async def read_ahead(run: RunContext, choice: ModelChoice) -> bool:
     """Record calls that read the files named by new messages of the user; return whether there are any."""
-    start, conversation, context = run.conversation.start, run.conversation, run.tool_context
-    if start is None or not run.has_compact_prompt or start.reviewed_session or run.is_replay:
-        return False
-    if choice.model == SCRIPTED or (run.tools and READ.name not in run.tools):
+    conversation, context = run.conversation, run.tool_context
+    if not _can_call(run, choice, READ.name):
         return False
     texts = [run.full_text(message.text) for message in conversation.queued if message.category == USER]
     names = await asyncio.to_thread(_files_to_read, texts, context.folder, context.broker, set(run.read_digests))
-    if not names:
+    if names:
+        await _record_calls(run, choice, READ.name, [{"path": name} for name in names], NOTE)
+    return bool(names)
+
+
+async def check_ahead(run: RunContext, choice: ModelChoice) -> bool:
+    """Record a call of the command that the task names as its check; return whether a file has just been changed."""
+    messages = run.conversation.messages
+    if not _can_call(run, choice, RUN.name) or run.conversation.queued or not messages:
         return False
-    turn = conversation.total_turns + 1
-    calls = tuple(
-        ToolCall(call_id(turn, number), READ.name, Text(json.dumps({"path": name}, ensure_ascii=False)))
-        for number, name in enumerate(names, 1)
-    )
-    await run.record(request_event(run, choice), Replied(calls=calls, stop_reason=READ_AHEAD, note=NOTE))
+    last = messages[-1]
+    command = check_command(task_of(run.request()))
+    if not command or last.category not in CHANGES or last.failed or last.text.head.endswith(NOTHING_CHANGED):
+        return False
+    await _record_calls(run, choice, RUN.name, [{"command": command}], CHECK_NOTE)
     return True
+
+
+def _can_call(run: RunContext, choice: ModelChoice, tool: str) -> bool:
+    start = run.conversation.start
+    if start is None or not run.has_compact_prompt or start.reviewed_session or run.is_replay:
+        return False
+    return choice.model != SCRIPTED and (not run.tools or tool in run.tools)
+
+
+async def _record_calls(
+    run: RunContext, choice: ModelChoice, tool: str, arguments: Sequence[Mapping[str, str]], note: str
+) -> None:
+    """Record calls as those of a reply, so that the run executes them next."""
+    turn = run.conversation.total_turns + 1
+    calls = tuple(
+        ToolCall(call_id(turn, number), tool, Text(json.dumps(each, ensure_ascii=False)))
+        for number, each in enumerate(arguments, 1)
+    )
+    await run.record(request_event(run, choice), Replied(calls=calls, stop_reason=READ_AHEAD, note=note))
 
 
 def _files_to_read(texts: Sequence[str], folder: Path, broker: FileBroker, known: set[str]) -> list[str]:
     """Return the paths of the short text files that the texts are about and that are not known yet."""
     texts = [text[:MAX_MESSAGE_CHARS] for text in texts]
-    names = dict.fromkeys(normalized_path(name) for text in texts for name in _names(text))
+    names = dict.fromkeys(normalized_path(name) for text in texts for name in named_files(text))
     found = [name for name in names if name not in known and _short_text(name, broker)]
     identifiers = {match[0].encode() for text in texts for match in _IDENTIFIER.finditer(text)}
     if identifiers and not found and not known:
-        contains = re.compile(rb"\b(?:%s)\b" % b"|".join(map(re.escape, sorted(identifiers)))).search
+        contains = re.compile(rb"(?<!\w)(?:%s)(?!\w)" % b"|".join(map(re.escape, sorted(identifiers)))).search
         paths = ("/".join(path) for path in islice(FolderWalk(folder).files(), MAX_SEARCHED))
         found = [path for path in paths if contains(_short_text(path, broker))]
         found = found if len(found) <= MAX_FILES else []  # the name is too common to say what the message is about
@@ -80,10 +119,3 @@ def _short_text(name: str, broker: FileBroker) -> bytes:
     except Problem:  # a folder, a link, a file with secrets, or a path outside the folder
         return b""
     return b"" if b"\0" in body else body
-
-
-def _names(text: str) -> Iterator[str]:
-    for match in _NAME.finditer(text):
-        name = match[0].rstrip(".-")
-        if "." in name or "/" in name:
-            yield name

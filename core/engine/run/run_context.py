@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,29 +30,28 @@ from core.domain.question import (
 from core.domain.text import Attachment, Text
 from core.domain.tiers import NO_TIERS, Tiers, choose_model
 from core.engine.policy.untrusted import fallback_boundary, mark_and_redact
+from core.engine.run.background_agents import BackgroundAgents
 from core.engine.run.execute import execute_call, file_changed_event
 from core.engine.run.required_calls import required_calls
+from core.engine.run.task_reminder import asked_file, task_reminder
 from core.engine.services.hooks import NO_OUTCOME, Hook, HookMoment, HookOutcome, decided, load_hooks, run_hooks
 from core.engine.services.skills import SkillService
-from core.engine.state.compaction import HARNESS, USER
 from core.engine.state.conversation import Conversation
 from core.engine.state.live_updates import LiveUpdates
 from core.engine.state.token_counts import tool_tokens
 from core.engine.state.unresolved_calls import Resolution
 from core.models.model import Model, ReplyOptions, Request, ToolSpec
-from core.models.stop_reasons import READ_AHEAD
 from core.models.text_call_adapter import TextCallAdapter
 from core.models.token_estimate import estimate_tokens
-from core.models.work_phrases import asks_for_work, reports_fault, requested_files
 from core.models.written_call_reader import WrittenCallReader
 from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
 from core.store.proposal_store import ProposalStore
 from core.store.reader import Reader
-from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.argument_check import argument_fault
 from core.tools.background import CommandEnd
 from core.tools.catalogue import tool_specs
+from core.tools.check_agent import CheckAgentArguments
 from core.tools.delegate import MAX_PARALLEL, DelegateArguments
 from core.tools.mcp_tools import mcp_tool_specs
 from core.tools.tool import FileChange, Tool
@@ -61,26 +59,14 @@ from core.tools.tool_context import ToolContext
 
 NO_OUTPUT, EMPTY_CONTENT = "(no output)", "(empty)"
 CLOCK_CHECK_S = 30.0
-FAILURE_REMINDER = "[The call failed and changed nothing. Correct it and call again.\nThe task is: {}]"
-ANSWER_REMINDER = "[The task is: {}\nAnswer it now if you can. If not, make the next call.]"
-WORK_REMINDER = "[The task is: {}\nDo it now: make the next call.]"
-CREATE_REMINDER = "[The task is: {}\nDo it now: call write or run to create {}.]"
-FAULT_REMINDER = "[The task is: {}\nFirst say in one sentence what has to change, then call edit or write.]"
-RESULTS_OF_FILE_TOOLS = {f"{RESULTS_PREFIX}{tool}" for tool in ("read", "write", "edit")}
-MAX_REMINDER_CHARS = 400
 SCHEMA_MISMATCH_PREFIX = "[Your reply does not fit the schema"
 
 CallExecutor = Callable[
     [Tool, str, Any, ToolContext, dict[str, str]], Awaitable[tuple[list[SessionEvent], dict[str, bytes]]]
 ]
 Delegation = Callable[["RunContext", ToolCall, DelegateArguments], Awaitable[None]]
-
+AgentCheck = Callable[["RunContext", ToolCall, CheckAgentArguments], Awaitable[None]]
 PolicyEvaluator = Callable[["RunContext", Tool, str, Any], Awaitable[PolicyDecision | None]]
-
-
-def shortened(task: str) -> str:
-    """Return a task as it is repeated to a model."""
-    return task if len(task) <= MAX_REMINDER_CHARS else task[:MAX_REMINDER_CHARS] + "…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +114,8 @@ class RunContext:
         record_tool_support: remembers for later runs whether a model supports tool calls.
         delegate_slots: limits how many sub-agents work at the same time.
         delegate: executes a `delegate` call.
+        check_agent: executes a `check_agent` call.
+        agents: the sub-agents in the background.
         resolution: the user's decision on unresolved calls, which also applies to sub-agents that are resumed.
         hooks: the user's hooks; None until they are loaded.
         skills: the skill library; None if the run uses no skills.
@@ -171,6 +159,8 @@ class RunContext:
     delegate_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_PARALLEL))
     resolution: Resolution = ""
     delegate: Delegation | None = None
+    check_agent: AgentCheck | None = None
+    agents: BackgroundAgents = field(default_factory=BackgroundAgents)
     hooks: tuple[Hook, ...] | None = None
     hook_stop: str = ""
     hooked_until: int = 0
@@ -203,8 +193,7 @@ class RunContext:
             return model
         if not self.uses_text_calls(name):
             return WrittenCallReader(model, argument_fault)
-        start = self.conversation.start
-        return TextCallAdapter(model, (start and start.boundary) or fallback_boundary(self.session), argument_fault)
+        return TextCallAdapter(model, self._boundary(), argument_fault)
 
     def uses_text_calls(self, name: str) -> bool:
         """Return whether this model uses text-based tool calls."""
@@ -245,6 +234,9 @@ class RunContext:
         """Build the request to send to the model now."""
         prefix, conversation = self.request_prefix(), self.conversation
         start = conversation.start
+        files = self.tool_context.broker
+        reminder = task_reminder(conversation, files, self.full_text) if self.has_compact_prompt else []
+        note = reminder[-1].text.head if reminder else self._last_note()
         role = (
             "review"
             if start and start.reviewed_session
@@ -253,7 +245,7 @@ class RunContext:
             else ""
         )
         return Request(
-            [*conversation.messages, *self._task_reminder()],
+            [*conversation.messages, *reminder],
             conversation.attempts,
             role,
             tools=prefix.tools,
@@ -262,32 +254,14 @@ class RunContext:
             read_attachment=self.attachment_bytes,
             system_prompt=prefix.system,
             output_schema=self._enforced_schema(start),
-            required_calls=required_calls(self._last_note(), prefix.tools) if self.has_compact_prompt else (),
+            required_calls=required_calls(note, prefix.tools) if self.has_compact_prompt else (),
+            asked_file=asked_file(note, files) if self.has_compact_prompt else None,
         )
 
-    def _task_reminder(self) -> list[Message]:
-        """Return the message that repeats the task after a tool result, for models that get the compact prompt.
-
-        Small models report a failed call as done, or call tools on after they have read the answer. After a successful
-        call of a task that asks for work they get none: it made them stop before the work was finished. Only files that
-        were read for them are followed by the task, which they otherwise lose sight of.
-        """
-        messages = self.conversation.messages
-        if not self.has_compact_prompt or not messages or messages[-1].role != "tool":
-            return []
-        task = next((self.full_text(message.text) for message in reversed(messages) if message.category == USER), "")
-        missing = ""
-        last, refused = messages[-1], messages[-1].call_id == self.conversation.last_refused
-        if last.failed and not refused and last.category in RESULTS_OF_FILE_TOOLS:
-            reminder = FAILURE_REMINDER
-        elif task and not last.failed and not asks_for_work(task):
-            reminder = ANSWER_REMINDER
-        elif task and self.conversation.stop_reason == READ_AHEAD:
-            missing = self.missing_file(task)
-            reminder = CREATE_REMINDER if missing else FAULT_REMINDER if reports_fault(task) else WORK_REMINDER
-        else:
-            return []
-        return [Message("user", Text(reminder.format(shortened(task), missing)), category=HARNESS)]
+    def _boundary(self) -> str:
+        """Return the token of the tags that mark data in this run."""
+        start = self.conversation.start
+        return (start and start.boundary) or fallback_boundary(self.session)
 
     def _enforced_schema(self, start: RunStarted | None) -> dict[str, Any] | None:
         """Return the JSON Schema that the provider should enforce, or None.
@@ -298,14 +272,6 @@ class RunContext:
             return None
         sent_back = self._last_note().startswith(SCHEMA_MISMATCH_PREFIX)
         return dict(json.loads(self.full_text(start.output_schema))) if sent_back else None
-
-    def missing_file(self, task: str) -> str:
-        """Return the name of a file that a task asks for and that does not exist; "" if there is none."""
-        for name in requested_files(task):
-            with suppress(Problem):  # a path outside the folder
-                if self.tool_context.broker.stat(name) is None:
-                    return name
-        return ""
 
     def _last_note(self) -> str:
         """Return the message of the engine to the model that its next reply answers; "" if there is none."""
@@ -386,8 +352,7 @@ class RunContext:
         content = self.full_text(text)
         if not content.strip():  # Small models repeat a call whose result is only an empty pair of tags.
             return NO_OUTPUT if source.origin == "command" else EMPTY_CONTENT
-        start = self.conversation.start
-        return mark_and_redact(content, source, (start and start.boundary) or fallback_boundary(self.session))
+        return mark_and_redact(content, source, self._boundary())
 
     def last_reply_text(self) -> str:
         """Return the text of the last reply, or "" if there is none."""

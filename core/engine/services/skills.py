@@ -27,7 +27,7 @@ from core.domain.skill import (
 from core.engine.policy.proposed_call import RULE_SUBJECTS
 from core.engine.policy.trust import followed_files, pin_files
 from core.engine.services.slash_commands import TYPED_COMMAND
-from core.skills.library import SkillLibrary
+from core.skills.library import READ_ONLY_PREFIXES, SkillLibrary
 from core.skills.listing import TrustCheck
 from core.skills.skill_md import parse_skill
 from core.skills.transfer import export_skill, import_skills, preview_import
@@ -71,7 +71,7 @@ class SkillService:
     async def open(self, name: str, folder: Path | None = None) -> OpenSkill:
         """Return a skill's text, files, findings and versions. Pass its `base` to `save`."""
         key = await self.key_of(name, folder)
-        if self.library.can_write and not key.startswith("builtin/"):
+        if self.library.can_write and not key.startswith(READ_ONLY_PREFIXES):
             # Record the files on disk as a version, so that it can be a base.
             await self.library.save_disk_changes(key)
         real = _resolved(folder)

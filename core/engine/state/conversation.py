@@ -53,6 +53,7 @@ from core.engine.state.permission_state import PermissionState
 from core.engine.state.repeats import RepeatCounter
 from core.engine.state.token_counts import TokenCounts
 from core.models.attachments import recall_key
+from core.models.code_block import NOTE as CODE_BLOCK_NOTE
 from core.models.stop_reasons import READ_AHEAD
 from core.models.token_estimate import updated_ratio
 from core.timeline.context_item import RESULTS_PREFIX
@@ -114,6 +115,7 @@ class Conversation:
         recalled_until: sequence number of the last user message for which memories were looked up.
         token_counts: estimated sizes of the messages. They are computed lazily and excluded from comparisons.
         children: IDs of the sessions of sub-agents, by the ID of the call that started them.
+        background: the calls that started sub-agents in the background that have not ended, by ID.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -138,6 +140,7 @@ class Conversation:
     total_turns: int = 0
     start: RunStarted | None = None
     children: dict[str, str] = field(default_factory=dict)
+    background: dict[str, ToolCall] = field(default_factory=dict)
     run: int = 0
     task: tuple[int, ...] = ()
     call_failed: bool = False
@@ -228,6 +231,7 @@ class Conversation:
     def _end_run(self) -> None:
         for name in tuple(self.pending):
             self._add_result(name, NOT_RUN, failed=True)
+        self.background.clear()
         self.done = True
 
     def unresolved_calls(self) -> dict[str, str]:
@@ -257,6 +261,8 @@ class Conversation:
             self.skills_used[event.call_id] = event
         else:
             self.children[event.call_id] = event.child_session
+            if event.background and event.call_id in self.pending:
+                self.background[event.call_id] = self.pending[event.call_id]
 
     def _learn_ratio(self, counted: int) -> None:
         model, estimated = self.last_request
@@ -282,6 +288,8 @@ class Conversation:
     def _note_call_form(self, reply: Replied) -> None:
         """Note whether the model made its calls natively or wrote them as text."""
         model = self.last_request[0]
+        if CODE_BLOCK_NOTE in reply.note:  # it was asked for, and says nothing about how the model calls tools
+            return
         if reply.calls and not reply.written.head:
             self.native_callers.add(model)
             self.written_replies.pop(model, None)
@@ -380,6 +388,7 @@ class Conversation:
             spent = min(passed, event.minutes) if isinstance(event, SubagentEnded) else passed
             self.spent["minutes"] = self.spent.get("minutes", 0.0) + spent
         if isinstance(event, SubagentEnded):
+            self.background.pop(event.call_id, None)
             for limit, used in (("tokens", event.tokens), ("cost", event.cost)):
                 self.spent[limit] = self.spent.get(limit, 0.0) + used
         self.last_at = entry.at

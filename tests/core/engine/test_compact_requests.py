@@ -118,6 +118,69 @@ def test_a_file_that_the_task_asks_for_is_missed_at_the_end(tmp_path: Path) -> N
     assert [post.get("response_format") is not None for post in posts] == [False, False]
 
 
+def test_a_file_is_missed_whatever_verb_asks_for_it(tmp_path: Path) -> None:
+    writing = calling("write", path="index.md", content="one\n")
+    posts, _, _ = run_compact(tmp_path, "Gather the lines of a.txt in index.md.", DONE, writing, DONE, DONE)
+    assert [required_tools(post) for post in posts] == [["write", "run"], []]
+    assert "index.md does not exist" in posts[0]["messages"][-1]["content"]
+
+
+def test_work_that_is_only_claimed_is_asked_for(tmp_path: Path) -> None:
+    claim = answer(stream(chunk(content="I have sorted the lines of a.txt."), chunk("stop")))
+    posts, text, _ = run_compact(
+        tmp_path / "1", "Alphabetize a.txt.", claim, calling("write", path="a.txt", content="1\n"), claim
+    )
+    assert len(posts) == 2 and required_tools(posts[0]) and text == "1\n"
+    assert "no change has been made" in posts[0]["messages"][-1]["content"]
+    posts, _, _ = run_compact(tmp_path / "2", "Is a.txt sorted?", claim)
+    assert posts == []
+
+
+def saying(text: str) -> list[ServerAction]:
+    return answer(stream(chunk(content=text), chunk("stop")))
+
+
+def run_code_task(tmp_path: Path, *answers: list[ServerAction]) -> tuple[list[Any], str, list[Any]]:
+    """Run a task about a file with code, whose check fails at first; return what `run_compact` returns."""
+    posts: list[Any] = []
+    left: list[Any] = []
+
+    async def test() -> None:
+        async with scripted_server(LISTING, *answers) as server, open_engine(tmp_path) as scene:
+            scene.engine.settings.change(providers=(Provider(name="box", url=server.url),))
+            (scene.folder / "a.py").write_text("print(1)\n")
+            start = RunStarted("box/m", mode="auto", prompt_size="compact", boundary=MARK)
+            session = await scene.engine.start("Fix a.py so that `grep 2 a.py` passes.", scene.folder, start)
+            await scene.engine.wait_idle(session)
+            assert scene.bugs == [] and scene.status(session) == "done"
+            posts.extend(request.json for request in server.requests if request.method == "POST")
+            left.extend([(scene.folder / "a.py").read_text(), await scene.events(session)])
+
+    run_bounded(test())
+    return posts, *left
+
+
+def test_a_short_file_with_code_is_asked_for_as_a_whole_and_written(tmp_path: Path) -> None:
+    wrong = saying("It has to print another number.\n\n```python\nprint(3)\n```")
+    right = saying("It has to be 2.\n\n```python\nprint(2)\n```")
+    posts, text, events = run_code_task(tmp_path, saying("The number is wrong."), wrong, right, DONE)
+    last = [post["messages"][-1]["content"] for post in posts]
+    assert "give the whole new text of a.py in one code block" in last[0]
+    assert "no change has been made" in last[1] and "Give the whole new text of a.py" in last[1]
+    assert "`grep 2 a.py` fails. First say in one sentence why." in last[2]
+    assert all(post.get("response_format") is None for post in posts) and text == "print(2)\n"
+    replies = [event for event in events if isinstance(event, Replied)]
+    written = [event for event in replies if "code block" in event.note]
+    assert len(written) == 2 and all("```python" in event.text.head and event.calls for event in written)
+
+
+def test_a_part_of_a_file_is_sent_back(tmp_path: Path) -> None:
+    two = "```python\nprint(2)\n```\n\n```python\nprint(3)\n```"
+    posts, text, _ = run_code_task(tmp_path, saying(two), saying("```python\nprint(2)\n```"), DONE, DONE, DONE, DONE)
+    assert "is not a whole file. Give the whole new text of a.py" in posts[1]["messages"][-1]["content"]
+    assert text == "print(2)\n"
+
+
 def required_tools(post: Any) -> list[str]:
     """Return the tools of which the provider has to enforce a call."""
     shape = post.get("response_format", {"json_schema": {"schema": {"anyOf": []}}})["json_schema"]["schema"]
@@ -132,16 +195,15 @@ def test_a_question_that_the_task_demands_is_enforced(tmp_path: Path) -> None:
     assert text == "Salut.\n"
 
 
-def test_a_check_that_the_task_names_is_run_after_the_last_change_and_has_to_succeed(tmp_path: Path) -> None:
+def test_a_check_that_the_task_names_is_run_after_each_change_and_has_to_succeed(tmp_path: Path) -> None:
     task = "Change a.txt so that `grep two a.txt` passes."
     wrong = calling("edit", path="a.txt", old_string="one", new_string="three")
     right = calling("write", path="a.txt", content="two\n")
-    check = calling("run", command="grep two a.txt")
-    posts, text, _ = run_compact(tmp_path, task, wrong, DONE, check, DONE, right, DONE, check, DONE)
-    assert [required_tools(post) for post in posts] == [
-        [], ["run"], [], ["write"], [], ["run"], [],
-    ]  # fmt: skip
-    assert text == "two\n" and "still fails" in posts[3]["messages"][-1]["content"]
+    posts, text, events = run_compact(tmp_path, task, wrong, DONE, right, DONE)
+    assert [required_tools(post) for post in posts] == [[], ["write"], []]
+    assert text == "two\n" and "still fails" in posts[1]["messages"][-1]["content"]
+    notes = [event.note for event in events if isinstance(event, Replied) and event.note]
+    assert sum("has to pass" in note for note in notes) == 2
 
 
 def test_checks_that_a_small_model_makes_by_itself_are_not_repeated(tmp_path: Path) -> None:

@@ -16,7 +16,8 @@ LISTING = answer(json.dumps({"data": [{"id": "m"}]}).encode(), "application/json
 DONE = answer(stream(chunk(content="Done."), chunk("stop")))
 FILES = {
     "mean.py": "SUM = 1\n",
-    "deep/list.txt": "milk\n",
+    "deep/list.txt": "milk 1.2.10\n",
+    "version.txt": "1.2.10\n",
     "long.log": "x\n" * 5_000,
     ".env": "KEY=1\n",
     "empty.txt": "",
@@ -92,6 +93,8 @@ def test_files_with_a_named_identifier_are_read_if_no_file_is_named(tmp_path: Pa
     events, sent = run_task(tmp_path / "1", "Rename the function old_name to new_name wherever it is used.")
     assert read_paths(events) == ["deep/use.py", "names.py"]
     assert "import old_name" in str(sent[0]) and "def old_name" in str(sent[0])
+    events, _ = run_task(tmp_path / "4", "Set the version to 1.3.0 everywhere: it is 1.2.10 today.")
+    assert read_paths(events) == ["deep/list.txt", "version.txt"]
     events, _ = run_task(tmp_path / "2", "Where is old_name used, apart from mean.py?")
     assert read_paths(events) == ["mean.py"]
     events, _ = run_task(tmp_path / "3", "Where is common_name used?")
@@ -103,8 +106,10 @@ def test_the_files_are_followed_by_what_the_task_asks_for(tmp_path: Path) -> Non
     assert "First say in one sentence what has to change" in sent[0][-1]["content"]
     _, sent = run_task(tmp_path / "2", "Copy mean.py to b.py.")
     assert "call write or run to create b.py" in sent[0][-1]["content"]
-    _, sent = run_task(tmp_path / "3", "Add a line to mean.py.")
+    _, sent = run_task(tmp_path / "3", "Add a line to deep/list.txt.")
     assert "make the next call" in sent[0][-1]["content"]
+    _, sent = run_task(tmp_path / "4", "Add a function to mean.py.")
+    assert "give the whole new text of mean.py in one code block" in sent[0][-1]["content"]
 
 
 def test_the_names_of_the_files_are_in_the_context_of_small_models(tmp_path: Path) -> None:

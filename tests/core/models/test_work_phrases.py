@@ -1,8 +1,17 @@
-"""What a task asks for: the correction of a fault, a question to the user, and a command that has to succeed."""
+"""What a task asks for, such as a file, a correction or a question, and what a reply claims to have done."""
 
 import pytest
 
-from core.models.work_phrases import asks_for_question, asks_for_work, asks_how, check_command, reports_fault
+from core.models.work_phrases import (
+    asks_for_question,
+    asks_for_work,
+    asks_how,
+    check_command,
+    claims_work,
+    code_to_change,
+    possible_results,
+    reports_fault,
+)
 
 
 @pytest.mark.parametrize(
@@ -58,3 +67,67 @@ def test_commands_that_have_to_succeed(task: str, command: str, work: bool) -> N
 )
 def test_tasks_that_ask_for_a_command(task: str, how: bool) -> None:
     assert asks_how(task) is how
+
+
+@pytest.mark.parametrize(
+    ("task", "files"),
+    [
+        ("Collect the titles of all chapters in index.md.", ["index.md"]),
+        ("From the log, please sketch a summary in docs/plan.md.", ["docs/plan.md"]),
+        ("For each order, note the total in totals.txt and keep a copy as backup.csv.", ["totals.txt", "backup.csv"]),
+        ("Count the words in notes.txt.", []),
+        ("Fix the error in main.py.", []),
+        ("Look for the port in config.ini.", []),
+        ("The tests in test_a.py fail.", []),
+        ("Running the script in a.sh takes long.", []),
+        ("What is the port in config.ini?", []),
+        ("Keep one copy in a.txt and delete the others.", []),
+    ],
+)
+def test_files_that_may_be_results_whatever_the_verb_is(task: str, files: list[str]) -> None:
+    assert possible_results(task, has_source=False) == files
+
+
+def test_verbs_that_ask_for_an_answer_ask_for_a_file_if_there_is_another_one() -> None:
+    task = "List the headings of guide.md in contents.md."
+    assert possible_results(task, has_source=True) == ["contents.md"]
+    assert possible_results(task, has_source=False) == []
+
+
+@pytest.mark.parametrize(
+    ("reply", "claims"),
+    [
+        ("Done.", True),
+        ("I have alphabetized and sorted the names.", True),
+        ("I\u2019ve updated the version.\nIt is 2.0 now.", True),
+        ("The file has been successfully created.", True),
+        ("All headings are now written to the file.", True),
+        ("The port is 8080.", False),
+        ("This is done by the function main, which calls run.", False),
+        ("I cannot find such a file.", False),
+        ("", False),
+    ],
+)
+def test_replies_that_claim_work(reply: str, claims: bool) -> None:
+    assert claims_work("Alphabetize names.txt.", reply) is claims
+    assert not claims_work("Did you alphabetize names.txt?", reply)
+
+
+@pytest.mark.parametrize(
+    ("task", "file"),
+    [
+        ("mean.py computes a wrong mean. Correct it.", "mean.py"),
+        ("Write fizz.py so that `python3 test_fizz.py` passes.", "fizz.py"),
+        ("`node test.js` fails because of src/cart.js. Fix src/cart.js.", "src/cart.js"),
+        ("Read bug.md and repair what it describes in lib/sum.rb.", "lib/sum.rb"),
+        ("a.py lacks a function that b.py has. Add it to a.py.", "a.py"),
+        ("Fix a.py and b.py.", ""),
+        ("The function in calc.py changed. Bring the line in README.md up to date.", ""),
+        ("Rename area.py to size.py.", ""),
+        ("Add a test to test_sum.py.", ""),
+        ("What does a.py print?", ""),
+        ("Add eggs to list.txt.", ""),
+    ],
+)
+def test_the_one_file_with_code_that_a_task_changes(task: str, file: str) -> None:
+    assert code_to_change(task) == file

@@ -161,6 +161,27 @@ def test_the_files_that_still_contain_a_replaced_identifier_are_named(tmp_path: 
     assert done.output == "Edited b.py at line 1."
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "note"),
+    [
+        ('__version__ = "2.0.9"', '__version__ = "2.1.0"', " 2.0.9 is also in setup.cfg."),
+        ("2.0.9", "2.1.0", " 2.0.9 is also in setup.cfg."),
+        ("def area():", "def surface():", " area is also in setup.cfg."),
+        ("def area():\n    return 1", "def surface():\n    return 2", ""),
+        ('__version__ = "2.0.9"', '__version__ = "2.0.9"  # area', ""),
+    ],
+)
+def test_a_name_that_is_replaced_in_a_longer_text_is_found_in_other_files(
+    tmp_path: Path, old: str, new: str, note: str
+) -> None:
+    create_file(tmp_path, "app.py", '__version__ = "2.0.9"\n\n\ndef area():\n    return 1\n')
+    create_file(tmp_path, "setup.cfg", "version = 2.0.9\nentry = area\n")
+    create_file(tmp_path, "notes.txt", "Version 12.0.9 and 2.0.91 had areas.\n")
+    digests = seen(tmp_path, "app.py") | seen(tmp_path, "setup.cfg") | seen(tmp_path, "notes.txt")
+    done = call(tmp_path, "edit", digests, path="app.py", old_string=old, new_string=new)
+    assert not done.failed and done.output.partition(".py at line ")[2][2:] == note
+
+
 def test_known_contents_follow_reads_and_own_writes_only() -> None:
     first = updated_digests({}, ToolResult("", known_files=(("./a", "1"),)))
     assert first == {"a": "1"}

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from core.domain.problems import Problem
+from core.workspace import folder_listing
 from core.workspace.committed_files import CommittedFiles, FileVersion
 from tests.core.tools.test_run import open_harness
 from tests.core.workspace.commands import open_sandbox
@@ -179,6 +181,39 @@ ATTACKS = {
         "GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -q -i --root --exec 'touch OBEYED'",
         "test -d .git/rebase-merge && git rebase --continue >/dev/null 2>&1",
     ),
+    "the strategy of an interrupted rebase": (
+        f"{GIT} && git commit -q --allow-empty -m 2",
+        f"GIT_SEQUENCE_EDITOR='sed -i s/pick/edit/' git rebase -q -i HEAD~1; mkdir git-merge-x; "
+        f"{HOOK} > git-merge-x/y; chmod +x git-merge-x/y; echo x/y > .git/rebase-merge/strategy; "
+        'echo "pick $(git rev-parse HEAD)" > .git/rebase-merge/git-rebase-todo',
+        "test -d .git/rebase-merge && ! test -e .git/rebase-merge/strategy && git rebase --continue >/dev/null 2>&1; "
+        "test ! -e .git/rebase-merge/strategy",
+    ),
+    "the strategy of an interrupted cherry-pick": (
+        GIT,
+        f"mkdir -p .git/sequencer git-merge-x; {HOOK} > git-merge-x/y; chmod +x git-merge-x/y; "
+        "printf '[options]\\n\\tstrategy-option = ours\\n[options] strategy = x/y\\n' > .git/sequencer/opts; "
+        'echo "pick $(git rev-parse HEAD)" > .git/sequencer/todo; git rev-parse HEAD > .git/sequencer/head',
+        "test ! -e .git/sequencer/opts && git cherry-pick --continue >/dev/null 2>&1; test ! -e .git/sequencer/opts",
+    ),
+    "a link to the state of a rebase": (
+        GIT,
+        "mkdir state; echo x/y > state/strategy; echo 'exec touch OBEYED' > state/git-rebase-todo; "
+        "ln -s ../state .git/rebase-merge",
+        "test ! -e .git/rebase-merge",
+    ),
+    "an unreadable state of a rebase": (
+        GIT,
+        "mkdir .git/rebase-merge; (echo exec touch OBEYED; head -c 9000000 /dev/zero | tr '\\0' '#') "
+        "> .git/rebase-merge/git-rebase-todo",
+        "test ! -e .git/rebase-merge/git-rebase-todo",
+    ),
+    "a remote without settings": (
+        GIT,
+        "for name in remotes branches; do mkdir -p .git/$name; "
+        "echo 'URL: https://evil.example/a' > .git/$name/elsewhere; done",
+        "test ! -e .git/remotes/elsewhere && test ! -e .git/branches/elsewhere",
+    ),
     "a configured program": (
         f"{GIT} && mkdir tools && printf '#!/bin/sh\\nfalse\\n' > tools/monitor && chmod +x tools/monitor && "
         "git config core.fsmonitor tools/monitor",
@@ -298,3 +333,25 @@ def test_p14_only_commits_of_the_user_bring_trusted_files(landing: str, runs: in
     assert any("reverted" in done.output or "Read-only" in done.output for done in found), found
     left = [path for name in (".envrc", ".husky/*", ".claude/*") for path in ground.folder.rglob(name)]
     assert [path for path in left if path.read_bytes() == b"evil\n"] == []
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("place", [".", "deep/er"])
+@pytest.mark.parametrize("scan_limit", [folder_listing.SCAN_LIMIT, 10])
+def test_very_many_files_hide_no_trusted_ones(
+    rung: str, place: str, scan_limit: int, ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_listing, "FILES", 300)
+    monkeypatch.setattr(folder_listing, "SCAN_LIMIT", scan_limit)
+    (ground.folder / "b.txt").write_text("b")
+    command = f"mkdir -p {place}; cd {place}; for i in $(seq 400); do : > a$i; done; mkdir .vscode named hooks; "
+    command += "echo x > .envrc; echo x > .vscode/tasks.json; echo x > AGENTS.md; echo x > hooks/pre-commit; : > HEAD; "
+    command += "mkdir -p sub/.git/hooks; echo x > sub/.git/hooks/post-checkout; seq 400 | sed s/^/z/ | xargs touch"
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        output = made.use(command).output
+        top = ground.folder / place
+        for name in (".envrc", ".vscode/tasks.json", "AGENTS.md", "sub/.git/hooks/post-checkout"):
+            assert not (top / name).exists() and (name in output or name.startswith("sub")), output
+        assert (top / "a1").exists() and (ground.folder / "b.txt").read_text() == "b" and "b.txt" not in output
+        with pytest.raises(Problem, match="too large to scan"):
+            made.use("true")

@@ -1,0 +1,130 @@
+"""The message that repeats the task to a small model after a tool result, and the file that the task asks for."""
+
+import json
+import re
+from collections.abc import Callable
+from contextlib import suppress
+
+from core.domain.messages import Message
+from core.domain.problems import Problem
+from core.domain.text import Text
+from core.engine.state.compaction import HARNESS, USER
+from core.engine.state.conversation import Conversation
+from core.models.model import AskedFile
+from core.models.stop_reasons import READ_AHEAD
+from core.models.work_phrases import (
+    asks_for_work,
+    check_command,
+    code_to_change,
+    named_files,
+    possible_results,
+    reports_fault,
+    requested_files,
+)
+from core.timeline.context_item import RESULTS_PREFIX
+from core.tools.edit import EDIT
+from core.tools.read import READ
+from core.tools.run import RUN
+from core.tools.tool import NOTHING_CHANGED
+from core.tools.write import WRITE
+from core.workspace.broker import FileBroker
+
+FAILURE_REMINDER = "[The call failed and changed nothing. Correct it and call again.\nThe task is: {}]"
+ANSWER_REMINDER = "[The task is: {}\nAnswer it now if you can. If not, make the next call.]"
+WORK_REMINDER = "[The task is: {}\nDo it now: make the next call.]"
+CREATE_REMINDER = "[The task is: {}\nDo it now: call write or run to create {}.]"
+FAULT_REMINDER = "[The task is: {}\nFirst say in one sentence what has to change, then call edit or write.]"
+CODE_REMINDER = "[The task is: {0}\nFirst say in one sentence what has to change. {1}]"
+NEW_CODE_REMINDER = "[The task is: {0}\nFirst say in one sentence how {1} has to work. {2}]"
+FAILED_CHECK_REMINDER = "[`{0}` fails. First say in one sentence why. {1}]"
+SAME_TEXT_REMINDER = "[The task is: {0}\nThe file has this text already. First say what is missing. {1}]"
+WHOLE_TEXT = "Then give the whole new text of {} in one code block."
+RESULTS_OF_READ, RESULTS_OF_WRITE = f"{RESULTS_PREFIX}{READ.name}", f"{RESULTS_PREFIX}{WRITE.name}"
+RESULTS_OF_FILE_TOOLS = (RESULTS_OF_READ, RESULTS_OF_WRITE, f"{RESULTS_PREFIX}{EDIT.name}")
+MAX_REMINDER_CHARS, MAX_CODE_BYTES = 400, 1_500  # a longer file is edited, because writing it takes a small model long
+_ASKED_FILE = re.compile(r"give the whole new text of (\S+) in one code block\.\]$", re.IGNORECASE)
+
+
+def task_reminder(conversation: Conversation, broker: FileBroker, full_text: Callable[[Text], str]) -> list[Message]:
+    """Return the message that repeats the task after a tool result.
+
+    Small models report a failed call as done, or call tools on after they have read the answer. After a successful
+    call of a task that asks for work they get none: it made them stop before the work was finished. Only files that
+    were read for them are followed by the task, which they otherwise lose sight of.
+    """
+    messages = conversation.messages
+    if not messages or messages[-1].role != "tool":
+        return []
+    task = next((full_text(message.text) for message in reversed(messages) if message.category == USER), "")
+    text = _reminder_text(conversation, task, broker) if task else ""
+    return [Message("user", Text(text), category=HARNESS)] if text else []
+
+
+def _reminder_text(conversation: Conversation, task: str, broker: FileBroker) -> str:
+    last, short = conversation.messages[-1], shortened(task)
+    code = short_code_file(task, broker)
+    if last.failed:
+        if last.call_id == conversation.last_refused:
+            return ""
+        if code and _is_check(conversation, task):
+            return FAILED_CHECK_REMINDER.format(check_command(task), WHOLE_TEXT.format(code))
+        return FAILURE_REMINDER.format(short) if last.category in RESULTS_OF_FILE_TOOLS else ""
+    missing = missing_file(task, broker)
+    if not (asks_for_work(task) or missing):
+        return ANSWER_REMINDER.format(short)
+    if conversation.stop_reason == READ_AHEAD and last.category == RESULTS_OF_READ:
+        if code:
+            whole = WHOLE_TEXT.format(code)
+            return NEW_CODE_REMINDER.format(short, code, whole) if missing else CODE_REMINDER.format(short, whole)
+        reminder = CREATE_REMINDER if missing else FAULT_REMINDER if reports_fault(task) else WORK_REMINDER
+        return reminder.format(short, missing)
+    if code and last.category == RESULTS_OF_WRITE and last.text.head.endswith(NOTHING_CHANGED):
+        return SAME_TEXT_REMINDER.format(short, WHOLE_TEXT.format(code))
+    return ""
+
+
+def shortened(task: str) -> str:
+    """Return a task as it is repeated to a model."""
+    return task if len(task) <= MAX_REMINDER_CHARS else task[:MAX_REMINDER_CHARS] + "…"
+
+
+def short_code_file(task: str, broker: FileBroker) -> str:
+    """Return the name of the file with code that a task asks to change or create, if it is short or does not exist."""
+    name = code_to_change(task)
+    with suppress(Problem):  # a path outside the folder, or a folder
+        if name and ((status := broker.stat(name)) is None or status.st_size <= MAX_CODE_BYTES):
+            return name
+    return ""
+
+
+def asked_file(note: str, broker: FileBroker) -> AskedFile | None:
+    """Return the file whose whole text a message of the engine asks for, or None."""
+    match = _ASKED_FILE.search(note)
+    if not match:
+        return None
+    try:
+        return AskedFile(match[1], broker.read(match[1], allow_secrets=False).decode("utf-8", "replace"))
+    except Problem:  # there is no such file
+        return AskedFile(match[1])
+
+
+def _is_check(conversation: Conversation, task: str) -> bool:
+    """Return whether the last call ran the command that the task names as its check."""
+    command = json.dumps(check_command(task), ensure_ascii=False)[1:-1]
+    calls = [call for message in conversation.messages for call in message.calls]
+    return bool(command and calls) and calls[-1].tool == RUN.name and command in calls[-1].arguments.head
+
+
+def missing_file(task: str, broker: FileBroker) -> str:
+    """Return the name of a file that a task asks for and that does not exist; "" if there is none."""
+    has_source = any(_exists(name, broker) for name in named_files(task))
+    names = (*requested_files(task), *possible_results(task, has_source=has_source))
+    return next((name for name in names if _exists(name, broker) is False), "")
+
+
+def _exists(name: str, broker: FileBroker) -> bool | None:
+    """Return whether there is such a file or folder; None if its path leads outside the folder."""
+    try:
+        return broker.stat(name) is not None
+    except Problem:
+        return None

@@ -1,0 +1,31 @@
+"""Reads the new text of a file from the code block of a reply that was asked for it.
+
+Small models that were trained on code write a whole file in a code block better than as a JSON string in a call.
+"""
+
+import json
+import re
+
+from core.models.model import AskedFile, RequestedCall
+
+NOTE = "The code block in the reply was taken as the new text of the file, as it was asked for."
+MIN_SHARE = 0.6  # of the lines that the file has; a shorter block is a part of it
+_BLOCK = re.compile(
+    r"^```(?!sh\b|bash\b|shell\b|console\b|diff\b|json\b)[\w+#.-]*[ \t]*\n(?P<text>.*?)^```[ \t]*$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
+def write_call(reply: str, asked: AskedFile) -> RequestedCall | None:
+    """Return the call that writes the code block of a reply; None if it has not exactly one with a whole text."""
+    blocks = list(_BLOCK.finditer(reply))
+    if len(blocks) != 1 or reply.count("\n```") > 2:
+        return None
+    text = blocks[0]["text"]
+    if not text.strip() or _lines(text) < MIN_SHARE * _lines(asked.text):
+        return None
+    return RequestedCall("write", json.dumps({"path": asked.path, "content": text}, ensure_ascii=False))
+
+
+def _lines(text: str) -> int:
+    return sum(bool(line.strip()) for line in text.splitlines())

@@ -1,0 +1,43 @@
+"""The code block of a reply that was asked for the whole text of a file becomes a call that writes it."""
+
+import json
+
+import pytest
+
+from core.models.code_block import write_call
+from core.models.model import AskedFile
+
+CODE = "def mean(values):\n    return sum(values) / len(values)\n"
+OLD = AskedFile("mean.py", "def mean(values):\n    return 0\n")
+
+
+@pytest.mark.parametrize(
+    "reply", [f"The divisor is wrong.\n\n```python\n{CODE}```", f"```\n{CODE}```\nIt is right now."]
+)
+def test_the_block_is_written(reply: str) -> None:
+    call = write_call(reply, OLD)
+    assert call and call.tool == "write" and json.loads(call.arguments) == {"path": "mean.py", "content": CODE}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "It is right already.",
+        f"```python\n{CODE}",
+        "```sh\npython3 mean.py\n```",
+        '```json\n{"path": "mean.py"}\n```',
+        "```diff\n-a\n+b\n```",
+        "```python\n\n```",
+        f"```python\n{CODE}```\nor\n```python\n{CODE}```",
+        f"```python\n{CODE}```\nTest it:\n```sh\npython3 mean.py\n```",
+    ],
+)
+def test_replies_without_exactly_one_whole_text_write_nothing(reply: str) -> None:
+    assert write_call(reply, OLD) is None
+
+
+def test_a_part_of_a_file_does_not_replace_it() -> None:
+    text = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(5))
+    part = "```python\ndef f2():\n    return 3\n```"
+    assert write_call(part, AskedFile("f.py", text)) is None
+    assert write_call(part, AskedFile("f.py")) is not None
