@@ -26,6 +26,8 @@ from core.domain.rewind_events import FilesRewound
 from core.domain.schedule import ScheduleTriggered
 from core.domain.session_metadata import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
 from core.domain.skill import OfferedSkill, SkillUsed
+from core.domain.subagent_events import SubagentEnded as SubagentEnded
+from core.domain.subagent_events import SubagentStarted as SubagentStarted
 from core.domain.text import Attachment, Text
 from core.domain.worktree import WorktreeCreated
 
@@ -131,10 +133,7 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True)
 class ModelChanged:
-    """The user selected another model or other model parameters.
-
-    Applies from the next request on; unset values are not sent.
-    """
+    """The user selected another model or other parameters, from the next request on; unset values are not sent."""
 
     model: str
     effort: str = ""
@@ -330,33 +329,6 @@ class BackgroundCommandEnded:
     output: Text = Text()
     exit_code: int | None = None
     reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SubagentStarted:
-    """A tool call started a sub-agent, in the `background` if it returned at once. Its session is created next."""
-
-    call_id: str
-    child_session: str
-    subagent: str
-    task: Text = Text()
-    background: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SubagentEnded:
-    """A sub-agent ended with the run status `status`; the other fields are its total usage.
-
-    What it reported is the result of the tool call `call_id`.
-    """
-
-    call_id: str
-    child_session: str
-    status: str
-    turns: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-    minutes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

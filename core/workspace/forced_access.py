@@ -95,10 +95,8 @@ def copy(root: int, path: str, source: int, mode: int) -> None:
         descriptor = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
         try:
             _chmod(descriptor, mode | stat.S_IWUSR)
-            with (
-                open(os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW, dir_fd=parent), "wb") as target,  # noqa: PTH123 - as below
-                open(os.dup(source), "rb") as original,  # noqa: PTH123 - a descriptor
-            ):
+            writable = os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+            with os.fdopen(writable, "wb") as target, os.fdopen(os.dup(source), "rb") as original:
                 original.seek(0)
                 shutil.copyfileobj(original, target, COPY_BYTES)
             _chmod(descriptor, mode)

@@ -160,6 +160,7 @@ def test_external_agents_are_no_planted_programs(planted: Path, ground: Ground) 
         asyncio.run(output(sys.executable, "-c", "import json, os; print(os.getcwd())")) == f"{Path.home()}\n".encode()
     )
     agent = KnownAgent("A", "", ExternalAgentSettings(name="a", command="my-agent"))
+    repository(ground.folder)  # what is offered belongs to no session, so this must be known to be a project
     assert not is_installed(agent) and not planted.exists()
 
 
