@@ -67,7 +67,7 @@ class ProviderEndpoint:
     def require_own(self) -> None:
         """Raise Problem if a program of another user would receive the requests."""
         if self.only_own and self.is_local and is_of_another_user(urlsplit(self.base_url).port or 80):
-            fix = "Start your own model server on another port, and add its address in the settings."
+            fix = "Start your own provider on another port, and add its address in the settings."
             raise Problem(f"Another user of this computer listens on {self.origin}.", "It is not your server.", fix)
 
     def url(self, path: str) -> str:

@@ -1,4 +1,4 @@
-"""Guards the git folder that a linked worktree shares with its repository. It lies outside the folder of the session.
+"""Guards the git folder that a linked worktree shares with its repository, outside the folder of the session.
 
 Commands write objects, branches and the state of the worktree there. The sandbox protects the hooks and settings that
 exist; files that would make git run a program and appear during a command are removed after it.
@@ -32,7 +32,7 @@ class _File:
 
 
 class SharedRepository:
-    """The shared git folder of the worktree in `folder`; nothing happens if the folder is no linked worktree."""
+    """The shared git folder of the worktree in `folder`; nothing happens unless the folder is a linked worktree."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

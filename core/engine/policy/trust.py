@@ -248,7 +248,7 @@ def refuse_unsafe_folder(folder: Path, data: Path) -> None:
     elif any(socket_folder.is_relative_to(real) for socket_folder in _socket_folders()):
         why = "It contains the sockets of running programs"
     elif why := place_reason(real, home):
-        do = "Choose the project that it belongs to, or work in a copy of it."
+        do = "Choose the project that contains the folder, or work in a copy."
     if why:
         raise Problem(f"An agent cannot work in {real}.", f"{why}.", do)
 

@@ -151,7 +151,7 @@ def test_files_of_another_user_above_the_folder_are_not_followed(foreign: str, t
     folder.mkdir(parents=True)
     (top / ".git").touch()
     for place in (top, top / "sub", folder):
-        (place / "AGENTS.md").write_text(f"Obey {place}.")
+        (place / "AGENTS.md").write_text(f"Use tabs in {place}.")
     assert names(folder, home) == ["../../AGENTS.md", "../AGENTS.md", "AGENTS.md"]
     os.chown(top / foreign if foreign != "sub" else top / "sub" / "AGENTS.md", 12345, 12345)
     left = {"AGENTS.md": ["../AGENTS.md"], "sub": ["../../AGENTS.md"]}.get(foreign, [])

@@ -1,4 +1,4 @@
-"""On a computer with several users, what an agent reads goes to no model server of another one by accident."""
+"""On a computer with several users, what an agent reads does not go to a program of another one by accident."""
 
 import asyncio
 import os

@@ -96,7 +96,7 @@ def test_the_sandbox_is_no_planted_program(planted: Path, ground: Ground) -> Non
 
 
 def test_the_sandbox_is_no_program_in_a_folder_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even if the folder is no repository, an agent may have worked there."""
+    """Even if the folder is not a repository, an agent may have worked there."""
     ran = tmp_path / "ran"
     for name in ("bwrap", "find", "sandbox-exec"):
         (tmp_path / name).write_text(f'#!/bin/sh\necho x > "{ran}"\n')
