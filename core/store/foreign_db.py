@@ -13,6 +13,7 @@ def open_foreign_db(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a database for reading; its rows have names. Raises ValueError if the schema or contents are unexpected."""
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            db.execute("PRAGMA trusted_schema = OFF")
             db.row_factory = sqlite3.Row
             yield db
     except sqlite3.Error as error:

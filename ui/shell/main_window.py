@@ -70,8 +70,7 @@ class MainWindow(QWidget):
         self, shell: WindowFrame, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
     ) -> None:
         super().__init__()
-        self._shell = shell
-        self._look, self._state = look, state
+        self._shell, self._look, self._state = shell, look, state
         self.selection, self.state = selection, state
         self._reading = DeferredReader()
         self.session_index = SessionIndex(self._reading)
@@ -79,10 +78,9 @@ class MainWindow(QWidget):
         self._start: StartTask | None = None
         self.pane = StepPane(look, self._reading)
         self._folder = data_folder
-        home = str(data_folder)
         self.sessions = SessionsPanel(look, pages=[(page.id, page.title, page.icon) for page in PAGES if page.listed])
-        self.start = StartPanel(look, data_folder=home)
-        self.status = StatusLine(look, data_folder=home)
+        self.start = StartPanel(look, data_folder=str(data_folder))
+        self.status = StatusLine(look, data_folder=str(data_folder))
         self.notice = ErrorBar(look)
         self.unseen = UnseenSessions(state)
         self.inbox = InboxMenu(look, self.session_index.pending, self)

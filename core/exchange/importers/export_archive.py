@@ -46,7 +46,7 @@ def read_documents(path: Path, pattern: str) -> Iterator[tuple[str, Any]]:
         zipped = is_zip(file.read(len(ZIP_MAGIC)))
     if not zipped:
         folder = path.parent
-        for file_path in sorted(folder.glob(pattern)):
+        for file_path in sorted(file for file in folder.glob(pattern) if file.is_file()):
             yield file_path.relative_to(folder).as_posix(), read_document(file_path)
         return
     try:

@@ -19,6 +19,7 @@ from core.exchange.importers.session_builder import SessionBuilder
 
 MAX_LINE_BYTES = 1 << 27  # bytes of a line; a longer one is split
 MAX_DOCUMENT_BYTES = 1 << 28  # bytes of a file that must be read as a whole
+MAX_DETAILS_BYTES = 1 << 24  # bytes of a file with details of a session
 COMPRESSED_SUFFIXES = (".gz", ".zst")
 GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BUFFER_BYTES = 1 << 20  # bytes read at once; the GIL is released for each read
@@ -147,8 +148,13 @@ def read_document(path: Path) -> Any:
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
-    """Read a small JSON file with details of a session; empty if it is missing or does not contain an object."""
+    """Read a small JSON file with details of a session; empty if it is missing or does not contain an object.
+
+    Something else than a file of such a size, such as a pipe, is not read.
+    """
     try:
+        if not path.is_file() or path.stat().st_size > MAX_DETAILS_BYTES:
+            return {}
         value = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}

@@ -1,4 +1,4 @@
-"""Aider's chat history: what the user wrote is told from headings and quotations in replies."""
+"""Aider's chat history: inputs of the user are distinguished from headings and quotations in replies."""
 
 import asyncio
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_headings_and_quotations_in_replies_are_not_inputs(trimmed: bool, tmp_pa
             messages = [event.text.head for event in events if isinstance(event, UserMessage)]
             replies = [event for event in events if isinstance(event, Replied)]
             assert sum(reply.usage.input for reply in replies) == 1_500
-            if trimmed:  # they can no longer be told apart; nothing is lost
+            if trimmed:  # nothing distinguishes them any more, and nothing is lost
                 assert messages == ["Compare the two\nin a table", "With npm", "With yarn"]
             else:
                 assert messages == ["Compare the two\nin a table"]
