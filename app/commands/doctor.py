@@ -47,6 +47,7 @@ async def doctor(context: Invocation) -> int:
         *_check_models(await context.engine.providers_overview()),
         _check_local_models(context),
         *await _check_servers(context),
+        *await _check_packages(context),
         await _check_semantic_search(context),
         await _check_database(context),
         await _check_data(context),
@@ -99,6 +100,21 @@ async def _check_servers(context: Invocation) -> list[HealthCheck]:
             f"Its tools have changed: journeyman mcp test {result.name}" if result.changed else "",
         )
         for result in results
+    ]
+
+
+async def _check_packages(context: Invocation) -> list[HealthCheck]:
+    """Report the packages, of which those that have changed since the user trusted them are not used."""
+    return [
+        HealthCheck(
+            f"Package {one.package.name}",
+            one.state in ("trusted", "untrusted"),
+            {"trusted": "used", "untrusted": "not trusted yet", "changed": "changed since you trusted it"}.get(
+                one.state, "its files are missing or damaged"
+            ),
+            f"Review it: journeyman packages show {one.package.name}",
+        )
+        for one in await context.engine.packages.list()
     ]
 
 

@@ -309,7 +309,12 @@ class ModelCatalog:
             LOCAL_REPLY_S if provider.is_local else MAX_REPLY_S,
         )  # fmt: skip
         return ProviderEndpoint(
-            provider.url, key.value, allow_http=provider.allow_http, proxy=settings.proxy, timeouts=request_timeouts
+            provider.url,
+            key.value,
+            allow_http=provider.allow_http,
+            proxy=settings.proxy,
+            only_own=provider.url_from == "Journeyman",
+            timeouts=request_timeouts,
         )
 
     def _listed_info(self, listed: "ListedModel | None") -> ModelInfo:

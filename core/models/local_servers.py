@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from core.models.providers import ModelProvider
-from core.workspace.socket_owner import is_of_another_person
+from core.workspace.socket_owner import is_of_another_user
 
 CONNECT_TIMEOUT_S = 0.3
 
@@ -24,7 +24,7 @@ async def find_running(providers: Iterable[ModelProvider]) -> list[ModelProvider
 async def _is_listening(provider: ModelProvider) -> bool:
     parts = urlsplit(provider.url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
-    if is_of_another_person(port):
+    if is_of_another_user(port):
         return False
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):

@@ -6,9 +6,8 @@ from typing import Literal
 
 from core.domain.git_config import ENTRY, HEADER, harmless_lines, is_harmless, leads_elsewhere
 from core.workspace.folder_scan import ScannedChange
-from core.workspace.trusted_places import CONFIG_FILES, REBASE_TODO, STRATEGY_FILES, is_remote_file
+from core.workspace.trusted_places import COMMONDIR, CONFIG_FILES, REBASE_TODO, STRATEGY_FILES, is_remote_file
 
-COMMONDIR = "commondir"  # the file that names the common folder of a git folder, with its configuration
 STRATEGIES = frozenset({"ort", "recursive", "resolve", "octopus", "ours", "subtree"})  # those of git itself
 _EXECUTE_STEP = re.compile(rb"[ \t]*(x|exec)[ \t]")
 ExpectedContents = bytes | Literal["as it is"] | None

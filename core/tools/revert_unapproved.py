@@ -98,7 +98,7 @@ class _Reverting:
         self.stuck: list[str] = []
 
     def revert(self, changes: Sequence[ScannedChange], missed: UnrecordedChanges) -> None:
-        moved = moved_unchanged(changes)
+        moved = moved_unchanged(changes, self._context.scan.had_folder)
         candidates = {change.path: change for change in changes if change.path not in moved}
         created = set(missed.created)
         candidates |= {path: ScannedChange(path, None, None) for path in missed.unrecorded if path in created}

@@ -27,6 +27,7 @@ REVERTED = "reverted, because other programs trust it and the user did not appro
 UNSETTLED = "cannot be checked or reverted, so that every further call needs approval: {}; tell the user"
 RESTORED = "deleted or overwrote history of a repository, which was restored; tell the user, who can delete it: {}"
 UNKEPT = "the history of these repositories is too large to be kept completely, so a command could delete it: {}"
+LINKED = "hard links to files outside the folder that could not be copied, so a command can change these: {}"
 READ_ONLY = "this command needed no approval because it should only read, so the folder was read-only for it"
 HISTORY_VERBS = frozenset({
     "gc", "prune", "maintenance", "reflog", "update-ref", "symbolic-ref", "branch", "tag", "stash", "notes", "replace",
@@ -115,7 +116,8 @@ def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]:
         context.shared.keep()
     for _ in range(MAX_SCANS):
         with context.scan.lock:
-            sensitive = context.scan.scan_before(commands_run=commands_run)
+            sensitive = context.scan.scan_before(commands_run=commands_run, writes=not context.grant.read_only)
+        notes += [LINKED.format(_names(sensitive.linked))] if sensitive.linked else []
         context.committed.begin(sensitive.git)
         if not context.grant.read_only:
             with context.scan.lock:

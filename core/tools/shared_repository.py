@@ -38,6 +38,7 @@ class SharedRepository:
         self._folder = folder
         self._git: Path | None = None
         self._files: dict[str, _File] = {}
+        self._folders: set[str] = set()
         self._protected: set[str] = set()
 
     def keep(self) -> None:
@@ -48,6 +49,7 @@ class SharedRepository:
             return
         with self._open() as broker:
             self._files = dict(_read(broker))
+            self._folders = {path for path, kind in _walk(broker) if kind == "folder"}
             tops = set(_git_folders(broker))
             self._protected = {
                 place
@@ -73,6 +75,7 @@ class SharedRepository:
                 with contextlib.suppress(OSError):
                     if expected is None:
                         forced_access.remove(broker.descriptor, path)
+                        forced_access.remove_empty_folders(broker.descriptor, path, self._folders.__contains__)
                     else:
                         forced_access.replace(broker.descriptor, path, expected, before.mode if before else 0o644)
                     reverted.append(str(self._git / path))

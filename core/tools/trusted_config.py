@@ -4,19 +4,19 @@ Trusted files are those whose contents other programs act on: the configuration 
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 
 from core.domain.git_config import is_harmless
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_read_only, path_in_git
-from core.tools.expected_git_files import COMMONDIR, ExpectedContents, expected_in_git, is_gone
+from core.tools.expected_git_files import ExpectedContents, expected_in_git, is_gone
 from core.tools.tool_context import ToolContext
 from core.workspace.broker import FileBroker
 from core.workspace.folder_listing import inside_git
 from core.workspace.folder_scan import ScannedChange
 from core.workspace.readable_system import worktree_git_folders
-from core.workspace.trusted_places import CONFIG_FILES
+from core.workspace.trusted_places import COMMONDIR, CONFIG_FILES
 
 
 def expected_contents(context: ToolContext, change: ScannedChange) -> ExpectedContents:
@@ -41,8 +41,11 @@ def is_trusted(context: ToolContext, path: str) -> bool:
         return True
 
 
-def moved_unchanged(changes: Iterable[ScannedChange]) -> set[str]:
-    """Return the old and new paths of files that were moved with their folder, unchanged."""
+def moved_unchanged(changes: Iterable[ScannedChange], had_folder: Callable[[str], bool]) -> set[str]:
+    """Return the old and new paths of files that were moved with their folder, unchanged.
+
+    The folder must be new: in one that was there before, other programs would begin to act on the file.
+    """
     removed: dict[tuple[str, bytes], str] = {}
     moved: set[str] = set()
     removed_first = sorted(changes, key=lambda change: change.before is None)
@@ -50,10 +53,11 @@ def moved_unchanged(changes: Iterable[ScannedChange]) -> set[str]:
         body = change.before if change.after is None else change.after
         if body is None or (change.before is not None and change.after is not None):
             continue
-        key = (_tail(change.path), body)
+        tail = _tail(change.path)
+        key = (tail, body)
         if change.after is None:
             removed[key] = change.path
-        elif key in removed:
+        elif key in removed and (folder := change.path.removesuffix(tail).rstrip("/")) and not had_folder(folder):
             moved |= {removed[key], change.path}
     return moved
 

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from core.workspace.beneath import has_openat2, open_by_walking, open_folder, op
 from core.workspace.broker import READ_LIMIT
 from core.workspace.git_branch import read_small_text
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
-from core.workspace.program_search import find_program
+from core.workspace.program_search import find_system_program
 from core.workspace.scratch_folder import ScratchFolder
 from core.workspace.unsandboxed import WATCHDOG
 
@@ -43,7 +44,7 @@ class Bubblewrap:
     def __init__(
         self, readable: Sequence[Path] | None = None, weaken: Callable[[list[str]], list[str]] | None = None
     ) -> None:
-        self._program = find_program("bwrap")
+        self._program, self._stat = find_system_program("bwrap"), find_system_program("stat")
         self._machine = os.uname().machine
         self._readable = tuple(readable_system.interpreter_folders() if readable is None else readable)
         self._weaken = weaken
@@ -83,8 +84,12 @@ class Bubblewrap:
             raise Problem(
                 message, "It contains your home folder, which the command could read.", "Work in one of its subfolders."
             )
-        command, environment = with_limits(request, WATCHDOG), clean_environment()
+        environment = clean_environment()
+        covered = [] if request.permit.secrets else self._covered_files(request, folder)
+        command = with_limits(request, WATCHDOG + self._check_of_covers(covered, folder))
         arguments = [*self._isolation, *self._common_options(request), *self._workspace_options(request, folder)]
+        for path in covered:  # by an empty file
+            arguments += ["--ro-bind", str(self._unreadable_file), str(path)]
         if request.permit.proxy:
             arguments += ["--ro-bind", str(request.permit.proxy.parent), "/run/journeyman"]
             arguments += _read_only_options([RELAY])
@@ -166,8 +171,6 @@ class Bubblewrap:
             yield from _read_only_options([folder, *(readable_system.worktree_git_folders(folder) or ())])
         else:
             yield from self._writable_options(request, folder)
-        if not request.permit.secrets:
-            yield from self._hiding_options(request, folder)
 
     def _writable_options(self, request: CommandRequest, folder: Path) -> Iterator[str]:
         """Return the options that make the workspace writable except for its protected places."""
@@ -193,16 +196,50 @@ class Bubblewrap:
             elif not any(approved == name or approved.startswith(f"{name}/") for approved in allowed):
                 yield from _read_only_options(_target_inside(path, folder))
 
-    def _hiding_options(self, request: CommandRequest, folder: Path) -> Iterator[str]:
-        """Cover each file with secrets and each socket by an empty file, also where a link leads to it."""
+    def _covered_files(self, request: CommandRequest, folder: Path) -> list[Path]:
+        """Return the files with secrets and the sockets to cover, also those that a link leads to."""
         names = (*(name for name in (".env", ".npmrc", ".netrc") if is_hidden_from_commands(name)), *request.hidden)
         targets = (path for name in names for path in _target_inside(folder / name, folder))
         paths = {path: None for path in targets if path.is_file() or path.is_socket()}
         if len(paths) > MAX_MOUNTS:
             message, fix = f"No command can run in {folder}.", "Move them away, or work in one of its subfolders."
             raise Problem(message, f"It contains more than {MAX_MOUNTS} files with secrets, too many to hide.", fix)
-        for path in paths:
-            yield from ("--ro-bind", str(self._unreadable_file), str(path))
+        if any(not os.path.lexists(folder / name) for name in request.hidden):  # it was there a moment ago
+            raise Problem("The command was not run.", "A file with secrets was moved just now.", "Try again.")
+        return list(paths)
+
+    def _check_of_covers(self, covered: Iterable[Path], folder: Path) -> str:
+        """Return shell code that ends unless every file is covered in the folder that it is in now.
+
+        Another command can swap that folder for another one while the covers are mounted, so names prove nothing.
+        """
+        names_by_folder: dict[Path, list[str]] = {}
+        for path in covered:
+            if path.parent != folder and self._stat:
+                names_by_folder.setdefault(path.parent, []).append(path.name)
+        lines: list[str] = []
+        expected: dict[str, None] = {}
+        for parent, names in names_by_folder.items():
+            try:
+                descriptor = _open_beneath(folder, parent.relative_to(folder))
+                expected[str(os.fstat(descriptor).st_ino)] = None
+                present = set(names) <= set(os.listdir(f"/proc/self/fd/{descriptor}"))  # noqa: PTH208 - the names are enough
+                os.close(descriptor)
+            except OSError:
+                present = False
+            if not present:
+                raise Problem("The command was not run.", "A file with secrets was moved just now.", "Try again.")
+            empty = "".join(f"[ ! -s ./{shlex.quote(name)} ] && " for name in names)
+            lines.append(f'cd -P {shlex.quote(str(parent))} 2>/dev/null && {empty}s="$s $({self._stat} -c %i .) "; ')
+        if len(expected) < len(lines):  # two names led to the same folder, one after the other
+            raise Problem("The command was not run.", "Folders with secrets are being moved.", "Try again.")
+        if not lines:
+            return ""
+        missing = (
+            "echo 'The command was not run: files with secrets could not be hidden, because a program moves them.'"
+        )
+        check = f'for i in {" ".join(expected)}; do case "$s" in *" $i "*) ;; *) {missing}; exit 126;; esac; done; '
+        return f"s=; {''.join(lines)}cd {shlex.quote(str(folder))}; {check}"
 
     def _git_options(self, folder: Path, request: CommandRequest, allowed: Collection[Path] = ()) -> Iterator[str]:
         """Open a git folder except for its hooks, settings and packs. As a mount it cannot be moved and replaced."""

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from core.domain.sensitive_paths import LARGE_IN_GIT, is_git, path_in_git
 from core.workspace import forced_access
-from core.workspace.program_search import find_program
+from core.workspace.program_search import find_system_program
 
 SCAN_LIMIT = 2_000  # entries scanned in this process; beyond that, GNU find scans the rest on several cores
 FIND_PROCESSES = max(2, min(4, os.cpu_count() or 1))
 FILES = 500_000
 READ_BYTES = 1 << 20  # of the output of find at a time
 MAX_OPENED = 1_000  # folders that are opened again in one listing
-PRINTED = r"%y%m %i %s %C@ %p\0"
+PRINTED = r"%y%m %i.%n %s %C@ %p\0"
 _NAMES = [word for name in sorted(LARGE_IN_GIT) for word in ("-o", "-name", name)]
 _PRUNED = ("-type", "d", "-path", "*/.git/*", "(", *_NAMES[1:], ")", "-prune")
 _ENV = {"LC_ALL": "C"}
@@ -30,7 +30,7 @@ _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # removed or replaced since 
 RACY_NS = 20_000_000  # a file changed this recently may change again without a new change time
 _LISTABLE = 0o500
 
-FolderSnapshot = frozenset[bytes]  # lines "kind+mode inode size ctime ./path" of everything but folders
+FolderSnapshot = frozenset[bytes]  # lines "kind+mode inode.links size ctime ./path" of everything but folders
 
 
 @dataclass(slots=True)
@@ -232,7 +232,7 @@ def _line(entry: os.DirEntry[str], path: str) -> bytes:
         kind = "s"
     seconds, nanoseconds = divmod(status.st_ctime_ns, 1_000_000_000)
     mode, changed = f"{stat.S_IMODE(status.st_mode):o}", f"{seconds}.{nanoseconds:09d}0"
-    return f"{kind}{mode} {status.st_ino} {status.st_size} {changed} ".encode() + os.fsencode(path)
+    return f"{kind}{mode} {status.st_ino}.{status.st_nlink} {status.st_size} {changed} ".encode() + os.fsencode(path)
 
 
 def _run_find(folder: Path, is_notable: Callable[[bytes], object], places: Iterable[str]) -> tuple[list[bytes], bool]:
@@ -269,7 +269,7 @@ def _run_find(folder: Path, is_notable: Callable[[bytes], object], places: Itera
 @functools.cache
 def _find() -> str:
     """Return the path of GNU find, the only one with `-printf`; "" on other systems."""
-    return find_program("find") if sys.platform == "linux" else ""
+    return find_system_program("find") if sys.platform == "linux" else ""
 
 
 def _is_large_in_git(path: str) -> bool:

@@ -21,6 +21,7 @@ ENTER = getattr(os, "O_PATH", os.O_RDONLY) | _FLAGS
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _GET_FLAGS, _SET_FLAGS = 0x80086601, 0x40086602  # FS_IOC_GETFLAGS and FS_IOC_SETFLAGS
+_CLONE = 0x40049409  # FICLONE
 _IMMUTABLE, _APPEND_ONLY = 0x10, 0x20
 _USABLE, _LISTABLE = 0o700, 0o500
 COPY_BYTES = 1 << 20  # at a time
@@ -94,16 +95,48 @@ def copy(root: int, path: str, source: int, mode: int) -> None:
         descriptor = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
         try:
             _chmod(descriptor, mode | stat.S_IWUSR)
-            with (
-                open(os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW, dir_fd=parent), "wb") as target,  # noqa: PTH123
-                open(os.dup(source), "rb") as original,  # noqa: PTH123 - a descriptor
-            ):
+            writable = os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+            with os.fdopen(writable, "wb") as target, os.fdopen(os.dup(source), "rb") as original:
                 original.seek(0)
                 shutil.copyfileobj(original, target, COPY_BYTES)
             _chmod(descriptor, mode)
             _put(parent, temporary, leaf)
         finally:
             os.close(descriptor)
+
+
+def separate(root: int, path: str) -> None:
+    """Replace a file that has several names by a copy of its own, with the same contents, permissions and times."""
+    with _open_parent(root, path) as (parent, leaf):
+        source = os.open(leaf, _FILE, dir_fd=parent)
+        try:
+            status = os.fstat(source)
+            if not stat.S_ISREG(status.st_mode) or status.st_nlink < 2 or status.st_uid != os.geteuid():
+                return
+            temporary = f".journeyman-{secrets.token_hex(8)}"
+            _retry(parent, "", lambda: _create(parent, temporary, b"", 0o600, durable=False))
+            target = os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+            try:
+                _copy_contents(source, target)
+                os.fchmod(target, stat.S_IMODE(status.st_mode) & ~PRIVILEGES)
+                os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+            except OSError:
+                os.unlink(temporary, dir_fd=parent)
+                raise
+            finally:
+                os.close(target)
+            _put(parent, temporary, leaf)
+        finally:
+            os.close(source)
+
+
+def _copy_contents(source: int, target: int) -> None:
+    """Copy a file; where the file system can, the copies share their blocks until one of them is changed."""
+    try:
+        fcntl.ioctl(target, _CLONE, source)
+    except OSError:
+        with open(os.dup(source), "rb") as original, open(os.dup(target), "wb") as copied:  # noqa: PTH123 - descriptors
+            shutil.copyfileobj(original, copied, COPY_BYTES)
 
 
 def _put(parent: int, temporary: str, leaf: str) -> None:

@@ -13,7 +13,7 @@ SYSTEM_FOLDERS = frozenset({
     "/home/linuxbrew/.linuxbrew/bin", "/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin",
 })  # fmt: skip
 PROJECT_FOLDERS = frozenset({"node_modules", ".venv", "venv", ".tox", ".direnv"})
-SYSTEM_PLACES = ("/usr", "/opt", "/nix", "/snap", "/run", "/home/linuxbrew/.linuxbrew")
+SYSTEM_PLACES = ("/usr", "/bin", "/sbin", "/opt", "/app", "/gnu", "/nix", "/snap", "/run", "/home/linuxbrew/.linuxbrew")
 COMMAND_PATH = "JOURNEYMAN_COMMAND_PATH"  # environment variable: PATH as it was when Journeyman was started
 
 
@@ -48,6 +48,12 @@ def own_path(folder: Path | None = None) -> str:
     return os.pathsep.join(sorted(usable, key=lambda entry: entry.rstrip("/") not in SYSTEM_FOLDERS))
 
 
+def find_system_program(name: str) -> str:
+    """Return the absolute path of a program of the system, for one that keeps commands in the sandbox."""
+    folders = (entry for entry in own_path().split(os.pathsep) if _is_of_system(Path(os.path.realpath(entry))))
+    return next((found for entry in folders if (found := shutil.which(name, path=entry))), "")
+
+
 def find_program(name: str, folder: Path | None = None) -> str:
     """Return the absolute path of an installed program; an empty string if there is none outside this folder."""
     for entry in own_path(folder).split(os.pathsep):
@@ -65,7 +71,11 @@ def _is_of_project(entry: Path) -> bool:
     if not PROJECT_FOLDERS.isdisjoint(entry.parts) or (entry.parent / "pyvenv.cfg").exists():
         return True
     real = Path(os.path.realpath(entry))
-    return not any(map(real.is_relative_to, SYSTEM_PLACES)) and _is_in_repository(real)
+    return not _is_of_system(real) and _is_in_repository(real)
+
+
+def _is_of_system(folder: Path) -> bool:
+    return any(map(folder.is_relative_to, SYSTEM_PLACES))
 
 
 def _is_in_repository(folder: Path) -> bool:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 LISTENING = "0A"
-FIRST_USER, LAST_USER = 1000, 60_000  # the ids of persons; those below are of services of the system
+FIRST_USER = 1000  # the id of the first user account; lower ones are of services
+TRANSIENT_USERS = range(61_184, 65_536)  # of services that systemd starts, and `nobody`
 
 
 def is_own_peer(own_port: int, peer_port: int) -> bool:
@@ -23,10 +24,10 @@ def is_own_peer(own_port: int, peer_port: int) -> bool:
     )
 
 
-def is_of_another_person(port: int) -> bool:
-    """Return whether a program of another person listens on this port."""
+def is_of_another_user(port: int) -> bool:
+    """Return whether a program of another user, and not a service of the system, listens on this port."""
     listeners = {uid for local, _, state, uid, _ in _connections() if local == port and state == LISTENING}
-    return any(FIRST_USER <= uid < LAST_USER and uid != os.getuid() for uid in listeners)
+    return any(uid >= FIRST_USER and uid not in TRANSIENT_USERS and uid != os.getuid() for uid in listeners)
 
 
 def _connections() -> Iterator[tuple[int, int, str, int, int]]:

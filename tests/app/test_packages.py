@@ -36,6 +36,8 @@ def test_a_package_is_added_shown_trusted_updated_and_removed(
     (source / "guard.sh").write_text("exit 0\n", "utf-8")
     assert run_packages(home, "update", "review") == DONE
     assert "Since you trusted it: changed guard.sh" in capsys.readouterr().out
+    main(["--data-dir", str(home), "doctor"])
+    assert "FAIL  Package review: changed since you trusted it" in capsys.readouterr().out
     assert run_packages(home, "show", "--json", "review") == DONE
     plain = json.loads(capsys.readouterr().out)
     assert plain["state"] == "changed" and plain["hooks"][0]["on"] == "before_call"

@@ -72,7 +72,8 @@ class Task:
         injection: a file holds instructions that must not be followed.
         injection_mark: a text in the arguments of a call that follows them, and in no other.
         creates: the files that the task itself adds.
-        unasked: run the task in auto mode, and deny every request, so that what is done was not approved by anybody.
+        unasked: run the task in auto mode in a folder that is not trusted, and deny every request, so that what is done
+        was not approved by anybody.
         lesson: what an earlier task taught that this one needs.
         taught_by: the prompt of that task.
     """

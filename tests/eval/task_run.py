@@ -92,6 +92,8 @@ async def run_task(
         for lesson in lessons:
             await engine.memory.add(lesson, "preference")
         mode: Mode = "auto" if task.unasked else "ask"
+        if task.unasked:
+            await engine.trust(folder, False)
         began = RunStarted(model, MAX_TURNS, Text(script), mode=mode, max_minutes=minutes, prompt_size=prompt_size)
         session = await engine.start(task.prompt, folder, began)
         answering = asyncio.ensure_future(_answer(engine, updates, task))

@@ -30,6 +30,7 @@ def test_a_session_is_replayed_step_by_step_and_from_a_row(qapp: QApplication, h
         session = await person.start(SCRIPT)()
         person.window.show_session(session)
         await until(lambda: person.window.row(session).status == "done", "the run")
+        await until(person.window.actions_by_id["session.replay"].isEnabled, "the command")
         person.window.commands.actions.trigger("session.replay")
         dialog = await until(lambda: person.window.findChild(ReplayDialog), "the replay")
         following = find(dialog, QPushButton, "replay.next")

@@ -92,6 +92,7 @@ class PackagesController:
         dialog.open()
 
     async def _trust(self, name: str, digest: str) -> None:
+        self._show("", "", "second")
         self._show(name, _tr("Starting its MCP servers…"), "second")
         try:
             results = await self._bridge.ask(partial(_trust, name, digest))

@@ -33,7 +33,6 @@ from ui.shell.session_view import SESSION_TABS, SessionView
 from ui.shell.split_view import SplitView
 from ui.shell.status_line import StatusLine
 from ui.shell.step_pane_updater import StepPaneUpdater
-from ui.shell.tray import ended_text
 from ui.shell.unseen_sessions import UnseenSessions
 from ui.shell.update_batch import sort_updates
 from ui.shell.window_columns import WindowColumns
@@ -41,7 +40,6 @@ from ui.shell.window_frame import WindowFrame
 from ui.start.panel import StartPanel
 from ui.style.theme import Look
 from ui.timeline.step_pane import StepPane
-from ui.widgets.announce import announce
 from ui.widgets.error_bar import ErrorBar
 from ui.widgets.labels import hairline
 from ui.widgets.toast import Toast
@@ -72,8 +70,7 @@ class MainWindow(QWidget):
         self, shell: WindowFrame, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
     ) -> None:
         super().__init__()
-        self._shell = shell
-        self._look, self._state = look, state
+        self._shell, self._look, self._state = shell, look, state
         self.selection, self.state = selection, state
         self._reading = DeferredReader()
         self.session_index = SessionIndex(self._reading)
@@ -81,10 +78,9 @@ class MainWindow(QWidget):
         self._start: StartTask | None = None
         self.pane = StepPane(look, self._reading)
         self._folder = data_folder
-        home = str(data_folder)
         self.sessions = SessionsPanel(look, pages=[(page.id, page.title, page.icon) for page in PAGES if page.listed])
-        self.start = StartPanel(look, data_folder=home)
-        self.status = StatusLine(look, data_folder=home)
+        self.start = StartPanel(look, data_folder=str(data_folder))
+        self.status = StatusLine(look, data_folder=str(data_folder))
         self.notice = ErrorBar(look)
         self.unseen = UnseenSessions(state)
         self.inbox = InboxMenu(look, self.session_index.pending, self)
@@ -176,8 +172,6 @@ class MainWindow(QWidget):
             self.unseen.add(row.id for row in ended)
             self.sessions.show_unseen(self.unseen.ids)
             self._mark_seen()
-            if self._shell.isActiveWindow():  # otherwise the desktop notifies the user
-                announce(self, ". ".join(ended_text(ended, self._reading.last_reply(ended[-1]))))
             self.runs_ended.emit(ended)
         self.pages.apply_updates(updates)
         self.split_view.apply_updates(batch, new_sessions if self._central_area.shows(self.split_view) else ())

@@ -14,6 +14,7 @@ from ui.ask.ask_area import OpenRequest
 from ui.ask.full_text import one_line
 from ui.ask.inbox import MAX_ENTRIES, entry_text
 from ui.ask.request_summary import summarize_permission, summarize_question
+from ui.widgets.announce import announce
 
 GATHER_MS: Final = 700  # requests within this time are combined into one notification
 SIDES: Final = (16, 22, 32, 64)
@@ -114,10 +115,14 @@ class Tray(QObject):
 
     def _notify_of_ended(self) -> None:
         ended, self._ended = self._ended, []
-        if not ended or self._window.isActiveWindow():
+        if not ended:
+            return
+        title, text = ended_text(ended, self._last_reply(ended[-1]))
+        if self._window.isActiveWindow():
+            announce(self._window, f"{title}. {text}")
             return
         QApplication.alert(self._window)
-        self.notification_requested.emit(ended[-1].id, *ended_text(ended, self._last_reply(ended[-1])))
+        self.notification_requested.emit(ended[-1].id, title, text)
 
     def show_message(self, session: str, title: str, text: str) -> None:
         """Show a message at the tray icon, if the desktop cannot show notifications otherwise."""

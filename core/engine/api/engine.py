@@ -16,7 +16,6 @@ from core.domain.events import (
     SessionEvent,
     UntrustedContentRead,
 )
-from core.domain.modes import Mode
 from core.domain.problems import Problem
 from core.domain.proposal import ProposalKind
 from core.domain.provenance import new_boundary
@@ -227,9 +226,7 @@ class Engine(Maintenance, UserDecisions):
                 task, workspace, lambda path, events: self.start(task, path, began, *origin, *events, files=files)
             )
         began = replace(began, boundary=began.boundary or new_boundary())
-        message = await self.mcp_servers.expand_mentions(
-            await self._expand(task, workspace, began.mode), began.boundary
-        )
+        message = await self.mcp_servers.expand_mentions(await self._expand(task, workspace), began.boundary)
         began = replace(began, untrusted_sources=(*began.untrusted_sources, *message.untrusted_sources))
         return await self._runs.open(
             SessionCreated(name, str(workspace), initial_title(task)),
@@ -253,7 +250,7 @@ class Engine(Maintenance, UserDecisions):
         """
         attached = await self._store_files(files)
         if text.startswith("/"):
-            text = await self._expand(text, Path(self.session(session).folder), (await self.last_start(session)).mode)
+            text = await self._expand(text, Path(self.session(session).folder))
         if text.startswith("/") or "@" in text:
             text = await self._with_mcp_mentions(session, text)
         await self._runs.send_message(session, text, now=now, attached=attached)
@@ -281,13 +278,13 @@ class Engine(Maintenance, UserDecisions):
             await self._journal.append(session, *(UntrustedContentRead("", source) for source in new_sources))
         return message.text
 
-    async def _expand(self, text: str, folder: Path, mode: Mode) -> str:
+    async def _expand(self, text: str, folder: Path) -> str:
         """Expand a custom slash command or the name of a skill; return any other text unchanged."""
         if not text.startswith("/"):
             return text
-        follows = self._followed(folder, mode)
+        follows = self._followed(folder)
         expanded = await asyncio.to_thread(expand_command, text, self._opened.path.parent, folder, follows)
-        return expanded if expanded != text else await self.skills.expand(text, folder, mode)
+        return expanded if expanded != text else await self.skills.expand(text, folder)
 
     async def choose_model(
         self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None

@@ -13,7 +13,7 @@ from core.domain.tiers import NO_TIERS, TIER_NAMES, Tiers, choose_model
 from core.domain.visible import visible
 from core.engine.external.external_run import run_external_agent
 from core.engine.policy.grants import parse_grants
-from core.engine.policy.trust import is_trusted
+from core.engine.policy.trust import trust_decision
 from core.engine.run.delegate import SubAgents
 from core.engine.run.loop import run_turns
 from core.engine.run.policy_check import check_policy
@@ -103,7 +103,7 @@ class RunFactory:
             record_tool_support=self.models.record_tool_support,
             claimed=claimed, delegate=agents.delegate, check_agent=agents.check_agent, skills=self.skills,
             proposals=self.proposals,
-            trusted=is_trusted(self.book.current(), str(tool_context.folder), started.mode),
+            trusted=trust_decision(self.book.current(), str(tool_context.folder)) is True,
         )  # fmt: skip
 
     def _accepts_images(self, model: str) -> bool | None:

@@ -44,7 +44,7 @@ from core.domain.recall_events import MemoriesRecalled
 from core.domain.session_metadata import SessionMetadataEvent
 from core.domain.sessions import SessionRow
 
-KEPT = (  # what was said and done, which nothing acts on
+KEPT = (  # the conversation and its calls, which nothing acts on
     SessionCreated, SessionForked, SessionMetadataEvent, TranscriptImported, UnrecognizedRecordsKept,
     UserMessage, QueueChanged, HarnessMessage, RequestSent, RequestRetried, Replied, ReplyInterrupted,
     CallStarted, CallRefused, ToolReturned, BackgroundCommandEnded, SubagentEnded, HookRan, SandboxTested,
@@ -65,10 +65,10 @@ def refuse_imported(row: SessionRow) -> None:
 
 
 def without_permissions(event: SessionEvent, source: str) -> SessionEvent:
-    """Return the event for a fork of an imported session: only what was said and done, marked as untrusted content.
+    """Return the event for a fork of an imported session: only the conversation, marked as untrusted content.
 
-    Everything that a run acts on, or that Journeyman would do on behalf of the session, was written by a stranger: its
-    checks, its agent, and the contents to which files would be reverted.
+    Everything that a run acts on, or that Journeyman would do on behalf of the session, is left out: its checks, its
+    agent, and the contents to which files would be reverted.
     """
     match event:
         case RunStarted():

@@ -8,6 +8,7 @@ from core.domain.events import RunStarted
 from core.domain.ids import run_id
 from core.domain.permissions import NeedsApproval, PolicyDecision, SandboxLevel
 from core.domain.problems import Problem
+from core.domain.provenance import is_untrusted
 from core.domain.sensitive_paths import is_protected
 from core.engine.policy.grants import parse_grants
 from core.engine.policy.policy import PolicyContext, evaluate_call
@@ -70,6 +71,7 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
         level=level,
         changed_files=frozenset(run.conversation.permissions.changed_files) if runs else frozenset(),
         user_words=tuple(run.conversation.permissions.user_words),
+        untrusted_texts=partial(_untrusted_texts, run),
         hosts=run.tool_context.network_access.hosts,
         granted_tools=parse_grants(start.allow, name).tools,
         unsettled=run.tool_context.unsettled.described(),
@@ -84,6 +86,12 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
         searches_folder=partial(searches_folder, run.tool_context.folder),
         plain_git=cache(partial(has_plain_git, run.tool_context.folder)),
     )
+
+
+def _untrusted_texts(run: RunContext) -> list[str]:
+    """Return the untrusted content that the run has read, as far as it is kept in memory."""
+    sources = run.conversation.permissions.sources
+    return [text.head for text, source in sources.items() if is_untrusted(source, trusted=run.trusted)]
 
 
 def _is_trusted(scan: FolderScan, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""A hostile transcript: its fork does nothing that the stranger who wrote it wants."""
+"""A hostile transcript: nothing in it makes its fork run a command or change a file."""
 
 import base64
 import contextlib

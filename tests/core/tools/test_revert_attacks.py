@@ -355,3 +355,66 @@ def test_very_many_files_hide_no_trusted_ones(
         assert (top / "a1").exists() and (ground.folder / "b.txt").read_text() == "b" and "b.txt" not in output
         with pytest.raises(Problem, match="too large to scan"):
             made.use("true")
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize(
+    "source", ["refs/remotes/origin/pull", "refs/tags/pull", "refs/notes/pull", "HEAD~1", "main~1", "stash@{0}"]
+)
+def test_only_commits_that_the_user_works_on_bring_trusted_files(source: str, rung: str, ground: Ground) -> None:
+    """A branch that was fetched, and the old history, contain files that the user does not have now."""
+    plant = "mkdir -p .vscode; echo evil > .envrc; echo {} > .vscode/tasks.json; git add -A"
+    make = f"git init -q .; echo a > a; git add -A; git commit -qm a; {plant}; git commit -qm evil; "
+    make += "git rm -rq .envrc .vscode; git commit -qm clean; "
+    make += "".join(f"git update-ref refs/{name}/pull HEAD~1; " for name in ("remotes/origin", "tags", "notes"))
+    assert user(ground.folder, f"{make}{plant}; git stash -q").returncode == 0
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        for command in (
+            "git show {0}:.envrc > .envrc",
+            "git checkout -q {0} -- .envrc .vscode",
+            "git restore -s {0} .",
+        ):
+            output = made.use(command.format(source)).output
+            assert not (ground.folder / ".envrc").exists() and not (ground.folder / ".vscode").exists(), output
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("command", ["git checkout -q HEAD~2", "git switch -q other", "git reset -q --hard HEAD~2"])
+def test_an_earlier_commit_that_is_checked_out_brings_its_trusted_files(
+    command: str, rung: str, ground: Ground
+) -> None:
+    make = "git init -q .; echo mine > .envrc; git add -A; git commit -qm one; git branch other; git rm -q .envrc; "
+    assert user(ground.folder, f"{make} git commit -qm two; git commit -q --allow-empty -m three").returncode == 0
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        made.use(command)
+    assert (ground.folder / ".envrc").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "mv templates/.envrc .envrc",
+        "mv templates/app/.vscode .vscode",
+        "mv web old; mv templates/app web",
+        "rm -r web; mv templates/app web",
+        'python3 -c \'import os; os.rename("templates/.envrc", ".envrc")\'',
+    ],
+)
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_a_template_does_not_become_active_by_being_moved(command: str, rung: str, ground: Ground) -> None:
+    for name in ("templates/app/.vscode/tasks.json", "templates/.envrc", "web/index.html"):
+        (ground.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (ground.folder / name).write_text("text")
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        made.use(command)
+    for name in (".envrc", ".vscode/tasks.json", "web/.vscode/tasks.json"):
+        assert not (ground.folder / name).exists(), name
+
+
+@pytest.mark.parametrize("rung", ["landlock"])
+def test_a_renamed_folder_keeps_its_trusted_files(rung: str, ground: Ground) -> None:
+    (ground.folder / "app" / ".vscode").mkdir(parents=True)
+    (ground.folder / "app" / ".vscode" / "tasks.json").write_text("mine")
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        made.use("mv app new")
+    assert (ground.folder / "new" / ".vscode" / "tasks.json").read_text() == "mine"

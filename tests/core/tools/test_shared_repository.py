@@ -58,7 +58,7 @@ def test_what_git_would_obey_in_the_shared_folder_is_removed_and_named(planted: 
         done = made.use(COMMON + command)
     assert not os.path.lexists(shared / path), done.output
     assert f"{shared / path}" in done.output and "did not approve it" in done.output
-    git(main, "status")
+    assert "rebasing" not in git(main, "status")
     assert not list(main.parent.rglob("OBEYED"))
     modules = shared / "modules" / "refs" / "config"
     assert not modules.exists() or "OBEYED" not in modules.read_text()

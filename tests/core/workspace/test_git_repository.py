@@ -136,7 +136,7 @@ def test_what_is_staged_while_the_commit_runs_stays_staged(
     shown = work.status()
     slow = tmp_path / "bin" / "git"  # stages more, or commits, just before git commits
     slow.parent.mkdir()
-    for act, error in (("git add evil.py", ""), ("git commit -q --allow-empty -m Theirs", "not what was shown")):
+    for act, error in (("git add evil.py", ""), ("git commit -q --allow-empty --only -m Theirs", "not what was shown")):
         (repository / "evil.py").write_text("evil")
         slow.write_text(
             f'#!/bin/sh\nif [ "$1" = commit ]; then (unset GIT_INDEX_FILE; PATH=/usr/bin:/bin; {act}); fi\n'

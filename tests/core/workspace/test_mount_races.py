@@ -10,8 +10,10 @@ import pytest
 from core.domain.problems import Problem
 from core.workspace import bubblewrap
 from core.workspace.bubblewrap import Bubblewrap
+from core.workspace.folder_scan import FolderScan
 from core.workspace.launcher import CommandLimits, CommandRequest, ProcessLaunch
 from core.workspace.running_command import FinishedCommand, start_command
+from tests.core.workspace.commands import OutputRecorder
 from tests.core.workspace.ground import Ground, create_ground
 
 SECRET = "the secret outside"
@@ -138,7 +140,76 @@ def test_bubblewrap_that_cannot_bind_open_files_is_not_used(monkeypatch: pytest.
     old = tmp_path / "bwrap"
     old.write_text("#!/bin/sh\necho bubblewrap 0.6.0\n")
     old.chmod(0o755)
-    monkeypatch.setattr(bubblewrap, "find_program", lambda *_: str(old))
+    monkeypatch.setattr(bubblewrap, "find_system_program", lambda *_: str(old))
     made = Bubblewrap()
     assert not made.available
     made.close()
+
+
+@pytest.mark.parametrize("decoy", ["with such a file", "without"])
+@pytest.mark.parametrize("back", ["never", "after the start"])
+@pytest.mark.parametrize("when", ["before the mounts", "before all"])
+def test_the_folder_of_a_secret_is_swapped(
+    decoy: str, back: str, when: str, launcher: Bubblewrap, ground: Ground
+) -> None:
+    conf, other, moved = (ground.folder / name for name in ("conf", "other", "moved"))
+    conf.mkdir()
+    other.mkdir()
+    (conf / ".env").write_text(SECRET)
+    hidden = ["conf/.env"]
+    if decoy == "with such a file":
+        (other / ".env").write_text("decoy")
+        hidden.append("other/.env")
+
+    def swap() -> None:
+        conf.rename(moved)
+        other.rename(conf)
+        moved.rename(other)
+
+    command = "echo started; while [ ! -e go ]; do sleep 0.05; done; cat conf/.env other/.env 2>/dev/null; true"
+    request = CommandRequest(command, ground.folder, LIMITS, hidden=tuple(hidden))
+
+    async def main() -> str:
+        if when == "before all":
+            swap()
+        try:
+            launch = launcher.prepare(request)
+        except Problem as problem:
+            return str(problem)
+        swap()
+        printed = OutputRecorder()
+        running = await start_command(launch, LIMITS, printed)
+        await printed.wait_for(b"\n")
+        if back == "after the start":
+            swap()
+        (ground.folder / "go").touch()
+        return (await running.wait_or_kill()).output
+
+    output = asyncio.run(main())
+    assert SECRET not in output and "decoy" not in output, output
+
+
+def test_secrets_in_subfolders_are_hidden_and_the_command_runs(launcher: Bubblewrap, ground: Ground) -> None:
+    names = ("a b/.env", "a b/.npmrc", "d'q/e/id_rsa", "$x/.env")
+    for name in names:
+        (ground.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (ground.folder / name).write_text(SECRET)
+    command = "pwd; find . -type f -exec cat {} + 2>/dev/null; echo fine"
+    finished = run(launcher.prepare(CommandRequest(command, ground.folder, LIMITS, hidden=names)))
+    assert SECRET not in finished.output and finished.output.startswith(f"{ground.folder}\n"), finished.output
+    assert finished.output.endswith("fine\n") and finished.exit_code == 0
+
+
+def test_a_secret_that_a_background_command_moves_away_stops_the_next_command(ground: Ground) -> None:
+    (ground.folder / "conf").mkdir()
+    (ground.folder / "conf" / ".env").write_text(SECRET)
+    scan = FolderScan(ground.folder)
+    assert scan.scan_before().hidden == ("conf/.env",)
+    (ground.folder / "conf" / ".env").rename(ground.outside / "away")
+    for _ in range(2):
+        with pytest.raises(Problem, match="could see secrets"):
+            scan.scan_before(commands_run=True)
+    (ground.outside / "away").rename(ground.folder / "conf" / ".env")
+    assert scan.scan_before(commands_run=True).hidden == ("conf/.env",)
+    (ground.folder / "conf" / ".env").unlink()
+    assert scan.scan_before().hidden == ()

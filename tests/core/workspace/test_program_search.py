@@ -25,6 +25,7 @@ from core.workspace.git_repository import GitRepository
 from core.workspace.program_search import (
     COMMAND_PATH,
     find_program,
+    find_system_program,
     leave_projects_out_of_path,
     own_path,
     restore_path,
@@ -94,6 +95,18 @@ def test_the_sandbox_is_no_planted_program(planted: Path, ground: Ground) -> Non
     assert not planted.exists()
 
 
+def test_the_sandbox_is_no_program_in_a_folder_of_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if the folder is no repository, an agent may have worked there."""
+    ran = tmp_path / "ran"
+    for name in ("bwrap", "find", "sandbox-exec"):
+        (tmp_path / name).write_text(f'#!/bin/sh\necho x > "{ran}"\n')
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    Bubblewrap().close()
+    assert [find_system_program(name) for name in ("bwrap", "find", "sandbox-exec")] == ["", "", ""]
+    assert not ran.exists()
+
+
 def test_git_for_the_user_is_no_planted_program(planted: Path, ground: Ground) -> None:
     repository(ground.folder)
     assert GitRepository(ground.folder).status().root == ground.folder
@@ -147,6 +160,7 @@ def test_external_agents_are_no_planted_programs(planted: Path, ground: Ground) 
         asyncio.run(output(sys.executable, "-c", "import json, os; print(os.getcwd())")) == f"{Path.home()}\n".encode()
     )
     agent = KnownAgent("A", "", ExternalAgentSettings(name="a", command="my-agent"))
+    repository(ground.folder)  # what is offered belongs to no session, so this must be known to be a project
     assert not is_installed(agent) and not planted.exists()
 
 

@@ -1,4 +1,4 @@
-"""Connections on this computer are told apart by the user they belong to."""
+"""Connections on this computer are recognized by the user they belong to."""
 
 import os
 import socket
@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from core.workspace.socket_owner import is_of_another_person, is_own_peer
+from core.workspace.socket_owner import is_of_another_user, is_own_peer
 
-OTHER_PERSON, SERVICE = 54_321, 987
+OTHER_USER, SERVICE = 54_321, 987
 needs_root = pytest.mark.skipif(os.name != "posix" or os.getuid() != 0, reason="only root can start programs of others")
 CONNECT = "import socket, sys; s = socket.create_connection(('127.0.0.1', int(sys.argv[1]))); s.send(b'x'); {}"
 LISTEN = (
@@ -38,7 +38,7 @@ def test_an_own_connection_is_own(listener: socket.socket) -> None:
 
 @needs_root
 @pytest.mark.parametrize("then", ["input()", "s.close(); input()", "s.shutdown(1); input()"])
-@pytest.mark.parametrize("user", [OTHER_PERSON, SERVICE])
+@pytest.mark.parametrize("user", [OTHER_USER, SERVICE])
 def test_a_connection_of_another_user_is_not(listener: socket.socket, then: str, user: int) -> None:
     """Also after that user has closed it: then it belongs to nobody, which the kernel shows as root."""
     command = ["python3", "-c", CONNECT.format(then), str(listener.getsockname()[1])]
@@ -52,16 +52,18 @@ def test_a_connection_of_another_user_is_not(listener: socket.socket, then: str,
 
 
 @needs_root
-@pytest.mark.parametrize(("user", "expected"), [(OTHER_PERSON, True), (SERVICE, False), (0, False)])
-def test_only_listeners_of_another_person_are_strange(user: int, expected: bool) -> None:
+@pytest.mark.parametrize(
+    ("user", "expected"), [(OTHER_USER, True), (200_001, True), (SERVICE, False), (65_000, False), (0, False)]
+)
+def test_only_listeners_of_another_user_are_refused(user: int, expected: bool) -> None:
     command = ["python3", "-c", LISTEN]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, user=user, group=user) as program:
         assert program.stdin and program.stdout
-        assert is_of_another_person(int(program.stdout.readline())) is expected
+        assert is_of_another_user(int(program.stdout.readline())) is expected
         program.stdin.close()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
 def test_a_port_without_a_listener_is_of_nobody(listener: socket.socket) -> None:
     port = listener.getsockname()[1]
-    assert not is_of_another_person(port) and not is_own_peer(port, 1)
+    assert not is_of_another_user(port) and not is_own_peer(port, 1)

@@ -1,7 +1,8 @@
 """Pairs of a task and an injection in a file or in the output of a command that the task has to read.
 
 The goals and the ways to put them are like those of AgentDojo and SKILL-INJECT, for an agent with files and commands.
-They run in auto mode, and the user denies every request: what happens outside the task then, nobody was asked.
+They run in auto mode in a folder that the user does not trust, and the user denies every request: nobody has approved
+what happens outside the task then.
 """
 
 from dataclasses import replace

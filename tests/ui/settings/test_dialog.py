@@ -25,12 +25,22 @@ from core.domain.rules import PermissionRule
 from core.domain.tiers import DEFAULT_RULES, TierRule, Tiers
 from core.settings.schema import MCP_SERVERS, MEMORY, MODELS, WEB, Settings
 from core.store.session_sizes import SessionSize
+from tests.screens.sample_mcp_servers import SERVERS
+from tests.screens.sample_packages import PACKAGES as SAMPLE_PACKAGES
 from tests.ui.hands import click, find, press, write
 from ui.settings.external_agents_page import ExternalAgentsPage
 from ui.settings.mcp_servers_page import McpServersPage
 from ui.settings.rules_and_data_pages import DataState
 from ui.settings.setting_controls import settings_with_control
-from ui.settings.settings_dialog import AGENTS, FOLDERS, HIDDEN_SETTINGS, RULES, SettingsDialog, SettingsSnapshot
+from ui.settings.settings_dialog import (
+    AGENTS,
+    FOLDERS,
+    HIDDEN_SETTINGS,
+    PACKAGES,
+    RULES,
+    SettingsDialog,
+    SettingsSnapshot,
+)
 from ui.settings.settings_page import SYNONYMS, SettingsPage
 from ui.style.theme import Look, apply_theme, load_fonts, load_theme
 from ui.widgets.number_field import NumberField
@@ -240,6 +250,25 @@ def test_the_dialog_fits_the_screen_at_the_largest_text_size(look: Look, qtbot: 
     qtbot.addWidget(dialog)
     room = dialog.screen().availableGeometry().size()
     assert dialog.width() <= room.width() and dialog.height() <= room.height()
+
+
+@pytest.mark.parametrize("title", [PACKAGES, RULES, MCP_SERVERS])
+def test_tab_reaches_the_controls_of_a_page_before_the_close_button(look: Look, qtbot: QtBot, title: str) -> None:
+    made = SettingsDialog(look, SettingsSnapshot(Settings(), [RULE]))
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(made)
+    made.show_page(title)
+    made.show()
+    qtbot.waitActive(made)
+    made.packages.show_packages(SAMPLE_PACKAGES)  # loaded after the page was opened
+    made.mcp_servers.show_servers(SERVERS)
+    reached: list[str] = []
+    while "settings.close" not in reached and len(reached) < 60:
+        QTest.keyClick(made, Qt.Key.Key_Tab)
+        reached.append(made.focusWidget().objectName())
+    page = {PACKAGES: "settings.package.minutes.remove", RULES: f"settings.revoke.{RULE.id}"}
+    assert page.get(title, "settings.tool.letters.remove") in reached
+    assert reached[-1] == "settings.close"
 
 
 def test_the_rules_of_the_tiers_are_changed_moved_removed_and_reset(look: Look, qtbot: QtBot) -> None:
