@@ -22,7 +22,8 @@ NAMES = re.findall(
     r"\S+",
     """
     ACP AGENTS ai Aider ALMA ALMA's Anthropic API artifacts ATIF bge Brave bubblewrap Changelog changelog ChatGPT
-    checkboxes CLI Cline Codex compactions Copilot coroutine cpp cpu CSV Ctrl dataclass Debian dialogs docstring Esc fallbacks
+    checkboxes CLI Cline Codex
+    compactions Copilot coroutine cpp cpu CSV Ctrl dataclass Debian dialogs docstring Esc fallbacks
     façade Flatpak FTS Gemini GGUF Git Git's GitHub GitLab glibc gzip handoff Homebrew HTML httpx initializer
     Jaeger JetBrains JSON json keyring Kimi Landlock landlock Langfuse LGPL linter LLM LM localhost macOS
     Markdown mb MCP mcp mcpServers md MiniLM minilm numpy Ollama OpenAI OpenClaw OpenCode OpenHands OpenRouter
