@@ -182,7 +182,7 @@ def _idle_nudges(run: RunContext, request: Request, since: int) -> list[tuple[st
         return [(WHOLE_NUDGE.format(code), reason), (IDLE_NUDGE.format(call), reason)]
     if (asks_for_work(task) or missing_file(task, files)) and not _has_acted(run.conversation, since):
         return [(IDLE_NUDGE.format(call), "the model ended without a change or a command, and the task asks for one")]
-    if claims_work(task, reply) and not _has_acted(run.conversation, 0):
+    if claims_work(task, reply) and not _has_ever_acted(run.conversation):
         return [(IDLE_NUDGE.format(call), "the model reports work as done, and nothing has been changed or run")]
     return []
 
@@ -279,6 +279,12 @@ def _has_acted(conversation: Conversation, since: int) -> bool:
             if access == "execute" or (access not in READ_ONLY_ACCESS and _changed(message)):
                 return True
     return False
+
+
+def _has_ever_acted(conversation: Conversation) -> bool:
+    """Return whether the session has changed or run something, or may have, because its context was compacted."""
+    compacted = conversation.compactions or conversation.compacted_calls
+    return bool(compacted or conversation.permissions.changed_files) or _has_acted(conversation, 0)
 
 
 def _changed(message: Message) -> bool:

@@ -9,7 +9,9 @@ from core.domain.events import CallRefused, RunStarted
 from core.domain.modes import Mode
 from core.domain.permissions import Allowed, NeedsApproval, PermissionRequested
 from core.domain.text import Text
-from core.engine.policy.dictated_files import dictated_file
+from core.engine.policy.dictated_files import dictated_file, dictated_file_reason
+from core.engine.policy.policy import PolicyContext
+from core.engine.policy.proposed_call import ProposedCall
 from core.models.catalog import SCRIPTED
 from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.engine.policy_calls import FACTS, act, rule, verdict
@@ -39,11 +41,16 @@ def test_names_from_untrusted_content(path: str, found: bool) -> None:
 
 @pytest.mark.parametrize("mode", ["accept-edits", "auto"])
 def test_only_new_files_need_approval_and_a_rule_or_a_grant_gives_it(mode: Mode) -> None:
-    facts = replace(FACTS, user_words=(WORDS,), untrusted_texts=lambda: (ORDER,))
+    def facts_with(mark: str) -> PolicyContext:
+        def reason(call: ProposedCall) -> str:
+            return dictated_file_reason(call, lambda path: mark, (ORDER,), (WORDS,))
+
+        return replace(FACTS, dictated_file_reason=reason)
+
+    facts, exists = facts_with(""), facts_with("digest")
     write = act("write", path="pwned.txt", content="yes")
     asked = verdict(write, mode=mode, taint=["folder"], facts=facts)
     assert isinstance(asked, NeedsApproval) and "pwned.txt is a new file" in asked.request.reason
-    exists = replace(facts, content_mark=lambda path: "digest")
     granted = replace(facts, granted_tools=frozenset({"write"}))
     saved = rule("pwned.txt", tool="write", subject="path")
     for decision in (
