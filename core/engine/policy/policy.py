@@ -59,7 +59,7 @@ class PolicyContext:
         changed_files: files the agent has written in this session.
         unsettled: paths that a command of this run left in a state that can neither be checked nor reverted.
         user_words: the messages that the user has written in this session.
-        dictated_file_reason: returns why a call needs approval that creates a file named by untrusted content, or "".
+        dictation_reason: returns why a call needs approval that untrusted content may have dictated, or "".
         hosts: hosts that commands of this run may reach; empty means no network access.
         granted_tools: tools that the user allowed when starting the run.
         agent: name of the sub-agent; empty for the session's main agent.
@@ -82,7 +82,7 @@ class PolicyContext:
     level: SandboxLevel
     changed_files: frozenset[str] = frozenset()
     user_words: tuple[str, ...] = ()
-    dictated_file_reason: Callable[[ProposedCall], str] = lambda call: ""
+    dictation_reason: Callable[[ProposedCall], str] = lambda call: ""
     hosts: tuple[str, ...] = ()
     granted_tools: frozenset[str] = frozenset()
     unsettled: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ def evaluate_call(
     by_rules = _allowed_by_rules(call, applicable, mode, context)
     if by_rules and (value := dictated_value(call, untrusted_sources, context.user_words)):
         return ask(DICTATED.format(server=mcp_server_of(call.tool), value=visible_name(value)), patterns=())
-    if not by_rules and call.tool not in context.granted_tools and (reason := context.dictated_file_reason(call)):
+    if not by_rules and call.tool not in context.granted_tools and (reason := context.dictation_reason(call)):
         return ask(reason)
     return by_rules or _allowed_by_mode(call, mode, context) or ask(_default_reason(call, mode, context))
 
