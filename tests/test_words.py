@@ -21,6 +21,7 @@ WORD = re.compile(r"`(journeyman(?: [^`]+)?)`")
 NAMES = re.findall(
     r"\S+",
     """
+    Aider ChatGPT LFS Roo Sandboxed ai pnpm rebase reflogs subfolders uv
     ACP AGENTS ALMA ALMA's Anthropic API artifacts ATIF bge Brave bubblewrap Changelog changelog checkboxes CLI
     Cline Codex compactions Copilot coroutine cpp cpu CSV Ctrl dataclass Debian dialogs docstring Esc fallbacks
     façade Flatpak FTS Gemini GGUF Git Git's GitHub GitLab glibc gzip handoff Homebrew HTML httpx initializer
