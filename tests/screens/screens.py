@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from PySide6.QtCore import QDeadlineTimer, QEventLoop
+from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QLineEdit, QListWidget, QPushButton, QWidget
 
 from app.process import data_folder
@@ -42,9 +43,11 @@ from ui.base.selection import Selection
 from ui.base.window_state import WindowState
 from ui.changes.revert_dialog import RevertDialog
 from ui.compare.panel import ComparePanel
+from ui.dialogs.close_dialog import CloseDialog
 from ui.dialogs.crash_dialog import CrashDialog
 from ui.dialogs.edit_message_dialog import EditMessageDialog
 from ui.dialogs.help_dialog import HelpDialog
+from ui.dialogs.image_dialog import ImageDialog
 from ui.dialogs.replay_dialog import ReplayDialog
 from ui.dialogs.trust_dialog import TrustDialog
 from ui.sessions.session_rows import ARCHIVED, TRASH, SessionHit
@@ -409,6 +412,8 @@ def _dialogs(stage: _Stage) -> Screens:
         ("api-key", lambda: ApiKeyDialog(look, [("anthropic", "Anthropic"), ("openai", "OpenAI")], stage.shell)),
         ("trust-package", lambda: TrustPackageDialog(look, "letters", (*running_lines(PACKAGES[0]),), stage.shell)),
         ("replay", lambda: _replayed(ReplayDialog(look, DONE, stage.steps_of(DONE), stage.shell))),
+        ("image", lambda: ImageDialog(look, "photos/overview.png", _picture(), 48_300, stage.shell)),
+        ("close", lambda: CloseDialog(look, [stage.window.row(stage.id_of(WAITING))], stage.shell, has_tray=True)),
         ("link", lambda: LinkDialog(look, "https://journal@example.org/damp?in=bathroom", stage.shell)),
         ("add-provider", lambda: AddProviderDialog(look, stage.shell)),
         ("add-mcp-server", lambda: AddMcpServerDialog(look, stage.shell)),
@@ -418,6 +423,13 @@ def _dialogs(stage: _Stage) -> Screens:
         dialog.show()
         yield name, dialog
         dialog.close()
+
+
+def _picture() -> QImage:
+    """Return a plain picture in place of a photograph."""
+    picture = QImage(640, 360, QImage.Format.Format_RGB32)
+    picture.fill(QColor("teal"))
+    return picture
 
 
 def _troubles(stage: _Stage) -> Screens:

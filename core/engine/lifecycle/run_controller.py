@@ -367,10 +367,8 @@ class RunController:
         start_events: tuple[SessionEvent, ...] = ()
         try:
             while True:
-                run.agents.spawn = spawn_background
-                await self.sub_agents.follow_again(run)
-                end = await self._run_to_end(live, start_events)
-                await finish_uncanceled(self.sub_agents.end_background(run, end))
+                end = await self._run_to_end(live, self._work(run, start_events))
+                end = await self._run_to_end(live, self._end_background(run, end))
                 await finish_uncanceled(run.tool_context.close())  # Background processes end before the run ends.
                 if end is None:
                     return
@@ -387,10 +385,21 @@ class RunController:
             self._live.pop(run.session, None)
             await finish_uncanceled(run.tool_context.close())
 
-    async def _run_to_end(self, live: LiveRun, start_events: tuple[SessionEvent, ...]) -> RunOutcome | None:
-        """Execute a run and return the event that ends it, or None if Journeyman exits while it waits for the user."""
+    async def _work(self, run: RunContext, start_events: tuple[SessionEvent, ...]) -> RunOutcome:
+        """Execute a run, with the sub-agents that were in the background when it was paused or interrupted."""
+        run.agents.spawn = spawn_background
+        await self.sub_agents.follow_again(run)
+        return await run_to_end(run, start_events, self._factory.execute)
+
+    async def _end_background(self, run: RunContext, end: RunOutcome | None) -> RunOutcome | None:
+        """Pause or stop the sub-agents in the background of a run that ends, and return its end."""
+        await finish_uncanceled(self.sub_agents.end_background(run, end))
+        return end
+
+    async def _run_to_end(self, live: LiveRun, work: Awaitable[RunOutcome | None]) -> RunOutcome | None:
+        """Await work and return the event that ends the run; None if Journeyman exits while it waits for the user."""
         try:
-            return await run_to_end(live.context, start_events, self._factory.execute)
+            return await work
         except asyncio.CancelledError:
             if live.stop_reason:
                 return RunEnded("stopped", live.stop_reason)

@@ -37,14 +37,12 @@ from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, i
 from core.domain.visible import visible_name
 from core.engine.policy.command_reach import CommandReach, irreversible_line_reason, matches_name, read_reach
 from core.engine.policy.command_rules import covering_rules, offered_patterns
-from core.engine.policy.dictated_files import dictated_file
 from core.engine.policy.outbound import dictated_value, other_sources
 from core.engine.policy.proposed_call import RULE_SUBJECTS, ProposedCall
 from core.tools.mcp_tools import mcp_server_of
 
 MAX_COMMAND_CHARS = 20_000  # characters; nobody reads a longer command before approving it
 EXCLUDED = re.compile(r"['\"]?--exclude(-dir)?=")  # names files that a command skips, such as `--exclude=.env`
-NAMED_BY_CONTENT = "{path} is a new file that you have not named, but untrusted content that the run has read has."
 DICTATED = "The run has read content of {server}, and this call contains what you did not write: {value}"
 READING_MODES: frozenset[Mode] = frozenset({"ask", "accept-edits"})  # reading needs no approval, commands do
 
@@ -61,7 +59,7 @@ class PolicyContext:
         changed_files: files the agent has written in this session.
         unsettled: paths that a command of this run left in a state that can neither be checked nor reverted.
         user_words: the messages that the user has written in this session.
-        untrusted_texts: returns the untrusted content that the session has read.
+        dictation_reason: returns why a call needs approval that untrusted content may have dictated, or "".
         hosts: hosts that commands of this run may reach; empty means no network access.
         granted_tools: tools that the user allowed when starting the run.
         agent: name of the sub-agent; empty for the session's main agent.
@@ -84,7 +82,7 @@ class PolicyContext:
     level: SandboxLevel
     changed_files: frozenset[str] = frozenset()
     user_words: tuple[str, ...] = ()
-    untrusted_texts: Callable[[], Sequence[str]] = lambda: ()
+    dictation_reason: Callable[[ProposedCall], str] = lambda call: ""
     hosts: tuple[str, ...] = ()
     granted_tools: frozenset[str] = frozenset()
     unsettled: tuple[str, ...] = ()
@@ -133,19 +131,9 @@ def evaluate_call(
     by_rules = _allowed_by_rules(call, applicable, mode, context)
     if by_rules and (value := dictated_value(call, untrusted_sources, context.user_words)):
         return ask(DICTATED.format(server=mcp_server_of(call.tool), value=visible_name(value)), patterns=())
-    if by_rules:
-        return by_rules
-    if path := _file_named_by_content(call, context):
-        return ask(NAMED_BY_CONTENT.format(path=visible_name(path)))
-    return _allowed_by_mode(call, mode, context) or ask(_default_reason(call, mode, context))
-
-
-def _file_named_by_content(call: ProposedCall, context: PolicyContext) -> str:
-    """Return a file that a call creates and whose name untrusted content may have dictated; "" if there is none."""
-    if call.access != "write" or call.tool in context.granted_tools:
-        return ""
-    new = [path for path in call.subjects if not context.content_mark(path)]
-    return dictated_file(new, context.untrusted_texts(), context.user_words) if new else ""
+    if not by_rules and call.tool not in context.granted_tools and (reason := context.dictation_reason(call)):
+        return ask(reason)
+    return by_rules or _allowed_by_mode(call, mode, context) or ask(_default_reason(call, mode, context))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from core.domain.problems import ErrorDetails, Problem
 from core.domain.text import Text
 from core.engine.run.acceptance import check_acceptance
 from core.engine.run.delegate import check_output_schema
+from core.engine.run.permission import NOT_ALLOWED
 from core.engine.run.required_calls import NUDGE_PREFIX
 from core.engine.run.run_context import RunContext
 from core.engine.run.task_reminder import missing_file, short_code_file, shortened
@@ -151,6 +152,7 @@ async def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
         or conversation.has_new_input
         or not request.tools
         or (conversation.start and conversation.start.reviewed_session)
+        or _is_denied(conversation)
     ):
         return None
     found = _missing_work(run, request, since) if is_small else []
@@ -158,6 +160,12 @@ async def _due_nudge(run: RunContext) -> tuple[Text, str] | None:
     found += [check] if check and nudges.count(check[0]) < MAX_CHECKS else _idle_nudges(run, request, since)
     due = next(((text, reason) for text, reason in found if text not in nudges or (text, reason) == check), None)
     return (Text(due[0]), due[1]) if due else None
+
+
+def _is_denied(conversation: Conversation) -> bool:
+    """Return whether the user has denied the last call: the model must not be pushed to do something else instead."""
+    last = next((message for message in reversed(conversation.messages) if message.role == "tool"), None)
+    return last is not None and last.text.head.startswith(NOT_ALLOWED)
 
 
 def _idle_nudges(run: RunContext, request: Request, since: int) -> list[tuple[str, str]]:
@@ -174,7 +182,7 @@ def _idle_nudges(run: RunContext, request: Request, since: int) -> list[tuple[st
         return [(WHOLE_NUDGE.format(code), reason), (IDLE_NUDGE.format(call), reason)]
     if (asks_for_work(task) or missing_file(task, files)) and not _has_acted(run.conversation, since):
         return [(IDLE_NUDGE.format(call), "the model ended without a change or a command, and the task asks for one")]
-    if claims_work(task, reply) and not _has_acted(run.conversation, 0):
+    if claims_work(task, reply) and not _has_ever_acted(run.conversation):
         return [(IDLE_NUDGE.format(call), "the model reports work as done, and nothing has been changed or run")]
     return []
 
@@ -271,6 +279,12 @@ def _has_acted(conversation: Conversation, since: int) -> bool:
             if access == "execute" or (access not in READ_ONLY_ACCESS and _changed(message)):
                 return True
     return False
+
+
+def _has_ever_acted(conversation: Conversation) -> bool:
+    """Return whether the session has changed or run something, or may have, because its context was compacted."""
+    compacted = conversation.compactions or conversation.compacted_calls
+    return bool(compacted or conversation.permissions.changed_files) or _has_acted(conversation, 0)
 
 
 def _changed(message: Message) -> bool:

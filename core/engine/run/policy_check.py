@@ -10,9 +10,10 @@ from core.domain.permissions import NeedsApproval, PolicyDecision, SandboxLevel
 from core.domain.problems import Problem
 from core.domain.provenance import is_untrusted
 from core.domain.sensitive_paths import is_protected
+from core.engine.policy.dictation import dictation_reason
 from core.engine.policy.grants import parse_grants
 from core.engine.policy.policy import PolicyContext, evaluate_call
-from core.engine.policy.proposed_call import propose_call
+from core.engine.policy.proposed_call import ProposedCall, propose_call
 from core.engine.policy.rule_input import rules_in_folder
 from core.engine.policy.secret_files import (
     has_plain_git,
@@ -71,7 +72,7 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
         level=level,
         changed_files=frozenset(run.conversation.permissions.changed_files) if runs else frozenset(),
         user_words=tuple(run.conversation.permissions.user_words),
-        untrusted_texts=partial(_untrusted_texts, run),
+        dictation_reason=partial(_dictation_reason, run),
         hosts=run.tool_context.network_access.hosts,
         granted_tools=parse_grants(start.allow, name).tools,
         unsettled=run.tool_context.unsettled.described(),
@@ -88,10 +89,11 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
     )
 
 
-def _untrusted_texts(run: RunContext) -> list[str]:
-    """Return the untrusted content that the run has read, as far as it is kept in memory."""
-    sources = run.conversation.permissions.sources
-    return [text.head for text, source in sources.items() if is_untrusted(source, trusted=run.trusted)]
+def _dictation_reason(run: RunContext, call: ProposedCall) -> str:
+    """Return why a call needs approval that untrusted content may have dictated, as far as it is kept in memory."""
+    state = run.conversation.permissions
+    texts = (text.head for text, source in state.sources.items() if is_untrusted(source, trusted=run.trusted))
+    return dictation_reason(call, partial(_content_mark, run.tool_context.broker), texts, state.user_words)
 
 
 def _is_trusted(scan: FolderScan, path: str) -> bool:

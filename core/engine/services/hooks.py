@@ -114,7 +114,11 @@ def _package_hooks(data: Path) -> Iterator[Hook]:
     for package in index.packages():
         state, root = index.state(package), index.folder(package.name)
         if state == "trusted":
-            yield from (replace(hook, place=data, root=root) for hook in read_hooks(root / HOOKS_FILE))
+            try:
+                yield from [replace(hook, place=data, root=root) for hook in read_hooks(root / HOOKS_FILE)]
+            except (OSError, ValueError) as error:  # an older version of Journeyman may have accepted them
+                fix = f"Update or remove it: journeyman packages show {package.name}"
+                raise Problem(f"The hooks of the package {package.name} cannot be read.", f"{error}.", fix) from error
         elif package.has_hooks:
             raise Problem(
                 f"The package {package.name} is not as you trusted it, so no run can start.",

@@ -4,7 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core.domain.events import Replied, RunStarted
+from core.domain.events import HarnessMessage, Replied, RunStarted
+from core.domain.permissions import PermissionRequested
 from core.settings.schema import Provider
 from tests.core.engine.harness import open_engine, run_bounded
 from tests.servers.scripted_server import ServerAction, answer, chunk, scripted_server, stream
@@ -179,6 +180,22 @@ def test_a_part_of_a_file_is_sent_back(tmp_path: Path) -> None:
     posts, text, _ = run_code_task(tmp_path, saying(two), saying("```python\nprint(2)\n```"), DONE, DONE, DONE, DONE)
     assert "is not a whole file. Give the whole new text of a.py" in posts[1]["messages"][-1]["content"]
     assert text == "print(2)\n"
+
+
+def test_after_a_denial_the_model_is_not_pushed_to_do_something_else(tmp_path: Path) -> None:
+    async def test() -> None:
+        writing = calling("write", path="b.txt", content="two\n")
+        async with scripted_server(LISTING, writing, DONE) as server, open_engine(tmp_path) as scene:
+            scene.engine.settings.change(providers=(Provider(name="box", url=server.url),))
+            start = RunStarted("box/m", mode="ask", prompt_size="compact")
+            session = await scene.engine.start("Create b.txt.", scene.folder, start)
+            asked = (await scene.until(PermissionRequested)).event
+            assert isinstance(asked, PermissionRequested)
+            await scene.engine.deny(asked.request.id)
+            await scene.engine.wait_idle(session)
+            assert not any(isinstance(event, HarnessMessage) for event in await scene.events(session))
+
+    run_bounded(test())
 
 
 def required_tools(post: Any) -> list[str]:

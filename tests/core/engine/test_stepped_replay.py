@@ -95,8 +95,13 @@ def session_with_another_end(home: Path) -> str:
     async def work(journal: Journal) -> str:
         name = "b" * 32
         began = RunStarted("scripted", 60, Text(scripted_replies({"text": "Done."})), mode="auto")
-        start = (SessionCreated(name, str(home), "Go."), UserMessage(Text("Go.")), began, RequestSent("scripted", 1))
-        for event in (*start, Replied(Text("Done.")), RunEnded("limit", "1 turn")):
+        start = (
+            SessionCreated(name, str(home), "How is it?"),
+            UserMessage(Text("How is it?")),
+            began,
+            RequestSent("scripted", 1),
+        )
+        for event in (*start, Replied(Text("It is sunny.")), RunEnded("limit", "1 turn")):
             await journal.append(name, event)
         return name
 
@@ -115,6 +120,6 @@ def test_a_row_that_the_engine_plays_differently_says_how(tmp_path: Path) -> Non
             rows = [row for progress in player.reports for row in progress.rows.values()]
             different = [row for row in rows if row.origin == "different"]
             assert last.different == 1 and "run ended" in different[-1].played
-            assert different[-1].step.kind == "end" and player.origins()["reply Done."] == "played"
+            assert different[-1].step.kind == "end" and player.origins()["reply It is sunny."] == "played"
 
     run_bounded(test())
