@@ -19,7 +19,9 @@ def main() -> int:
         runpy.run_path(sys.argv[0], run_name="__main__")
         return 0
     from app.main import main as journeyman
+    from core.workspace.program_search import leave_projects_out_of_path
 
+    leave_projects_out_of_path()
     return journeyman(argv[2:] if argv[:2] == ["-m", "app"] else argv)
 
 

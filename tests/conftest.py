@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 JOIN_S = 2.0  # how long to wait for a thread that is about to end
-FOREIGN_VARIABLES = ("OPENAI_", "ANTHROPIC_", "OLLAMA_", "GEMINI_", "GOOGLE_", "OPENROUTER_", "JOURNEYMAN_")
+FOREIGN_VARIABLES = ("OPENAI_", "ANTHROPIC_", "OLLAMA_", "GEMINI_", "GOOGLE_", "OPENROUTER_", "JOURNEYMAN_", "DBUS_")
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 REMOTE_ADDRESSES: list[
     str

@@ -24,7 +24,7 @@ ALLOWED_BROAD_EXCEPTS = {  # the functions that may contain a broad `except`, an
     ("core/engine/lifecycle/run_controller.py", "_run_to_end"): "a bug in a run, which ends only that run",
     ("core/store/journal.py", "_notify"): "listeners of the journal",
     ("core/settings/api_keys.py", "_run_on_keyring"): "keyring backends, which raise arbitrary exceptions",
-    ("app/main.py", "_exit_code"): "a bug in a command, shown as an error",
+    ("app/dispatch.py", "_exit_code"): "a bug in a command, shown as an error",
     ("app/commands/command_runner.py", "run_command"): "a bug in a command, which must not end the window's process",
     ("app/window/engine_thread.py", "_run"): "the start of the engine, raised in the thread that waits for it",
     ("core/store/database.py", "_write"): "the writer thread, raised where the database is opened",

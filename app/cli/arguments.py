@@ -10,6 +10,7 @@ from app.cli.db_arguments import add_data
 from app.cli.mcp_arguments import add_servers
 from app.cli.memory_arguments import add_memory
 from app.cli.model_arguments import add_models
+from app.cli.package_arguments import add_packages
 from app.cli.permission_arguments import add_permissions
 from app.cli.run_arguments import EXIT_CODES, add_runs
 from app.cli.session_arguments import add_sessions
@@ -23,7 +24,7 @@ SECTIONS = (
         ("pending", "answer", "approve", "deny", "rules", "trust", "untrust", "instructions", "unreviewed"),
     ),
     ("Sessions", ("sessions", "show", "compare", "failures", "usage", "rate", "fork", "rewind", "replay")),
-    ("Models and tools", ("models", "mcp", "agents", "acp")),
+    ("Models and tools", ("models", "mcp", "packages", "agents", "acp")),
     ("Skills and memory", ("skills", "memory", "proposals")),
     ("Import and export", ("open", "import", "export")),
     ("Maintenance", ("doctor", "db", "help")),
@@ -54,6 +55,7 @@ def parser() -> CommandParser:
     add_sessions(add)
     add_models(add)
     add_servers(add)
+    add_packages(add)
     add_agents(add)
     add_skills(add)
     add_memory(add)

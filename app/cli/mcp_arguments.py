@@ -8,9 +8,9 @@ from app.cli.value_types import env_variable, header
 EXAMPLES = """\
 Examples:
   journeyman mcp add files npx @modelcontextprotocol/server-filesystem ~/notes
-  journeyman mcp add tracker https://mcp.example.org --key Authorization
+  journeyman mcp add --key Authorization tracker https://mcp.example.org
   journeyman mcp add --oauth issues https://mcp.example.org
-  journeyman mcp add db --env PGHOST --env PGUSER=reader --key PGPASSWORD postgres-mcp"""
+  journeyman mcp add --env PGHOST --env PGUSER=reader --key PGPASSWORD db postgres-mcp"""
 
 
 def add_servers(add: AddCommand) -> None:

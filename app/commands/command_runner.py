@@ -5,7 +5,7 @@ from pathlib import Path
 
 from app.cli.arguments import parser
 from app.cli.command_parser import UsageError
-from app.commands.command_table import COMMANDS
+from app.commands.command_table import COMMANDS, command_function
 from app.commands.invocation import Invocation
 from app.process.command_server import CommandRunner
 from app.process.crash import report_error
@@ -40,7 +40,8 @@ async def run_command(services: Services, home: Path, args: argparse.Namespace, 
                 "It runs a command and has no window.",
                 "Wait until it is done, or choose another folder with --data-dir.",
             )
-        return await COMMANDS[args.command](Invocation(services.engine, args, out, folder, home, services.rule_book))
+        context = Invocation(services.engine, args, out, folder, home, services.rule_book)
+        return await command_function(args.command)(context)
     except UnresolvedCallsError as unresolved:
         out.print_error(unresolved.details)
         return WAITING

@@ -4,7 +4,8 @@ from dataclasses import asdict
 from typing import Any
 
 from app.commands.invocation import Invocation
-from app.commands.run_follower import find_session_id, step_line
+from app.commands.run_follower import find_session_id
+from app.commands.timeline_lines import step_line
 from app.process.exit_codes import DONE
 from app.process.output import plural
 from core.domain.problems import Problem

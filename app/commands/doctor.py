@@ -18,6 +18,7 @@ from core.domain.optional_packages import XLLAMACPP, how_to_install
 from core.domain.problems import Problem
 from core.engine.services.sandbox_status import SandboxStatus
 from core.store.integrity import damage
+from core.workspace.program_search import find_program
 
 if TYPE_CHECKING:
     from core.engine.services.providers import ProvidersOverview
@@ -46,6 +47,7 @@ async def doctor(context: Invocation) -> int:
         *_check_models(await context.engine.providers_overview()),
         _check_local_models(context),
         *await _check_servers(context),
+        *await _check_packages(context),
         await _check_semantic_search(context),
         await _check_database(context),
         await _check_data(context),
@@ -70,7 +72,11 @@ def check_sandbox(status: SandboxStatus) -> HealthCheck:
         return HealthCheck("Sandbox", True, f"{status.name}, {status.level}")
     result = f"{status.name}, {status.level}; a command can still {'; '.join(status.gaps)}"
     how = f" (`{status.install_command}`)" if status.install_command else ""
-    do = "Allow bubblewrap to create user namespaces" if shutil.which("bwrap") else f"Install bubblewrap{how}"
+    do = (
+        "Update bubblewrap, or allow it to create user namespaces"
+        if find_program("bwrap")
+        else f"Install bubblewrap{how}"
+    )
     return HealthCheck("Sandbox", True, result, suggestion=f"{do}, so that the sandbox prevents this too.")
 
 
@@ -94,6 +100,21 @@ async def _check_servers(context: Invocation) -> list[HealthCheck]:
             f"Its tools have changed: journeyman mcp test {result.name}" if result.changed else "",
         )
         for result in results
+    ]
+
+
+async def _check_packages(context: Invocation) -> list[HealthCheck]:
+    """Report the packages, of which those that have changed since the user trusted them are not used."""
+    return [
+        HealthCheck(
+            f"Package {one.package.name}",
+            one.state in ("trusted", "untrusted"),
+            {"trusted": "used", "untrusted": "not trusted yet", "changed": "changed since you trusted it"}.get(
+                one.state, "its files are missing or damaged"
+            ),
+            f"Review it: journeyman packages show {one.package.name}",
+        )
+        for one in await context.engine.packages.list()
     ]
 
 

@@ -49,6 +49,9 @@ async def _add(context: Invocation) -> int:
         *(McpVariable(name=name) for name in args.key),
     )
     if args.program.startswith(("http://", "https://")):
+        if args.args:
+            fix = "Put options before the name: journeyman mcp add --key Authorization NAME URL"
+            raise Problem(f"A URL has no arguments, such as {args.args[0]!r}.", "They would have no effect.", fix)
         server = McpServerSettings(name=args.name, variables=variables, url=args.program, allow_http=args.allow_http)
     else:
         server = McpServerSettings(name=args.name, variables=variables, command=args.program, args=tuple(args.args))

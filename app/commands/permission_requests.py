@@ -65,24 +65,24 @@ def _option_id(request: PermissionRequest, scope: RuleScope, number: int) -> str
 def print_request(out: Output, pending: PendingPermissionRequest) -> None:
     """Print a request with its full arguments, and the commands to approve or deny it."""
     request = pending.request
-    asker = f"{_escape(request.subagent)} asks: " if request.subagent else ""
-    out.write(f"? {asker}Allow {_escape(request.tool)}: {_escape(request.object)}")
+    asker = f"{escape_lines(request.subagent)} asks: " if request.subagent else ""
+    out.write(f"? {asker}Allow {escape_lines(request.tool)}: {escape_lines(request.object)}")
     for name, value in json.loads(pending.arguments or "{}").items():
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         if text != request.object:
-            out.write(f"  {_escape(name)}: {_escape(text)}")
-    out.write(f"  {_escape(request.reason)}")
+            out.write(f"  {escape_lines(name)}: {escape_lines(text)}")
+    out.write(f"  {escape_lines(request.reason)}")
     if request.untrusted_sources:
-        out.write(f"  The run has read untrusted content: {_escape(', '.join(request.untrusted_sources))}")
+        out.write(f"  The run has read untrusted content: {escape_lines(', '.join(request.untrusted_sources))}")
     if request.access == "execute":
-        out.write(f"  In {_escape(request.cwd)}; sandbox: {request.sandbox_level}")
+        out.write(f"  In {escape_lines(request.cwd)}; sandbox: {request.sandbox_level}")
     for number, (_, label) in enumerate(request_options(request), 1):
-        out.write(f"  {number}  {_escape(label)}")
+        out.write(f"  {number}  {escape_lines(label)}")
     change = "" if request.options else " | --change TEXT"
     out.write(f"Decide with: journeyman approve {request.id} [--option N{change}], or: journeyman deny {request.id}")
 
 
-def _escape(text: str) -> str:
+def escape_lines(text: str) -> str:
     """Show a text exactly, its further lines indented, so that it cannot imitate a line of the request."""
     return visible_exactly(text).replace("\n", INDENT)
 

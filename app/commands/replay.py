@@ -6,24 +6,23 @@ import sys
 import tempfile
 from pathlib import Path
 
-from app.commands.run_follower import step_line
+from app.commands.timeline_lines import step_line
 from app.process import data_folder
 from app.process.data_folder_lock import DataFolderLock
 from app.process.exit_codes import DONE, FAILED
 from app.process.output import Output, event_json
 from core.domain.clock import SECOND
-from core.domain.events import CallRefused, CallStarted, EventRecord, Replied, RequestSent, UserMessage
+from core.domain.events import EventRecord, Replied, UserMessage
 from core.domain.problems import Problem
-from core.domain.question import QuestionAsked
 from core.domain.steps import OPEN_STATUSES
 from core.engine.history.replay import BeforeEvent, ReplayResult
 from core.engine.history.replay import replay_session as play
+from core.engine.history.stepped_replay import STEP_EVENTS
 from core.store.data_folder import open_data_folder
 from core.store.journal_update import JournalUpdate
 from core.store.reader import Reader, ReadError
 
 LONGEST_S = 5.0  # longest pause between two events with --speed; in the run, the user may have taken a day to answer
-STEPS = (UserMessage, RequestSent, CallStarted, CallRefused, QuestionAsked)
 
 
 def replay(home: Path, args: argparse.Namespace, out: Output) -> int:
@@ -109,7 +108,7 @@ def _wait_for_enter(out: Output) -> BeforeEvent:
 
     async def wait(entry: EventRecord) -> None:
         nonlocal is_open
-        if is_open and isinstance(entry.event, STEPS):
+        if is_open and isinstance(entry.event, STEP_EVENTS):
             out.write_error("Press Enter for the next step")
             is_open = bool(await asyncio.to_thread(sys.stdin.readline))
 

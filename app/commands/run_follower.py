@@ -4,7 +4,8 @@ import asyncio
 import time
 
 from app.commands.invocation import Invocation
-from app.commands.permission_requests import print_request
+from app.commands.permission_requests import escape_lines, print_request
+from app.commands.timeline_lines import step_line
 from app.process.exit_codes import BY_STATUS, FAILED, STOPPED, WAITING
 from app.process.output import event_json
 from core.domain.events import (
@@ -22,7 +23,7 @@ from core.domain.permissions import PendingPermissionRequest, PermissionDecided,
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.question import Answer, Question, QuestionAnswerStarted, QuestionAsked
 from core.domain.sessions import SessionRow
-from core.domain.steps import OPEN_STATUSES, Step, verb
+from core.domain.steps import OPEN_STATUSES
 from core.domain.text import Text
 from core.domain.visible import strip_colors, visible
 from core.engine.api.engine import Engine
@@ -287,34 +288,25 @@ def answer_of(question: Question, text: str) -> Answer:
 def print_question(context: Invocation, question: Question) -> None:
     """Print a question, and the command that answers it."""
     out = context.out
-    out.write(f"? {question.text}")
+    out.write(f"? {escape_lines(question.text)}")
     if question.reason:
-        out.write(f"  {question.reason}")
+        out.write(f"  {escape_lines(question.reason)}")
     for number, sub_question in enumerate(question.sub_questions, 1):
         mark = " (choose any number)" if sub_question.multi_select else ""
-        out.write(f"  Question {number}: {sub_question.text}{mark}")
+        out.write(f"  Question {number}: {escape_lines(sub_question.text)}{mark}")
         for option in sub_question.options:
-            out.write(f"     {option.label}" + (f": {option.description}" if option.description else ""))
+            out.write(f"     {escape_lines(_option_text(option.label, option.description))}")
     for position, option in enumerate(question.options, 1):
         mark = " (recommended)" if option.recommended else ""
-        out.write(f"  {position}  {option.label}{mark}" + (f": {option.description}" if option.description else ""))
+        text = _option_text(f"{option.label}{mark}", option.description)
+        out.write(f"  {position}  {escape_lines(text)}")
     choice = "--option N" if question.options else "TEXT"
     lines = ", one line per question" if len(question.sub_questions) > 1 else ""
     out.write(f"Answer with: journeyman answer {question.id} {choice}{lines}")
 
 
-def step_line(step: Step) -> str:
-    """Return a step as a line of text."""
-    metrics = step.metrics
-    parts = [f"exit {metrics['exit_code']}"] if "exit_code" in metrics else []
-    if metrics.get("files"):
-        parts.append(f"+{metrics.get('added', 0)} −{metrics.get('removed', 0)}")
-    if metrics.get("changed"):
-        parts.append("allowed with your changes")
-    if step.status not in {"done", "completed"}:
-        parts.append(step.status)
-    parts.append(f"{(step.ended_at - step.started_at) / 1e6:.1f}s" if step.ended_at else "…")
-    return f"{step.number:5}  {verb(step.kind, step.status):8} {step.object}  ({', '.join(parts)})"
+def _option_text(label: str, description: str) -> str:
+    return f"{label}: {description}" if description else label
 
 
 async def follow_started(context: Invocation, follower: RunFollower, session: str) -> int:

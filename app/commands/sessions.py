@@ -1,48 +1,30 @@
 """The commands `sessions`, which lists and searches sessions, and `show`, which prints one."""
 
-from datetime import date, datetime
+from datetime import date
 
 from app.commands.failures import show_runs as show_runs
 from app.commands.invocation import Invocation
-from app.commands.run_follower import find_session_id, step_line
+from app.commands.run_follower import find_session_id
+from app.commands.session_lines import is_listed, list_lines
+from app.commands.timeline_lines import timeline_lines
 from app.process.exit_codes import DONE
-from app.process.output import event_json, iso_time, plural, token_count
-from core.domain.clock import SECOND
+from app.process.output import event_json, iso_time
 from core.domain.search_query import SessionQuery, matches_filters, parse_query
 from core.domain.sessions import SessionRow
 from core.store.backup import local_date
-
-EMPTY_TEXTS = {
-    "": "No sessions.", "all": "No sessions.", "archived": "No archived sessions.", "trash": "The trash is empty.",
-}  # fmt: skip
 
 
 async def sessions(context: Invocation) -> int:
     if context.args.search:
         return await _search(context, context.args.search)
-    rows = [row for row in context.engine.sessions() if _listed(row, context.args.which)]
-    if not rows and not context.args.json:
-        context.out.write(EMPTY_TEXTS[context.args.which])
-    for row in rows:
-        if context.args.json:
+    rows, which = context.engine.sessions(), context.args.which
+    if context.args.json:
+        for row in (row for row in rows if is_listed(row, which)):
             context.out.write_json(session_json(row))
-        else:
-            when = datetime.fromtimestamp(row.updated_at / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")
-            pinned = "* " if row.pinned else ""
-            context.out.write(f"{row.id}  {when}  {row.status:11}  {pinned}{_title(row)}")
+    else:
+        for line in list_lines(rows, which):
+            context.out.write(line)
     return DONE
-
-
-def _listed(row: SessionRow, which: str) -> bool:
-    """Return whether a session is in the list `which`; archived and trashed sessions are listed only on request."""
-    if which == "trash":
-        return row.trashed > 0
-    return not row.trashed and (which == "all" or (row.archived > 0) == (which == "archived"))
-
-
-def _title(row: SessionRow) -> str:
-    """Return the title; for a sub-agent, it is indented and preceded by the agent's name."""
-    return f"{'  ' * row.depth}↳ {row.subagent}: {row.title}" if row.parent else row.title
 
 
 async def show(context: Invocation) -> int:
@@ -55,17 +37,8 @@ async def show(context: Invocation) -> int:
             out.write_json(event_json(entry, engine.read_blob))
         return DONE
     row = engine.session(session)
-    out.write(
-        f"{row.title}\n{row.folder} · {row.model} · {row.status} · {plural(row.turns, 'turn')}"
-        f" · {token_count(row.tokens, row.turns)}"
-    )
-    for step in engine.timeline_steps(row):
-        if step.number:
-            out.write(step_line(step))
-        elif step.kind in {"user", "reply"}:
-            out.write(f"       {'You: ' if step.kind == 'user' else ''}{step.object}")
-        elif step.kind == "memory":
-            out.write(f"       Recalled {step.object}")
+    for line in timeline_lines(row, engine.timeline_steps(row)):
+        out.write(line)
     return DONE
 
 

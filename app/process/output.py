@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from app.process.quantities import plural as plural
+from app.process.quantities import token_count as token_count
 from core.domain.clock import SECOND
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.visible import visible
@@ -187,15 +189,6 @@ def ascii_json(text: str) -> str:
 def iso_time(at: int) -> str:
     """Format a time in microseconds as ISO 8601 in UTC."""
     return datetime.fromtimestamp(at / SECOND, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
-
-
-def plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def token_count(tokens: int, turns: int) -> str:
-    """Return the number of tokens of so many turns; without any token, it was not reported."""
-    return f"{tokens:,} tokens" if tokens or not turns else "tokens unknown"
 
 
 def event_json(entry: "EventRecord", read_blob: Callable[[str], bytes]) -> dict[str, Any]:

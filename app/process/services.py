@@ -16,6 +16,7 @@ from core.engine.policy.trust import followed_files, refuse_unsafe_folder
 from core.engine.prompting.profiles import memory_limits, preferred_model
 from core.engine.prompting.system_prompt import prepare_start
 from core.engine.services.mcp_servers import McpServerService
+from core.engine.services.packages import PackageService
 from core.engine.services.providers import Providers
 from core.engine.services.skills import SkillService
 from core.engine.state.live_updates import LiveUpdate, LiveUpdates
@@ -29,6 +30,7 @@ from core.memory.semantic_search import SemanticSearch
 from core.models.catalog import ModelCatalog
 from core.models.local.found_models import find_models
 from core.models.local.local_models import LocalModelOptions, LocalModels
+from core.packages.package_index import PackageIndex
 from core.settings.api_keys import ApiKeys
 from core.settings.settings_file import SettingsFile
 from core.skills.library import SkillLibrary
@@ -85,26 +87,26 @@ class Services:
             self.opened.database.close()
 
 
-async def build_services(folder: Path, report: Callable[[BaseException], None], *, safe: bool = False) -> Services:
+async def build_services(
+    folder: Path, report: Callable[[BaseException], None], *, safe: bool = False, opened: DataFolder | None = None
+) -> Services:
     """Build the services; must run in the engine's thread, to which the SQLite connections are bound.
 
     `report` is called with unhandled errors. With `safe`, hooks, MCP servers and project instructions are off.
     """
-    opened = open_data_folder(folder)
+    opened = opened or open_data_folder(folder)
     settings = SettingsFile(folder, frozen=opened.immutable)
     opened = replace(opened, warnings=(*opened.warnings, *settings.notes))
-    reader = opened.open_reader()
-    journal = Journal(opened.database, reader)
-    drafts = LiveUpdates()
-    secrets = ApiKeys(os.environ)
+    journal = Journal(opened.database, reader := opened.open_reader())
+    drafts, secrets = LiveUpdates(), ApiKeys(os.environ)
     web = WebSearch(lambda: settings.current, secrets)
     agents = AgentPool(lambda: settings.current, folder)
-    servers = McpServers(settings, folder, secrets, os.environ)
+    packages = PackageIndex(folder, frozen=opened.immutable)
+    servers = McpServers(settings, folder, secrets, os.environ, is_trusted_package=packages.is_trusted)
     local_models = _local_models(folder, settings)
     catalog = ModelCatalog(lambda: settings.current, secrets, os.environ, settings.change, local_models)
     rules = RuleStore(opened.path, opened.database, frozen=opened.immutable)
-    skill_store = SkillStore(opened.path, opened.database, frozen=opened.immutable)
-    skills = SkillService(SkillLibrary(skill_store, SkillDisk(home_folder())), rules)
+    skills = SkillService(_open_skills(opened, packages), rules)
     memory_store, search, memories = _open_memories(opened, settings)
     proposals = ProposalStore(opened.path, opened.database, journal, frozen=opened.immutable)
     context_of = learning_context(memories, partial(memory_limits, folder))
@@ -133,10 +135,10 @@ async def build_services(folder: Path, report: Callable[[BaseException], None], 
         preferred_model=lambda agent: preferred_model(folder, agent, settings.current.tiers),
     )  # fmt: skip
     runs = RunController(journal, reader, report, prepare, open_tools, factory)
+    mcp_servers = McpServerService(settings, servers, secrets, lambda at: followed_files(rules.current(), at))
     engine = Engine(
         opened, journal, reader, runs, drafts, settings, rules, Providers(catalog, settings, os.environ), skills,
-        proposals, memories,
-        McpServerService(settings, servers, secrets, lambda at: followed_files(rules.current(), at)),
+        proposals, memories, mcp_servers, PackageService(packages, mcp_servers),
         ExternalAgents(settings, agents, journal), markdown_to_html,
     )  # fmt: skip
     reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, report, catalog.secrets)
@@ -155,6 +157,11 @@ def _local_models(folder: Path, settings: SettingsFile) -> LocalModels:
         )
 
     return LocalModels(folder / "models", options, os.environ, find=partial(find_models, os.environ, Path.home()))
+
+
+def _open_skills(opened: DataFolder, packages: PackageIndex) -> SkillLibrary:
+    store = SkillStore(opened.path, opened.database, frozen=opened.immutable)
+    return SkillLibrary(store, SkillDisk(home_folder(), packages=packages.trusted_folders))
 
 
 def _open_memories(opened: DataFolder, settings: SettingsFile) -> tuple[MemoryStore, SemanticSearch, Memories]:

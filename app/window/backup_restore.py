@@ -7,6 +7,7 @@ from typing import Literal
 
 from app.process import data_folder
 from core.domain.problems import ErrorDetails, Problem
+from core.workspace.program_search import restore_path
 from ui.base.window_state import WindowState
 
 RestartMode = Literal["usual", "safe"]
@@ -47,4 +48,5 @@ def restart(mode: RestartMode = "usual") -> None:
     """Replace this process by a new one with the same arguments, with or without --safe."""
     frozen = getattr(sys, "frozen", False)
     argv = [argument for argument in (sys.argv[1:] if frozen else sys.orig_argv[1:]) if argument != SAFE_OPTION]
+    restore_path()
     os.execv(sys.executable, [sys.executable, *argv, *([SAFE_OPTION] if mode == "safe" else [])])

@@ -19,6 +19,7 @@ from app.process.crash import CrashHandler
 from app.process.termination import SAVE_S, TerminationWatch
 from app.window.backup_restore import RestartMode, take_restore_result
 from app.window.crash_reporter import CrashReporter
+from app.window.desktop_notifications import DesktopNotifications
 from app.window.engine_thread import EngineThread
 from app.window.heartbeat import Heartbeat
 from app.window.qt_application import THEMES, set_window_icon, theme_name
@@ -41,9 +42,11 @@ from ui.style.theme import Look, apply_theme, load_fonts, load_theme
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
     from core.engine.services.sandbox_status import SandboxStatus
+    from core.settings.settings_file import SettingsFile
     from ui.base.bridge import Bridge
 
 SCALES = (80, 90, 100, 110, 125, 150, 175, 200)  # text sizes, in percent of the default
+NOTIFICATION_S = 2.0
 QUIT_CHECK_S = 0.1
 SWITCH_INTERVAL_S = 0.0005  # for sys.setswitchinterval: how long a thread may hold the GIL while others wait
 SAFE_MODE_NOTICE = ErrorDetails(
@@ -77,6 +80,7 @@ class DesktopApp(QObject):
         self._heartbeat = Heartbeat(folder)
         self._reader: Reader | None = None
         self._tray: Tray | None = None
+        self._notifications: DesktopNotifications | None = None
         self._files = list(files)
         self._open_files: Callable[[Sequence[str]], None] = self._files.extend  # until the window can open them
         self.files_requested.connect(self._open_other_files, Qt.ConnectionType.QueuedConnection)
@@ -90,7 +94,7 @@ class DesktopApp(QObject):
         self.restart_mode: RestartMode | None = None
         app.commitDataRequest.connect(self._save_window, Qt.ConnectionType.DirectConnection)
         guard = self.window.close_guard
-        guard.has_tray = QSystemTrayIcon.isSystemTrayAvailable()
+        guard.has_tray = QSystemTrayIcon.isSystemTrayAvailable
         guard.background_requested.connect(self._continue_in_background)
         guard.stop_requested.connect(lambda: self._start_task(self._pause_and_quit(), "quit"))
         guard.remembered.connect(lambda action: self._set("on_close", action))
@@ -172,7 +176,10 @@ class DesktopApp(QObject):
             show()
         self._open_files(self._files)
         self._open_tray()
-        self._use("on_close", await engine.ask(_close_action))
+        settings = await engine.ask(_settings)
+        for note in settings.notes:
+            self.window.show_error(note)
+        self._use("on_close", settings.current.on_close)
         # Test the sandbox now, so that the first command does not wait for it.
         sandbox = await engine.ask(lambda engine: engine.sandbox_status())
         self.window.status.show_sandbox(sandbox.level, _sandbox_text(sandbox))
@@ -181,12 +188,19 @@ class DesktopApp(QObject):
     def _open_tray(self) -> None:
         """Create the tray icon, which is invisible on desktops without a tray."""
         window, dot = self.window, self._look.theme.waiting
-        self._tray = Tray(self._app, self._shell, self._app.windowIcon(), window.session_index.pending, dot)
+        index = window.session_index
+        self._tray = Tray(self._app, self._shell, self._app.windowIcon(), index.pending, dot, index.reader.last_reply)
         self._tray.show_requested.connect(self._show_waiting)
         self._tray.new_session_requested.connect(window.show_start)
         self._tray.new_session_requested.connect(self._raise_window)
         self._tray.quit_requested.connect(self._quit)
         window.waiting_changed.connect(self._tray.refresh)
+        self._notifications = notifications = DesktopNotifications(self.engine, self._start_task, self)
+        self._tray.notification_requested.connect(notifications.show)
+        notifications.unavailable.connect(self._tray.show_message)
+        notifications.clicked.connect(self._show_waiting)
+        window.activated.connect(notifications.withdraw)
+        notifications.start()
 
     def _quit(self) -> None:
         self._raise_window()  # so that the user sees the question about unsaved changes, or what the program waits for
@@ -230,8 +244,17 @@ class DesktopApp(QObject):
         """Notify the user. Without a tray icon, a hidden window would stay open forever, so quit after the last run."""
         if self._tray:
             self._tray.notify_ended(rows)
-        tray = self.window.close_guard.has_tray
-        if not self._shell.isVisible() and not tray and not self.window.session_index.running():
+        if self._is_out_of_reach():
+            self._start_task(self._quit_if_out_of_reach(), "quit")
+
+    def _is_out_of_reach(self) -> bool:
+        """Return whether the window is hidden, no tray icon can show it, and no session is running."""
+        hidden = not self._shell.isVisible() and not self.window.close_guard.has_tray()
+        return hidden and not self.window.session_index.running()
+
+    async def _quit_if_out_of_reach(self) -> None:
+        await asyncio.sleep(NOTIFICATION_S)  # the notification of the last run comes first
+        if self._is_out_of_reach():
             self._shell.shut_down()
 
     def _show_waiting(self, session: str) -> None:
@@ -346,8 +369,8 @@ async def _pause(session: str, engine: "Engine") -> None:
     await engine.pause(session)
 
 
-async def _close_action(engine: "Engine") -> str:
-    return engine.settings.current.on_close
+async def _settings(engine: "Engine") -> "SettingsFile":
+    return engine.settings
 
 
 def _sandbox_text(status: "SandboxStatus") -> str:

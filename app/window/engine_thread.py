@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class EngineThread:
-    """The engine's thread. It starts after the window's first paint, and does all of the slow imports.
+    """The engine's thread. It starts after the window's first paint, opens the database, and does the slow imports.
 
     Attributes:
         ended: A future that is done when the thread has closed everything.
@@ -111,15 +111,24 @@ class EngineThread:
             self.ended.set_result(None)
 
     async def _live(self) -> None:
+        from core.store.data_folder import open_data_folder
+
+        preload_parser()
+        self._loop = asyncio.get_running_loop()
+        opened = open_data_folder(self._folder)
+        if opened.was_closed:
+            self._ready.set_result(opened)
+            await asyncio.wrap_future(self._sessions_shown)
+        await self._run_engine(opened)
+
+    async def _run_engine(self, opened: "DataFolder") -> None:
         from app.commands.command_runner import make_command_runner
         from app.process import data_folder
         from app.process.command_server import CommandServer, has_private_sockets
         from app.process.output import Output
         from app.process.services import build_services
 
-        preload_parser()
-        self._loop = asyncio.get_running_loop()
-        services = await build_services(self._folder, self._report, safe=self._safe)
+        services = await build_services(self._folder, self._report, safe=self._safe, opened=opened)
         self._engine = services.engine
         services.engine.subscribe(self._on_update)
         services.engine.subscribe_live_updates(self._feed.put)
@@ -142,8 +151,9 @@ class EngineThread:
         try:
             if has_private_sockets():
                 await owner.serve()
-            self._ready.set_result(services.opened)
-            await asyncio.wrap_future(self._sessions_shown)
+            if not self._ready.done():  # the sessions are shown only now that their runs have been recovered
+                self._ready.set_result(opened)
+                await asyncio.wrap_future(self._sessions_shown)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(services.engine.warm_up(), name="warm up")
                 await asyncio.sleep(0)  # warm_up has now imported the modules that two threads must not import at once

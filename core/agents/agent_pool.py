@@ -10,6 +10,7 @@ from core.agents.connection import AgentConnection, connect
 from core.agents.process import kill_leftovers
 from core.domain.external_agents import AGENT_PREFIX
 from core.domain.problems import Problem
+from core.domain.visible import visible
 from core.settings.schema import ExternalAgentSettings, Settings
 from core.workspace.threads import run_to_completion
 
@@ -28,15 +29,24 @@ class AgentPool:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._ending: set[asyncio.Task[None]] = set()
 
-    def find_agent(self, model: str) -> ExternalAgentSettings:
-        """Return the agent for a model name `agent/NAME`; an unknown NAME is taken as a command line."""
+    def find_agent(self, model: str, command: str) -> ExternalAgentSettings:
+        """Return the agent for a model name `agent/NAME`, or `agent/COMMAND` with the command line of the user.
+
+        Raise Problem for any other name: it may come from a transcript, or from a model.
+        """
         name = model.removeprefix(AGENT_PREFIX)
         configured = next((agent for agent in self._settings().external_agents if agent.name == name), None)
-        return configured or agent_from_command(name)
+        if configured:
+            return configured
+        if name and name == command:
+            return agent_from_command(name)
+        fix = "Add it under Settings, External agents, or with: journeyman agents add."
+        raise Problem(f"There is no external agent {visible(name)!r}.", "You have not added it.", fix)
 
-    async def connect(self, session: str, model: str, folder: Path, agent_session_id: str) -> AgentConnection:
+    async def connect(
+        self, session: str, agent: ExternalAgentSettings, folder: Path, agent_session_id: str
+    ) -> AgentConnection:
         """Return the agent of a session. If it has to be started, it resumes its own session `agent_session_id`."""
-        agent = self.find_agent(model)
         async with self._locks[session]:
             if timer := self._idle_timers.pop(session, None):
                 timer.cancel()

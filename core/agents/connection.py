@@ -242,7 +242,7 @@ class AgentConnection:
 async def connect(
     agent: ExternalAgentSettings, folder: Path, data: Path, agent_session_id: str = ""
 ) -> AgentConnection:
-    """Start an agent in a folder and open its session. Raises `Problem` on failure, leaving no process behind."""
+    """Start an agent and open its session in a folder. Raises `Problem` on failure, leaving no process behind."""
     connection = AgentConnection(agent, await start_process(agent.argv(), folder, data))
     try:
         await connection.open_session(folder, agent_session_id)

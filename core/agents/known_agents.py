@@ -1,6 +1,5 @@
 """The external agents known to support ACP, and which of them are installed."""
 
-import shutil
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -8,6 +7,7 @@ from importlib import resources
 from typing import Final
 
 from core.settings.schema import ExternalAgentSettings
+from core.workspace.program_search import find_program
 
 # Agents that do not recognize the error for a missing file, so that they could not create any. They get an empty file.
 CANNOT_RECOGNIZE_NEW_FILES: Final = frozenset({"Gemini CLI"})
@@ -38,4 +38,4 @@ def known_agents() -> tuple[KnownAgent, ...]:
 
 def is_installed(agent: KnownAgent) -> bool:
     """Return whether the program of an agent is on the PATH, without starting it."""
-    return shutil.which(agent.settings.command) is not None
+    return bool(find_program(agent.settings.command))

@@ -14,6 +14,7 @@ from core.agents.json_rpc import MAX_LINE_BYTES, PeerClosed
 from core.domain.problems import Problem
 from core.domain.visible import visible
 from core.workspace import process_tree
+from core.workspace.program_search import COMMAND_PATH, own_path
 from core.workspace.threads import run_to_completion
 
 PROCESS_MARKER = "JOURNEYMAN_AGENT"  # environment variable that identifies the processes an agent starts
@@ -100,26 +101,33 @@ def kill_leftovers(data: Path) -> None:
 
 
 async def start_process(argv: Sequence[str], folder: Path, data: Path) -> AgentProcess:
-    """Start a program in a folder, with the user's full environment and without a sandbox.
+    """Start a program that will work in a folder, with the user's environment and without a sandbox.
 
-    Raises `Problem` if it cannot be started.
+    It is started in the home folder and never found in a folder of a project, because npx, Python and other programs
+    would otherwise run code that a command of an agent has put there. Raises `Problem` if it cannot be started.
     """
+    if os.path.basename(argv[0]) != argv[0] and not os.path.isabs(argv[0]):  # noqa: PTH117, PTH119 - it is text
+        fix = "Name it by its absolute path."
+        raise Problem(f"{visible(argv[0])} is not an absolute path.", "It could be a program of the folder.", fix)
     marker = f"{_data_folder_id(data)}.{token_hex(8)}"
+    inherited = {name: value for name, value in os.environ.items() if name != COMMAND_PATH}
     try:
         process = await asyncio.create_subprocess_exec(
             *argv,
-            cwd=folder,
+            cwd=Path.home(),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
-            env={**os.environ, PROCESS_MARKER: marker},
+            env={**inherited, "PATH": own_path(folder), PROCESS_MARKER: marker},
             start_new_session=True,
             limit=MAX_LINE_BYTES,
         )
     except FileNotFoundError as error:
         message = f"The program {visible(argv[0])} was not found."
         raise Problem(
-            message, "It is not installed or not on the PATH.", "Install it, or correct its command."
+            message,
+            "It is not installed, or not on the PATH outside of projects.",
+            "Install it, or correct its command.",
         ) from error
     except (OSError, ValueError) as error:
         message = f"{visible(argv[0])} cannot be started."

@@ -64,3 +64,16 @@ def _parts(address: str) -> SplitResult | None:
     except ValueError:
         return None
     return parts if is_valid else None
+
+
+def ascii_url(url: str) -> str:
+    """Return the URL with an internationalized host name in its ASCII form, which shows lookalike letters.
+
+    Raise ValueError if it is not a URL.
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host.isascii():
+        return url
+    port = f":{parts.port}" if parts.port else ""
+    return parts._replace(netloc=f"{host.encode('idna').decode()}{port}").geturl()

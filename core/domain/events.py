@@ -26,6 +26,8 @@ from core.domain.rewind_events import FilesRewound
 from core.domain.schedule import ScheduleTriggered
 from core.domain.session_metadata import SessionArchived, SessionPinned, SessionRenamed, SessionTrashed
 from core.domain.skill import OfferedSkill, SkillUsed
+from core.domain.subagent_events import SubagentEnded as SubagentEnded
+from core.domain.subagent_events import SubagentStarted as SubagentStarted
 from core.domain.text import Attachment, Text
 from core.domain.worktree import WorktreeCreated
 
@@ -54,13 +56,14 @@ class SessionCreated:
 class SessionForked:
     """The events before this one were copied from another session; the events after it are this session's own.
 
-    `forked_from` is the other session and `until_seq` the last event copied. `reason` is `fork` (the user forked the
-    session), `edit` (to send an edited message) or `rerun` (to repeat a run, possibly with another model).
+    `forked_from` is the other session, `imported` whether it was imported, and `until_seq` the last event copied.
+    `reason` is `fork` (by the user), `edit` (to send an edited message) or `rerun` (of a run, also with another model).
     """
 
     forked_from: str
     until_seq: int
     reason: Literal["fork", "edit", "rerun"] = "fork"
+    imported: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,28 +75,26 @@ class RunStarted:
         max_turns, max_minutes, max_tokens, max_cost: limits of the run; 0 means unlimited.
         interactive: the run pauses, for the user to decide, at a limit or a failed request; otherwise it ends there.
         profile: the agent profile; empty for the default.
-        system_prompt: the system prompt sent with every request. All sessions with the same settings have the same one,
-            so that providers can cache it.
+        system_prompt: sent with every request; all sessions with the same settings share it, so that it is cached.
         prompt_size: `full`, or `compact` for a short system prompt and few tools; empty before the run is prepared.
         session_context: what differs between sessions, sent before the first user message: the folder, the date, the
             skills and the project instructions. It is part of the system prompt in runs recorded before it existed.
         tools: names of the tools the model may call; empty means all.
         instruction_files: the project instruction files found in the folder.
-        boundary: a random token that delimits untrusted content in prompts, so that the content cannot forge the
-            delimiter. The runs of a session share it.
+        boundary: a random token that delimits untrusted content in the prompts of a session and cannot be forged.
         script, script_role: the script of the scripted model, and the role that a sub-agent has in it.
         output_schema: JSON Schema that the final reply must match; empty for free text.
         mode: the permission mode.
         allow: tool calls approved in advance for this run, as `TOOL` or `TOOL:PATTERN`.
         untrusted_sources: untrusted content that the author of the task, such as a parent run, had already read.
         autonomy: how readily the agent may ask questions.
-        on_unanswered, answer_timeout_minutes: what happens to a question not answered within that time; 0 means no
-            timeout.
+        on_unanswered, answer_timeout_minutes: what happens to a question not answered in that time; 0: no timeout.
         text_calls: the model has no native tool calling, so text-based tool calls are used.
         effort, max_output_tokens, temperature: sent to the provider only if set.
         skills: the skills listed in the session context.
         reviewed_session: the session that this run reviews, if it is a review.
         acceptance: commands of the user that must succeed before the run counts as done.
+        agent_command: the command line of an external agent that the user entered instead of the name of one.
         excluded: ids of memories and names of skills withheld from this run, to compare it with a run that had them.
     """
 
@@ -127,14 +128,12 @@ class RunStarted:
     session_context: Text = Text()
     prompt_size: Literal["", "full", "compact"] = ""
     acceptance: tuple[str, ...] = ()
+    agent_command: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelChanged:
-    """The user selected another model or other model parameters.
-
-    Applies from the next request on; unset values are not sent.
-    """
+    """The user selected another model or other parameters, from the next request on; unset values are not sent."""
 
     model: str
     effort: str = ""
@@ -330,32 +329,6 @@ class BackgroundCommandEnded:
     output: Text = Text()
     exit_code: int | None = None
     reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SubagentStarted:
-    """A tool call started a sub-agent. Written durably before the sub-agent's session `child_session` exists."""
-
-    call_id: str
-    child_session: str
-    subagent: str
-    task: Text = Text()
-
-
-@dataclass(frozen=True, slots=True)
-class SubagentEnded:
-    """A sub-agent ended with the run status `status`; the other fields are its total usage.
-
-    What it reported is the result of the tool call `call_id`.
-    """
-
-    call_id: str
-    child_session: str
-    status: str
-    turns: int = 0
-    tokens: int = 0
-    cost: float = 0.0
-    minutes: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -589,8 +562,7 @@ EVENT_KINDS: Mapping[type[SessionEvent], str] = {event: kind for kind, event in 
 class EventRecord:
     """An event together with its place in the journal.
 
-    `seq` numbers the events of a session from 1. `run` is the number of the run, from 1 (0: before the first run), and
-    `at` the time in microseconds.
+    `seq` numbers the events of a session from 1 and `run` its runs (0: before the first); `at` is in microseconds.
     """
 
     session: str

@@ -20,7 +20,12 @@ HARMLESS_KEYS = {
     "lfs": "repositoryformatversion access locksverify",
     "advice": "*", "color": "*", "column": "*", "index": "*", "status": "*", "feature": "*",
 }  # fmt: skip
-ADDRESSES = {"remote": ("url", "pushurl"), "branch": ("remote", "pushremote"), "submodule": ("url",)}
+# Settings that run no program, but decide what the user's next command does: where it sends what, in whose name.
+ADDRESSES = {
+    "remote": ("url", "pushurl", "push", "fetch", "mirror"), "branch": ("remote", "pushremote"), "submodule": ("url",),
+    "push": ("default",), "user": ("name", "email"), "core": ("sharedrepository", "protecthfs", "protectntfs"),
+}  # fmt: skip
+_USUAL_FETCH = re.compile(r"\+?refs/(?:heads|tags)/[^:]+:refs/(?:remotes|tags)/[^:]+")
 HARMLESS = {section: frozenset(keys.split()) for section, keys in HARMLESS_KEYS.items()}
 
 
@@ -30,14 +35,18 @@ def is_harmless(text: str, trusted: str = "") -> bool:
 
 
 def leads_elsewhere(text: str, former: str) -> bool:
-    """Return whether a configuration makes git fetch from or push to a place that the former one does not name.
+    """Return whether a configuration makes git fetch or push something else, or elsewhere, than the former one.
 
-    Both have to be harmless otherwise. A branch may use any remote of the former configuration.
+    That includes another name of the author, and who else may write the repository. Both have to be harmless otherwise.
+    A branch may use any remote of the former configuration, and the author may be named if nobody was.
     """
     known = _addresses(former)
     usable = {".", *(name for (section, name), _, _ in known if section == "remote")}
+    has_author = any(section == "user" for (section, _), _, _ in known)
     return any(
-        address not in known and not (address[0][0] == "branch" and address[2] in usable)
+        address not in known
+        and not (address[0][0] == "branch" and address[2] in usable)
+        and (has_author or address[0][0] != "user")
         for address in _addresses(text)
     )
 
@@ -86,7 +95,9 @@ def _addresses(text: str) -> set[tuple[tuple[str, str], str, str]]:
         if header := HEADER.fullmatch(entry):
             section = (header[1].casefold(), header[2] or "")
         elif (setting := ENTRY.fullmatch(entry)) and setting[1].casefold() in ADDRESSES.get(section[0], ()):
-            found.add((section, setting[1].casefold(), (setting[2] or "").strip()))
+            key, value = setting[1].casefold(), (setting[2] or "").strip()
+            if key != "fetch" or not _USUAL_FETCH.fullmatch(value):
+                found.add((section, key, value))
     return found
 
 

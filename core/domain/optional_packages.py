@@ -8,14 +8,21 @@ import sys
 NUMPY, XLLAMACPP = "numpy>=2.2", "xllamacpp>=2026.10"
 
 
-def how_to_install(*arguments: str) -> str:
-    """Return the shell command that installs a package into Journeyman's environment, which may have no pip itself.
+def install_command(*arguments: str, python: str = sys.executable) -> tuple[str, ...]:
+    """Return the command that installs a package into the environment of `python`, which may have no pip itself.
 
-    A bundle has no environment; it gets a sentence that says so.
+    A bundle has no environment; the command is empty.
     """
     if getattr(sys, "frozen", False):
-        return "not possible in this package of Journeyman; use an installation from its source."
+        return ()
     pip = [sys.executable, "-m", "pip"]
-    if importlib.util.find_spec("pip") is None:
-        pip = [os.path.realpath(sys.executable), "-m", "pip", "--python", sys.executable]
-    return shlex.join([*pip, "install", *arguments])
+    if python != sys.executable or importlib.util.find_spec("pip") is None:
+        pip = [os.path.realpath(sys.executable), "-m", "pip", "--python", python]
+    return (*pip, "install", *arguments)
+
+
+def how_to_install(*arguments: str) -> str:
+    """Return the shell command that installs a package into Journeyman's environment, or a sentence for a bundle."""
+    if command := install_command(*arguments):
+        return shlex.join(command)
+    return "not possible in this package of Journeyman; use an installation from its source."

@@ -58,6 +58,7 @@ BACKUP_SUFFIX = re.compile(r"(~|#|\.(bak|backup|copy|old|orig|prev|rej|save|sw[a
 # The parts of .git that make git run programs. The rest has to stay writable, or git could not work.
 READ_ONLY_IN_GIT: tuple[tuple[str, ...], ...] = (
     ("hooks",), ("config",), ("config.worktree",), ("info", "attributes"), ("commondir",), ("glab-cli",),
+    ("remotes",), ("branches",),
 )  # fmt: skip
 # Folders in .git that can hold thousands of files, none of which makes git run a program.
 LARGE_IN_GIT = frozenset({"objects", "refs", "logs", "lfs", "rr-cache", "annex", "reftable"})

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Final, Literal
 
-SkillSource = Literal["folder", "library", "home", "builtin"]
+SkillSource = Literal["folder", "library", "home", "package", "builtin"]
 """Where a skill is stored. If two skills have the same name, the source listed first takes precedence."""
 SkillState = Literal["enabled", "disabled", "untrusted", "changed", "archived", "shadowed", "broken"]
 """Only *enabled* skills are offered to models. *untrusted*: the user has not approved the skill yet. *changed*: it was
@@ -12,7 +12,9 @@ modified after the user approved it. *shadowed*: another skill of the same name 
 is invalid."""
 FindingLevel = Literal["error", "warning", "note"]
 
-SKILL_SOURCES: Final[tuple[SkillSource, ...]] = ("folder", "library", "home", "builtin")
+SKILL_SOURCES: Final[tuple[SkillSource, ...]] = ("folder", "library", "home", "package", "builtin")
+READ_ONLY_SOURCES: Final[frozenset[SkillSource]] = frozenset({"package", "builtin"})
+"""Editing a skill from one of these creates a copy in the library."""
 SKILL_FILE: Final = "SKILL.md"
 NAME_PATTERN: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 NAME_LIMIT: Final = 64
@@ -82,7 +84,8 @@ class SkillRow:
     """A skill in the list.
 
     Attributes:
-        key: identifies it among skills of the same name: `library/NAME`, `builtin/NAME`, `home:PATH` or `folder:PATH`.
+        key: identifies it among skills of the same name: `library/NAME`, `builtin/NAME`, `home:PATH`, `folder:PATH` or
+            `package:PATH`.
         version: the latest saved version; 0 for none.
         use_count, last_used: how many tool calls used it, and when the last one did, in microseconds.
         errors, warnings: the number of findings.

@@ -4,9 +4,6 @@ A row is written when an event opens it and again when a later event changes it.
 events; it can be restored from the rows.
 """
 
-from collections.abc import Mapping
-from types import MappingProxyType
-
 from core.domain.events import (
     BackgroundCommandEnded,
     CallRefused,
@@ -53,6 +50,8 @@ from core.domain.rewind_events import FilesRewound
 from core.domain.schedule import ScheduleTriggered
 from core.domain.session_metadata import SessionMetadataEvent
 from core.domain.skill import SkillUsed
+from core.domain.step_verbs import VERBS as VERBS
+from core.domain.step_verbs import verb as verb
 from core.domain.step_writer import MESSAGE_PREFIX
 from core.domain.step_writer import OBJECT_LIMIT as OBJECT_LIMIT
 from core.domain.step_writer import OPEN_STATUSES as OPEN_STATUSES
@@ -61,76 +60,6 @@ from core.domain.step_writer import Step as Step
 from core.domain.step_writer import StepWriter as _StepWriter
 from core.domain.step_writer import first_line as first_line
 from core.domain.worktree import WorktreeCreated
-
-VERBS: Mapping[str, tuple[str, str]] = MappingProxyType(
-    {
-        # kind: (verb while it is in progress, verb afterwards)
-        "run": ("Run", "Run"),
-        "user": ("Queued", "You said"),
-        "instructions": ("Read", "Read"),
-        "thinking": ("Thinking", "Thought"),
-        "reply": ("Replying", "Replied"),
-        "read": ("Reading", "Read"),
-        "write": ("Writing", "Wrote"),
-        "edit": ("Editing", "Edited"),
-        "find": ("Looking for", "Looked for"),
-        "search": ("Searching", "Searched"),
-        "command": ("Running", "Ran"),
-        "check_command": ("Checking", "Checked"),
-        "fetch": ("Fetching", "Fetched"),
-        "search_web": ("Searching the web", "Searched the web"),
-        "hook": ("Running your hook", "Ran your hook"),
-        "todo": ("Planning", "Planned"),
-        "decision": ("Deciding", "Decided"),
-        "issue": ("Reporting", "Reported"),
-        "delegate": ("Delegating", "Delegated"),
-        "tool": ("Calling", "Called"),
-        "refused": ("Not run", "Not run"),
-        "question": ("Asks you", "You answered"),
-        "permission": ("Asks to", "Asked to"),
-        "interrupted": ("Interrupted", "Interrupted"),
-        "paused": ("Paused", "Paused"),
-        "notice": ("Notice", "Notice"),
-        "compaction": ("Compacting", "Compacted"),
-        "read_back": ("Reading back", "Read back"),
-        "more_tools": ("Enabling", "Enabled"),
-        "skill": ("Using the skill", "Used the skill"),
-        "proposal": ("Proposing", "Proposed"),
-        "memory": ("Recalling", "Recalled"),
-        "remember": ("Remembering", "Remembered"),
-        "forget": ("Forgetting", "Forgot"),
-        "end": ("Ended", "Ended"),
-        "fork": ("Forked from", "Forked from"),
-        "rewind": ("Reverted", "Reverted"),
-        "rating": ("Rating", "Rating"),
-    }
-)
-
-# Verbs for kinds whose usual past tense would be wrong if the step did not succeed.
-UNSUCCESSFUL_VERBS: Mapping[str, str] = MappingProxyType(
-    {
-        "instructions": "Not read",
-        "user": "Removed",
-        "read": "Tried to read",
-        "write": "Tried to write",
-        "edit": "Tried to edit",
-        "fetch": "Tried to fetch",
-        "search_web": "Tried to search the web",
-        "question": "Not answered",
-        "skill": "Tried to use the skill",
-        "remember": "Tried to remember",
-        "forget": "Tried to forget",
-    }
-)
-UNSUCCESSFUL = frozenset({"failed", "stopped", "skipped", "unknown", "unknown-ended"})
-
-
-def verb(kind: str, status: str) -> str:
-    """Return the verb shown before the object of a row."""
-    present_tense, past_tense = VERBS.get(kind, VERBS["tool"])
-    if status in {"running", "waiting", "queued"}:
-        return present_tense
-    return UNSUCCESSFUL_VERBS.get(kind, past_tense) if status in UNSUCCESSFUL else past_tense
 
 
 def fold(entry: EventRecord, outline: Outline) -> list[Step]:
@@ -262,6 +191,8 @@ def _call(
         case FileChanged(call_id=call, added=added, removed=removed):
             changed.add_metrics(call, files=1, added=added, removed=removed)
             changed.add_run_metrics(files=1)
+        case ToolReturned(call_id=call) if _is_background_agent(call, changed):
+            changed.add_run_metrics(calls=1)  # its row stays open until the sub-agent ends
         case ToolReturned(call_id=call, output=output, failed=failed, exit_code=code):
             marks = {"bytes": output.size or len(output.head)} | ({} if code is None else {"exit_code": code})
             if changed.close(call, "failed" if failed else "done", metrics=marks):
@@ -272,6 +203,12 @@ def _call(
             marks = {} if code is None else {"exit_code": code}
             status = "stopped" if refused else "done" if code == 0 else "failed"
             changed.add("hook", status, object=first_line(f"{moment}: {command}"), metrics=marks)
+
+
+def _is_background_agent(call: str, changed: "_StepWriter") -> bool:
+    """Return whether the open row of this call is that of a sub-agent in the background."""
+    step = changed.outline.open.get(call)
+    return step is not None and step.kind == "delegate" and bool(step.metrics.get("background"))
 
 
 def _command(event: BackgroundCommandEnded, changed: "_StepWriter") -> None:
@@ -287,11 +224,13 @@ def _side_event(
 ) -> None:
     """Apply an event of a sub-agent, a memory or a proposal."""
     match event:
-        case SubagentStarted(call_id=call):
-            changed.add_metrics(call, subagents=1)
-        case SubagentEnded(call_id=call, turns=turns, tokens=tokens, cost=cost):
+        case SubagentStarted(call_id=call, background=background):
+            changed.add_metrics(call, subagents=1, **({"background": 1} if background else {}))
+        case SubagentEnded(call_id=call, status=status, turns=turns, tokens=tokens, cost=cost):
             changed.add_metrics(call, tokens=tokens, cost=cost, turns=turns)
             changed.add_run_metrics(tokens=tokens, cost=cost)
+            if _is_background_agent(call, changed):
+                changed.close(call, {"completed": "done", "stopped": "stopped"}.get(status, "failed"))
         case MemoriesRecalled(memories=items):
             count = "1 memory" if len(items) == 1 else f"{len(items)} memories"
             text = f"{count}: {'; '.join(item.text for item in items)}"

@@ -82,6 +82,8 @@ def choose_model(tiers: Tiers, model: str, conditions: tuple[TierCondition, ...]
         for rule in tiers.rules:
             if (rule.when in conditions or rule.when == "any") and (models := tiers.models(rule.tier)):
                 return _choice(models, rule.tier, REASONS[rule.when])
+        if model == AUTO and (models := tiers.models("mid")):  # the user's rules have none for this request
+            return _choice(models, "mid", REASONS["any"])
     return ModelChoice(model)
 
 

@@ -8,16 +8,12 @@ import unicodedata
 from collections.abc import Callable
 from typing import Final
 
+from core.domain.invisible import is_visible
+
 LINE_LIMIT: Final = 4_096
 MAX_SPACE_RUN: Final = 64  # spaces or tabs; a longer run could push the text after it out of view
 MAX_EMPTY_LINES: Final = 8
 
-# Characters that are invisible although Unicode classes them as letters, marks or symbols: fillers, variation
-# selectors, the empty Braille pattern, the object replacement character and a musical symbol without a shape.
-_INVISIBLE: Final = (
-    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffc\U0001d159\U000e0100-\U000e01ef"
-)
-_ANY_INVISIBLE: Final = re.compile(f"[{_INVISIBLE}]")
 _UNUSUAL: Final = re.compile("[^\t\n -~]")
 _COLORS: Final = re.compile("(?:\x1b\\[|\x9b)[0-9;:]*m")
 _PICTOGRAPHS: Final = re.compile("[\U0001f000-\U0001fbff]")
@@ -79,14 +75,11 @@ def _write_out(text: str, is_kept: Callable[[re.Match[str]], bool]) -> str:
 
     def escape(match: re.Match[str]) -> str:
         char = match[0]
-        if (char.isprintable() and not _ANY_INVISIBLE.match(char)) or is_kept(match):
+        if is_visible(char) or is_kept(match):
             return char
         return f"⟦U+{ord(char):04X}⟧"
 
-    return "\n".join(
-        line if line.isprintable() and not _ANY_INVISIBLE.search(line) else _UNUSUAL.sub(escape, line)
-        for line in text.split("\n")
-    )
+    return "\n".join(line if is_visible(line) else _UNUSUAL.sub(escape, line) for line in text.split("\n"))
 
 
 def _is_kept_in_text(match: re.Match[str]) -> bool:

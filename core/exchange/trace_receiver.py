@@ -15,6 +15,7 @@ from core.exchange.otlp_spans import OtlpSpan, from_json, from_protobuf
 from core.exchange.trace_connection import READ_BYTES, HttpError, RequestHead, TraceConnection
 from core.exchange.transcript_reader import MALFORMED_ERRORS
 from core.store.journal import Journal
+from core.workspace.socket_owner import is_own_peer
 from core.workspace.threads import await_to_completion
 
 HOST = "127.0.0.1"
@@ -149,6 +150,9 @@ class TraceReceiver:
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         connection = TraceConnection(reader, writer)
         try:
+            if not is_own_peer(self.port, writer.get_extra_info("peername")[1]):
+                await connection.refuse(HttpError(HTTPStatus.FORBIDDEN, "Only your own programs may send traces."))
+                return
             while await asyncio.wait_for(self._handle_request(connection), IDLE_TIMEOUT_S):
                 pass
         except (TimeoutError, OSError):

@@ -17,7 +17,7 @@ from core.exchange.importers.registry import IMPORTERS
 from core.exchange.importers.session_builder import SessionBuilder
 from core.exchange.otlp_spans import OtlpSpan
 from core.store.event_batch import EventBatch, encode_batch
-from core.store.opencode_db import MAGIC
+from core.store.foreign_db import MAGIC
 
 HEAD_BYTES = 65_536
 BATCH_EVENTS = 400  # events in a batch

@@ -15,6 +15,7 @@ URL_KEYS = ("url", "serverUrl", "httpUrl")
 EXPECTED_FORMAT = 'Paste JSON such as {"mcpServers": {"files": {"command": "npx", "args": ["…"]}}}.'
 MAX_SERVERS, MAX_CONFIG_LENGTH = 50, 256 << 10
 MAX_NAME_LENGTH = 24
+API_KEY = re.compile(r"\$\{\w*API_?KEY\b", re.IGNORECASE)  # an environment variable that holds one, by its name
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +66,9 @@ def server_from_input(
             ) from None
         plain_config = {"command": command, "args": args}
     values = dict(_pair(line) for line in value_lines.splitlines() if line.strip())
-    imported = _server(name, {**plain_config, "headers" if "url" in plain_config else "env": values})
-    return replace(
-        imported, server=replace(imported.server, name=name, allow_http=allow_http and "url" in plain_config)
-    )
+    is_remote = "url" in plain_config
+    imported = _server(name, {**plain_config, "headers" if is_remote else "env": values}, typed=True)
+    return replace(imported, server=replace(imported.server, name=name, allow_http=allow_http and is_remote))
 
 
 def to_server_name(title: str) -> str:
@@ -79,7 +79,8 @@ def to_server_name(title: str) -> str:
     )
 
 
-def _server(title: str, plain: dict[str, Any]) -> ImportedMcpServer:
+def _server(title: str, plain: dict[str, Any], *, typed: bool = False) -> ImportedMcpServer:
+    """Read a server. Unless the user typed it, it cannot choose what a URL receives, or who receives an API key."""
     name = to_server_name(title)
     url = next((str(plain[key]) for key in URL_KEYS if plain.get(key)), "")
     if plain.get("type") == "sse":
@@ -92,14 +93,22 @@ def _server(title: str, plain: dict[str, Any]) -> ImportedMcpServer:
     variables: list[McpVariable] = []
     secrets: dict[str, str] = {}
     missing: list[str] = []
+    if "${" in _variables(url) and not typed:
+        cause = "Its URL contains a variable, whose value its server would receive."
+        raise Problem(f"{name} cannot be added.", cause, "Add it yourself, with the address that you want to use.")
     for variable, value in values.items():
         expanded = _variables(str(value))
+        if "${" in expanded and not typed and (url or API_KEY.search(expanded)):
+            expanded = ""  # the user is asked for the value
         variables.append(McpVariable(name=str(variable), value=expanded if "${" in expanded else ""))
         if "${" not in expanded and expanded:
             secrets[str(variable)] = expanded
         elif not expanded:
             missing.append(str(variable))
     command = "" if url else str(plain["command"])
+    if not typed and API_KEY.search(_variables(" ".join([command, *map(str, args)]))):
+        cause = "Its command contains an API key, which is sent only to its own provider."
+        raise Problem(f"{name} cannot be added.", cause, "Add it yourself, with a key of its own.")
     server = McpServerSettings(
         name=name, command=command, args=() if url else tuple(_variables(str(arg)) for arg in args),
         url=_variables(url), variables=tuple(variables),

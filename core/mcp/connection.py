@@ -19,6 +19,7 @@ from core.mcp.tool_definition import stored_definition, tools_by_name
 from core.mcp.tool_list_repair import ORIGINAL_SCHEMA, repair_tool_lists
 from core.mcp.tool_result import McpToolResult, parse_tool_result
 from core.settings.schema import McpToolSettings
+from core.workspace.program_search import own_path
 
 if TYPE_CHECKING:
     import httpx2
@@ -253,7 +254,7 @@ class McpConnection:
         program = StdioServerParameters(
             command=server.command,
             args=list(server.args),
-            env=values,
+            env={"PATH": own_path()} | values,
             cwd=Path.home(),
             encoding_error_handler="replace",
         )

@@ -8,6 +8,7 @@ from datetime import date, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
+from core.domain.address import ascii_url
 from core.domain.question import Answer, Question, QuestionOption, SubAnswer, SubQuestion
 from core.domain.visible import visible
 
@@ -139,16 +140,6 @@ def url_rejection(url: str) -> str:
     if not is_valid or len(url) > MAX_MESSAGE or visible(url) != url or re.search(r"[\s\\]", url):
         return "it is not an http or https URL"
     return "it has a user name before its host" if "@" in parts.netloc else ""
-
-
-def ascii_url(url: str) -> str:
-    """Return the URL with an internationalized host name in its ASCII form, which shows lookalike letters."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if host.isascii():
-        return url
-    port = f":{parts.port}" if parts.port else ""
-    return parts._replace(netloc=f"{host.encode('idna').decode()}{port}").geturl()
 
 
 def _field(name: str, schema: dict[str, Any], needed: bool) -> ElicitationField | None:

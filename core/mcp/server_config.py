@@ -54,6 +54,12 @@ async def resolve_server(
     )
 
 
+def environment_variables(server: McpServerSettings) -> tuple[str, ...]:
+    """Return the names of the user's environment variables whose values the server receives."""
+    texts = (server.url, server.command, *server.args, *(variable.value for variable in server.variables))
+    return tuple(dict.fromkeys(match[1] for text in texts for match in VARIABLE.finditer(text)))
+
+
 def expand_variables(text: str, server: str, environment: Mapping[str, str]) -> str:
     """Expand `${NAME}` and `${NAME:-default}` in a text. Raises `Problem` if a variable without default is not set."""
 

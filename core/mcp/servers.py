@@ -41,7 +41,10 @@ class _FailedServer:
 
 
 class McpServers:
-    """Connections by server name, shared by all runs."""
+    """Connections by server name, shared by all runs.
+
+    `is_trusted_package` returns whether the files of a package are those that the user trusted.
+    """
 
     def __init__(
         self,
@@ -50,8 +53,10 @@ class McpServers:
         secrets: ApiKeys,
         environment: Mapping[str, str],
         clock: Callable[[], float] = monotonic,
+        is_trusted_package: Callable[[str], bool] = lambda _: False,
     ) -> None:
         self._settings = settings
+        self._is_trusted_package = is_trusted_package
         self._logs = data / LOG_FOLDER
         self._secrets = secrets
         self._environment = environment
@@ -220,6 +225,12 @@ class McpServers:
             self._notify()
 
     async def _resolve(self, server: McpServerSettings) -> ResolvedMcpServer:
+        if server.package and not await asyncio.to_thread(self._is_trusted_package, server.package):
+            raise Problem(
+                f"The MCP server {server.name} was not started.",
+                f"Its package {server.package} is not as you trusted it.",
+                f"Review the package: journeyman packages show {server.package}",
+            )
         return await resolve_server(server, self._secrets, self._environment, self._settings.current.proxy)
 
     def _check_restart_delay(self, name: str) -> None:

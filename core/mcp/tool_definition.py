@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
+from core.domain.line_matching import is_quickly_matched
 from core.domain.visible import visible
 from core.settings.schema import McpToolSettings
 
@@ -77,6 +78,8 @@ def _describes_arguments(text: str) -> bool:
 def diff_tools(accepted: McpToolSettings | None, current: McpToolSettings | None) -> str:
     """Return the diff between the accepted and the current definition of a tool; empty if they are the same."""
     before, after = (_lines(tool) for tool in (accepted, current))
+    if not is_quickly_matched(before, after):  # a server chooses the text
+        return "\n".join([*(f"-{line}" for line in before), *(f"+{line}" for line in after)])
     return "\n".join(difflib.unified_diff(before, after, "accepted", "now", lineterm="", n=1))
 
 

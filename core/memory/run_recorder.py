@@ -85,7 +85,7 @@ class RunRecorder:
         events = runs.events(entry.session, ("run_started", "untrusted_content_read"))
         untrusted = any(kind == "untrusted_content_read" or fields.get("untrusted_sources") for kind, fields in events)
         if not untrusted:
-            _complete_contexts(rows, runs, entry.session)
+            _complete_contexts(rows, runs, entry.session, entry.run)
         outcome = build_outcome(run, untrusted=untrusted)
         if outcome and not runs.outcome_memory(entry.session, entry.run):
             if not untrusted:
@@ -110,10 +110,11 @@ class RunRecorder:
             rows.write(MemoryChange(memory.id, memory.version + 1, self._clock(), "edited", "run", content, session))
 
 
-def _complete_contexts(rows: MemoryRecords, runs: RunReader, session: str) -> None:
-    """Add the messages that followed to the contexts of the memories that the agent saved in this session."""
+def _complete_contexts(rows: MemoryRecords, runs: RunReader, session: str, run: int) -> None:
+    """Add the messages that followed to the contexts of the memories that the agent saved in this run."""
     for memory in rows.find(session=session):
-        if memory.author != "agent" or memory.version != 1 or not memory.content.context:
+        is_plain = memory.author == "agent" and memory.version == 1 and memory.content.context
+        if not is_plain or runs.run_of(session, memory.seq) != run:
             continue
         context = surroundings(runs.messages_around(session, memory.seq), memory.content.text)[:CONTEXT_LIMIT]
         if context != memory.content.context:

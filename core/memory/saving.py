@@ -104,8 +104,11 @@ def validated(content: MemoryContent, limits: LearningLimits | None = None) -> M
         _parts(content.fields) if content.fields else {},
     )
     all_text = " ".join((text, normalized.context, *normalized.fields.values()))
-    if any("\ud800" <= character <= "\udfff" for character in all_text + scope_id):
-        raise Problem("This cannot be remembered.", "It contains invalid Unicode.", "Remove the invalid characters.")
+    try:
+        (all_text + scope_id).encode()
+    except UnicodeEncodeError as error:
+        why = "It contains invalid Unicode."
+        raise Problem("This cannot be remembered.", why, "Remove the invalid characters.") from error
     if why := refusal_reason(all_text) or (limits.refusal_reason(normalized) if limits else ""):
         raise Problem("This was not remembered.", why, "Leave that out, or do not remember it.")
     return normalized

@@ -128,6 +128,12 @@ class ModelCatalog:
             self._endpoint(provider, ApiKey())
         return LazyProviderModel(self, name, provider, model)
 
+    def is_on_this_computer(self, name: str) -> bool:
+        """Return whether a model runs on this computer; False for an external agent. Raise Problem for no model."""
+        if name in TIER_NAMES:
+            return self.is_on_this_computer(self.resolve_tier(name))
+        return name == SCRIPTED or (not is_external_agent(name) and self.parse_name(name)[0].is_local)
+
     def resolve_tier(self, name: str) -> str:
         """Return the model that `auto` or a tier selects for ordinary work."""
         model = choose_model(self._settings().tiers, name, ("any",)).model
@@ -303,7 +309,12 @@ class ModelCatalog:
             LOCAL_REPLY_S if provider.is_local else MAX_REPLY_S,
         )  # fmt: skip
         return ProviderEndpoint(
-            provider.url, key.value, allow_http=provider.allow_http, proxy=settings.proxy, timeouts=request_timeouts
+            provider.url,
+            key.value,
+            allow_http=provider.allow_http,
+            proxy=settings.proxy,
+            only_own=provider.url_from == "Journeyman",
+            timeouts=request_timeouts,
         )
 
     def _listed_info(self, listed: "ListedModel | None") -> ModelInfo:

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from core.domain.address import check_address, check_proxy, is_loopback
 from core.domain.problems import Problem
+from core.workspace.socket_owner import is_of_another_user
 
 MAX_REPLY_S = 3_600.0
 
@@ -33,7 +34,7 @@ class ProviderEndpoint:
     """A model API to connect to.
 
     `allow_http` permits unencrypted HTTP to other computers. `proxy` is the only proxy used; the environment is
-    ignored.
+    ignored. `only_own` refuses a program of another user of this computer, because the user has not chosen the address.
     """
 
     base_url: str
@@ -41,6 +42,7 @@ class ProviderEndpoint:
     headers: tuple[tuple[str, str], ...] = ()
     allow_http: bool = False
     proxy: str = ""
+    only_own: bool = False
     timeouts: RequestTimeouts = RequestTimeouts()
 
     def __post_init__(self) -> None:
@@ -61,6 +63,12 @@ class ProviderEndpoint:
     @property
     def is_local(self) -> bool:
         return is_loopback(self.host)
+
+    def require_own(self) -> None:
+        """Raise Problem if a program of another user would receive the requests."""
+        if self.only_own and self.is_local and is_of_another_user(urlsplit(self.base_url).port or 80):
+            fix = "Start your own provider on another port, and add its address in the settings."
+            raise Problem(f"Another user of this computer listens on {self.origin}.", "It is not your server.", fix)
 
     def url(self, path: str) -> str:
         return self.base_url.rstrip("/") + path

@@ -115,6 +115,7 @@ class ModelHttpClient:
         self, url: str, context: ErrorContext, headers: Mapping[str, str], body: bytes | None = None
     ) -> AsyncIterator[HttpResponse]:
         """Send a request (POST if there is a body, else GET). The response stays open until the context exits."""
+        self._server.require_own()
         deadline = ReplyDeadline(self._server.timeouts)
         head = {"accept-encoding": "identity", "user-agent": "journeyman", **headers}
         client = self._client()

@@ -6,12 +6,16 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from core.models.providers import ModelProvider
+from core.workspace.socket_owner import is_of_another_user
 
 CONNECT_TIMEOUT_S = 0.3
 
 
 async def find_running(providers: Iterable[ModelProvider]) -> list[ModelProvider]:
-    """Return the local providers whose port accepts connections; all are tried concurrently."""
+    """Return the local providers whose port accepts connections; all are tried concurrently.
+
+    On a computer with several users, a program of another one is left out: it would receive what agents read.
+    """
     local = [provider for provider in providers if provider.is_local and not provider.is_embedded]
     states = await asyncio.gather(*(_is_listening(provider) for provider in local))
     return [provider for provider, listening in zip(local, states, strict=True) if listening]
@@ -20,6 +24,8 @@ async def find_running(providers: Iterable[ModelProvider]) -> list[ModelProvider
 async def _is_listening(provider: ModelProvider) -> bool:
     parts = urlsplit(provider.url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
+    if is_of_another_user(port):
+        return False
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             _, writer = await asyncio.open_connection(parts.hostname, port)

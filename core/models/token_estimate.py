@@ -79,7 +79,7 @@ def _estimate_any(text: str) -> int:
 
 
 def _word_tokens(words: list[str] | list[bytes]) -> float:
-    return len(words) * WORD + sum([len(word) - 6 for word in words if len(word) > 6]) * BEYOND_SIX
+    return len(words) * WORD + sum([length - 6 for length in map(len, words) if length > 6]) * BEYOND_SIX
 
 
 def _gap_tokens(text: str) -> float:

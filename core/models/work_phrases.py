@@ -67,7 +67,7 @@ _DONE = (
 _CLAIM = re.compile(
     rf"\b(?:I|we)(?:'ve| have)?\s+(?:(?:now|also|just|successfully)\s+)*(?:{_DONE})\b|"
     r"\b(?:I|we)(?:'ve| have)\s+(?:(?:now|also|just|successfully)\s+)*"
-    r"(?!(?:analyz|check|examin|look|need|review|search|tri)ed\b)\w+ed\b|"
+    r"(?!(?:analyzed|checked|examined|looked|needed|reviewed|searched|tried)\b)\w+ed\b|"
     rf"\b(?:has|have|was|were|is now|are now)\s+(?:(?:now|been|successfully)\s+)*(?:{_DONE})\b|"
     r"^\W*(?:all done|done|completed|finished)\b[^?]{0,20}$",
     re.IGNORECASE,

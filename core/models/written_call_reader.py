@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncGenerator, Iterable
 from contextlib import aclosing
+from functools import lru_cache
 
 from core.models.code_block import NOTE, write_call
 from core.models.model import Model, ReplyDelta, Request
@@ -86,11 +87,7 @@ class CallScreen:
     def __init__(self, names: Iterable[str]) -> None:
         tool_names = tuple(names)
         self._openings = (*(f"{name}(" for name in tool_names), "functools[")
-        names_pattern = "|".join(map(re.escape, tool_names))
-        self._named = re.compile(
-            rf"""["'](?:functions\.)?(?:{names_pattern})["']|(?:function=|name="?|[>|｜\]:]\s*)(?:{names_pattern})\b|^\s*\[?(?:{names_pattern})\(""",
-            re.MULTILINE,
-        )
+        self._named = _named_call(tool_names)
         self._held = ""
         self._in_line = False  # whether the held text begins in the middle of a line
 
@@ -126,6 +123,16 @@ class CallScreen:
         """Return whether a line is, or may become, a call that begins with a word."""
         start = line.lstrip(" \t[")
         return bool(start) and any(opening.startswith(start) or start.startswith(opening) for opening in self._openings)
+
+
+@lru_cache(maxsize=16)
+def _named_call(tool_names: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern for the name of a tool where it begins a call."""
+    names = "|".join(map(re.escape, tool_names))
+    return re.compile(
+        rf"""["'](?:functions\.)?(?:{names})["']|(?:function=|name="?|[>|｜\]:]\s*)(?:{names})\b|^\s*\[?(?:{names})\(""",
+        re.MULTILINE,
+    )
 
 
 def find_written_calls(text: str, request: Request, check_arguments: ArgumentCheck) -> WrittenCalls:

@@ -120,6 +120,7 @@ class McpServerSettings:
         variables: environment variables or headers in addition to the default ones.
         enabled: whether agents may use its tools.
         tools: the tools the user approved.
+        package: the package that brought the server; empty if the user added it.
     """
 
     name: str
@@ -131,6 +132,7 @@ class McpServerSettings:
     variables: tuple[McpVariable, ...] = ()
     enabled: bool = True
     tools: tuple[McpToolSettings, ...] = ()
+    package: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

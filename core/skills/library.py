@@ -29,6 +29,7 @@ from core.store.skill_store import SkillStore
 from core.workspace.broker import FileBroker
 
 LIBRARY_PREFIX = "library/"
+READ_ONLY_PREFIXES = ("builtin/", "package:")  # of the keys of skills that come with Journeyman or with a package
 FileChanges = Mapping[str, bytes | None]
 SkillContents = dict[str, tuple[bytes, bool]]
 
@@ -58,7 +59,7 @@ class SkillLibrary:
     def key_of(self, name: str, folder: Path | None = None, is_trusted: TrustCheck | None = None) -> str:
         """Return the key of the skill that a name refers to. Raise Problem if there is no such skill."""
         rows = self.list(folder, is_trusted)
-        if any(row.key == name for row in rows) or "/" in name or name.startswith(("folder:", "home:")):
+        if any(row.key == name for row in rows) or "/" in name or name.startswith(("folder:", "home:", "package:")):
             return name
         matches = sorted((row for row in rows if row.name == name), key=lambda row: (row.state != "enabled", row.state))
         if not matches:
@@ -115,8 +116,9 @@ class SkillLibrary:
         exists, nothing is saved and the conflict is returned. Raise Problem if the text has errors that version `base`
         did not have.
         """
-        key = name if name.startswith((LIBRARY_PREFIX, "builtin/", "folder:", "home:")) else f"{LIBRARY_PREFIX}{name}"
-        if key.startswith("builtin/"):  # a built-in skill is not changed: the user's version goes to the library
+        has_prefix = name.startswith((LIBRARY_PREFIX, *READ_ONLY_PREFIXES, "folder:", "home:"))
+        key = name if has_prefix else f"{LIBRARY_PREFIX}{name}"
+        if key.startswith(READ_ONLY_PREFIXES):  # it is not changed: the user's version goes to the library
             key, base = await self._library_copy(key)
         if key.startswith(LIBRARY_PREFIX):
             _require_valid_name(key[len(LIBRARY_PREFIX) :])
@@ -275,17 +277,18 @@ class SkillLibrary:
         await self._store.set_flags(key, row.name, **changes)
 
     async def _library_copy(self, key: str) -> tuple[str, int]:
-        """Return the key of the library copy of a built-in skill, and the version of the copy that equals the original.
+        """Return the key of the library copy of a read-only skill, and the version of the copy that equals it.
 
         Without a copy, the skill is copied as version 1. The version is 0 if no version of an existing copy is equal.
         """
-        library_key, builtin = f"{LIBRARY_PREFIX}{key.partition('/')[2]}", self._disk.find(key)
+        library_key, builtin = f"{LIBRARY_PREFIX}{_folder_of(key)}", self._disk.find(key)
         if builtin is None:
             raise Problem(f"There is no skill {key!r}.", "", "List them with `journeyman skills list`.")
         if versions := self._store.versions(library_key):
             return library_key, next((stored.number for stored in versions if stored.digest == builtin.digest), 0)
         bodies = {blob_name(body): body for body in (await asyncio.to_thread(self._disk.read_files, builtin)).values()}
-        version = SkillVersion(1, _name_of(builtin), self._clock(), "builtin", builtin.digest, files=builtin.files)
+        author = "builtin" if builtin.source == "builtin" else "import"
+        version = SkillVersion(1, _name_of(builtin), self._clock(), author, builtin.digest, files=builtin.files)
         await self._store.add(library_key, version, 0, bodies, trust=True)
         return library_key, 1
 

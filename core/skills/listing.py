@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from core.domain.skill import SKILL_SOURCES, SkillRow, SkillState, SkillVersion
+from core.domain.skill import READ_ONLY_SOURCES, SKILL_SOURCES, SkillRow, SkillState, SkillVersion
 from core.skills.skill_disk import DiskSkill, SkillDisk
 from core.skills.skill_md import ParsedSkill, decode_text, estimate_tokens, parse_skill
 from core.store.skill_store import SkillRecord, SkillStore
@@ -116,8 +116,8 @@ def _row(key: str, reading: ParsedSkill, token_count: int, record: SkillRecord) 
 
 
 def _trusted_by_source(disk_skill: DiskSkill, folder: Path | None, is_trusted: TrustCheck | None) -> bool:
-    """Return whether a skill needs no review by the user: it is built in, or its files belong to a trusted folder."""
-    if disk_skill.source == "builtin":
+    """Return whether a skill needs no review by the user: it is built in, or belongs to a trusted folder or package."""
+    if disk_skill.source in READ_ONLY_SOURCES:
         return True
     if disk_skill.source != "folder" or folder is None or is_trusted is None:
         return False

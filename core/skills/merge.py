@@ -4,9 +4,8 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
+from core.domain.line_matching import is_quickly_matched
 from core.domain.skill import MergeHunk
-
-MAX_EXACT_LINES = 4_000  # longer sections are aligned only at lines that occur once, which is faster
 
 
 def diff_three_ways(base: str, yours: str, theirs: str) -> tuple[MergeHunk, ...]:
@@ -47,7 +46,7 @@ def _matching_lines(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]
     end = _common(old[start:][::-1], new[start:][::-1])
     yield from ((n, n) for n in range(start))
     inner, other = old[start : len(old) - end], new[start : len(new) - end]
-    if len(inner) + len(other) <= MAX_EXACT_LINES:
+    if is_quickly_matched(inner, other):
         for block in SequenceMatcher(None, inner, other, autojunk=False).get_matching_blocks():
             yield from ((start + block.a + n, start + block.b + n) for n in range(block.size))
     else:

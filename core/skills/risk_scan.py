@@ -137,6 +137,8 @@ def scan_file(path: str, body: bytes) -> Iterator[SkillFinding]:
 def scan_text(text: str) -> Iterator[SkillFinding]:
     """Scan the text of a skill. Each match is reported with its line; a match is a hint, not proof."""
     hidden = HIDDEN_CHARACTERS.search(text) is not None
+    whole = text.lower()
+    keywords = [keyword for keyword in RISK_KEYWORDS if keyword in whole]  # few, so that each line is checked fast
     for number, line in enumerate(text.split("\n"), 1):
         if hidden and (match := HIDDEN_CHARACTERS.search(line.lstrip("\ufeff") if number == 1 else line)):
             message = f"There is an invisible character (U+{ord(match[0]):04X})."
@@ -144,7 +146,7 @@ def scan_text(text: str) -> Iterator[SkillFinding]:
                 number, message, "It can hide text or show it in another order.", "Remove it.", "warning"
             )
         lower = line[:4096].lower()
-        if not any(keyword in lower for keyword in RISK_KEYWORDS):
+        if not any(keyword in lower for keyword in keywords):
             continue
         for risk in RISKS:
             if risk.pattern.search(line[:4096]):

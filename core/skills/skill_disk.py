@@ -1,6 +1,6 @@
-"""Finds skills on disk: in the session's folder, in the user's home folder, and built into the program."""
+"""Finds skills on disk: in the session's folder, in the user's home folder, in packages, and built into the program."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib import resources
@@ -22,6 +22,7 @@ from core.skills.skill_archive import (
 from core.skills.skill_md import ParsedSkill, decode_text, parse_skill
 from core.workspace.broker import FileBroker
 
+PACKAGE_BASE: Final = "skills"
 BASES: Final = (".agents/skills", ".claude/skills")
 MAX_LEVELS: Final = 4  # of subfolders below a base in which skills are found
 MAX_FOLDERS: Final = 2_000
@@ -64,19 +65,30 @@ def blob_name(body: bytes) -> str:
 
 
 class SkillDisk:
-    """Scans the disk for skills. A file is read again only if its state has changed."""
+    """Scans the disk for skills. A file is read again only if its state has changed.
 
-    def __init__(self, home: Path | None, builtin: Traversable | None = None) -> None:
+    `packages` returns the folders of the packages that the user trusts, by name.
+    """
+
+    def __init__(
+        self,
+        home: Path | None,
+        builtin: Traversable | None = None,
+        packages: Callable[[], Mapping[str, Path]] = dict,
+    ) -> None:
         self._home = home
+        self._packages = packages
         self._builtin_root = builtin or resources.files("resources") / "skills"
         self._cache: dict[str, tuple[tuple[int, ...], SkillFile, bytes]] = {}
         self._builtin: tuple[DiskSkill, ...] | None = None
 
     def scan(self, folder: Path | None) -> list[DiskSkill]:
-        """Return the skills of a folder, those of the home folder, and the built-in ones, in this order."""
+        """Return the skills of a folder, of the home folder and of packages, and the built-in ones, in this order."""
         skills = list(self._under(folder, "folder")) if folder else []
         if self._home and (folder is None or folder.resolve() != self._home.resolve()):
             skills += self._under(self._home, "home")
+        for root in self._packages().values():
+            skills += self._under(root, "package", (PACKAGE_BASE,))
         return [*skills, *self.builtin()]
 
     def builtin(self) -> tuple[DiskSkill, ...]:
@@ -90,10 +102,16 @@ class SkillDisk:
         source, colon, path = key.partition(":")
         if not colon:
             return next((skill for skill in self.builtin() if skill.key == key), None)
-        base = next((base for base in BASES if f"/{base}/" in path), "")
-        root, _, inner = path.partition(f"/{base}/")
-        if source not in ("folder", "home") or not base:
-            return None
+        if source == "package":
+            root = next((str(root) for root in self._packages().values() if Path(path).is_relative_to(root)), "")
+            base, inner = PACKAGE_BASE, path.removeprefix(f"{root}/{PACKAGE_BASE}/")
+            if not root:
+                return None
+        else:
+            base = next((base for base in BASES if f"/{base}/" in path), "")
+            root, _, inner = path.partition(f"/{base}/")
+            if source not in ("folder", "home") or not base:
+                return None
         try:
             with FileBroker(Path(root or "/")) as broker:
                 return self._read_skill(broker, Path(root or "/"), f"{base}/{inner}", source)  # type: ignore[arg-type]
@@ -108,11 +126,11 @@ class SkillDisk:
         with FileBroker(skill.folder) as broker:
             return {file.path: broker.read(file.path, MAX_FILE_BYTES, allow_secrets=False) for file in skill.files}
 
-    def _under(self, root: Path, source: SkillSource) -> Iterator[DiskSkill]:
+    def _under(self, root: Path, source: SkillSource, bases: tuple[str, ...] = BASES) -> Iterator[DiskSkill]:
         try:
             with FileBroker(root) as broker:
                 names: set[str] = set()
-                for base in BASES:
+                for base in bases:
                     for folder in _skill_folders(broker, base):
                         if (
                             real := broker.resolve(folder)

@@ -32,8 +32,8 @@ def inspect_skills(path: Path) -> tuple[ImportedSkill, ...]:
         if packed.error:
             previews.append(_failed_import(packed, packed.error))
             continue
-        name, findings, _ = _inspect(packed)
-        previews.append(ImportedSkill(name or packed.folder, "", findings))
+        name, findings, text = _inspect(packed)
+        previews.append(ImportedSkill(name or packed.folder, "", findings, tuple(packed.files), text))
     return tuple(previews)
 
 

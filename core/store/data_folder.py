@@ -27,6 +27,7 @@ class DataFolder:
     """An open data folder. `database` is None if the folder is read-only, and data can only be viewed.
 
     `immutable` is the argument of that name for `core.store.reader.Reader`. `warnings` are shown to the user, in order.
+    `was_closed` is false after a crash, which may have left runs to recover.
     """
 
     path: Path
@@ -34,6 +35,7 @@ class DataFolder:
     ballast: Ballast
     warnings: tuple[ErrorDetails, ...] = ()
     immutable: bool = False
+    was_closed: bool = False
 
     def open_reader(self) -> Reader:
         """Open a reader, for the calling thread."""
@@ -56,7 +58,8 @@ def open_data_folder(folder: Path, *, synchronous: str = "FULL") -> DataFolder:
         return _view(path, _CLOSED)
     try:
         finish_swap(path, replacement_path(path))
-        notes = _prepare(path)
+        marker = read_marker(path)
+        notes = _prepare(path, marker)
         database, more = _open(path, synchronous)
     except Problem as problem:
         if is_disk_full(problem.__cause__, folder):
@@ -70,12 +73,11 @@ def open_data_folder(folder: Path, *, synchronous: str = "FULL") -> DataFolder:
     ballast.fill()
     database.on_disk_full = ballast.release
     database.on_space_freed = ballast.fill
-    return DataFolder(path, database, ballast, (*notes, *more))
+    return DataFolder(path, database, ballast, (*notes, *more), was_closed=marker is None or marker.closed)
 
 
-def _prepare(path: Path) -> list[ErrorDetails]:
+def _prepare(path: Path, marker: ShutdownMarker | None) -> list[ErrorDetails]:
     """Make sure the file can be opened, salvaging it if it is damaged. Return warnings, or raise Problem."""
-    marker = read_marker(path)
     log_is_missing = marker is not None and not marker.closed and not wal_path(path).exists()
     clean = marker is not None and path.exists() and is_unchanged(path, marker) and not file_size(wal_path(path))
     health = check_health(path, thorough=not clean)
@@ -120,7 +122,7 @@ def repair_data_folder(folder: Path) -> list[ErrorDetails]:
     path = folder / DATABASE_FILE
     try:
         finish_swap(path, replacement_path(path))
-        notes = _prepare(path)
+        notes = _prepare(path, read_marker(path))
         if not path.exists():
             raise Problem("There is no data to repair.", f"{path} does not exist.", "")
         notes = notes or _repair_found(path)

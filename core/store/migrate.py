@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
+from functools import partial
 from importlib import resources
 from importlib.abc import Traversable
 from importlib.util import module_from_spec, spec_from_file_location
@@ -10,6 +11,7 @@ from itertools import pairwise
 from core.domain.problems import Problem
 
 APPLICATION_ID = 0x4A4E5259  # "JNRY"
+SNAPSHOT_VERSION = 19  # of schema.sql, which a new file gets at once, because the migrations to it take much longer
 
 Migration = Callable[[sqlite3.Connection], None]
 
@@ -72,6 +74,9 @@ def newer_schema(number: int) -> Problem:
 
 def migrate(db: sqlite3.Connection, folder: Traversable | None = None) -> None:
     """Apply every missing migration. A crash in the middle leaves the previous version."""
+    if folder is None and not schema_version(db):
+        snapshot = resources.files("core.store.migrations") / "schema.sql"
+        _apply(db, SNAPSHOT_VERSION, partial(_run_script, snapshot.read_text("utf-8")))
     missing = [(number, apply) for number, apply in list_migrations(folder) if number > schema_version(db)]
     (enforced,) = db.execute("PRAGMA foreign_keys").fetchone()
     db.execute("PRAGMA foreign_keys = 0")  # A migration may recreate a table, so references are checked at its end.

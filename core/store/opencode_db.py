@@ -3,11 +3,10 @@
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-MAGIC = b"SQLite format 3\0"
+from core.store.foreign_db import column_names, has_columns, open_foreign_db
 
 
 def read_opencode_sessions(path: Path, since: int = 0) -> Iterator[dict[str, Any]]:
@@ -16,18 +15,11 @@ def read_opencode_sessions(path: Path, since: int = 0) -> Iterator[dict[str, Any
     Only sessions that changed at or after `since`, in milliseconds, are included. Raises ValueError if the schema or
     the contents are not as expected.
     """
-    try:
-        yield from _opencode(path, since)
-    except sqlite3.Error as error:
-        raise ValueError(str(error)) from error
-
-
-def _opencode(path: Path, since: int) -> Iterator[dict[str, Any]]:
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-        db.row_factory = sqlite3.Row
+    with open_foreign_db(path) as db:
+        changed = "time_updated" if "time_updated" in column_names(db, "session") else "time_created"
         sessions = db.execute(
             "SELECT id, parent_id, directory, title, time_created FROM session"
-            f" WHERE {_changed(db)} >= ? ORDER BY parent_id IS NOT NULL, time_created",
+            f" WHERE {changed} >= ? ORDER BY parent_id IS NOT NULL, time_created",
             (since,),
         ).fetchall()
         for row in sessions:
@@ -35,20 +27,10 @@ def _opencode(path: Path, since: int) -> Iterator[dict[str, Any]]:
             yield from _messages(db, row["id"])
 
 
-def _changed(db: sqlite3.Connection) -> str:
-    """Return the column that holds the time of the last change; older versions only have the creation time."""
-    columns = {row[1] for row in db.execute("PRAGMA table_info(session)")}
-    return "time_updated" if "time_updated" in columns else "time_created"
-
-
 def is_opencode_db(path: Path) -> bool:
     """Return whether the file has OpenCode's tables."""
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    except sqlite3.Error:
-        return False
-    return {"session", "message", "part", "project"} <= tables
+    tables = {"session": "id", "message": "session_id", "part": "message_id", "project": "id"}
+    return all(has_columns(path, table, {column}) for table, column in tables.items())
 
 
 def _messages(db: sqlite3.Connection, session: str) -> Iterator[dict[str, Any]]:

@@ -114,6 +114,11 @@ class RunReader:
         )
         return [(kind, json.loads(payload)) for kind, payload in rows]
 
+    def run_of(self, session: str, seq: int) -> int:
+        """Return the run that an event belongs to; 0 if there is no such event."""
+        row = self._db.execute("SELECT run FROM event WHERE id = ?", (self._span(session)[0] + seq,)).fetchone()
+        return int(row[0]) if row else 0
+
     def rating(self, session: str, run: int) -> str:
         """Return "good", "bad" or "" for a run.
 

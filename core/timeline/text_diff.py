@@ -9,8 +9,9 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import NamedTuple
 
+from core.domain.line_matching import is_quickly_matched
+
 CONTEXT = 3
-EXACT_LINES = 3_000  # lines compared exactly; longer ranges are first split at lines that are unique in both texts
 BINARY_HEAD = 8_192
 NOTHING_MORE: Mapping[int, int] = MappingProxyType({})
 MAX_COUNTED_BYTES = 256 * 1024  # bytes; larger contents are not compared in advance
@@ -138,24 +139,31 @@ def line_counts(old: bytes | None, new: bytes | None) -> tuple[int, int] | None:
 def diff_texts(old: str, new: str) -> TextDiff:
     """Return the diff of two texts."""
     before, after = tuple(old.splitlines(keepends=True)), tuple(new.splitlines(keepends=True))
+    return TextDiff(before, after, changed_blocks(before, after))
+
+
+def changed_blocks(before: Sequence[str], after: Sequence[str]) -> tuple[DiffBlock, ...]:
+    """Return the blocks of lines in which two texts differ. This is fast whatever the lines are.
+
+    Ranges that would take longer are split at lines that are unique in both texts.
+    """
     head = 0
     while head < min(len(before), len(after)) and before[head] == after[head]:
         head += 1
     tail = 0
     while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
         tail += 1
-    blocks = _diff(before[head : len(before) - tail], after[head : len(after) - tail], head)
-    return TextDiff(before, after, tuple(blocks))
+    return tuple(_diff(before[head : len(before) - tail], after[head : len(after) - tail], head))
 
 
 def _diff(old: Sequence[str], new: Sequence[str], shift: int) -> Iterator[DiffBlock]:
-    if max(len(old), len(new)) <= EXACT_LINES:
+    if is_quickly_matched(old, new):
         yield from _diff_exactly(old, new, shift, shift)
         return
     old_at = new_at = 0
     for old_next, new_next in [*_anchors(old, new), (len(old), len(new))]:
         old_part, new_part = old[old_at:old_next], new[new_at:new_next]
-        if max(len(old_part), len(new_part)) <= EXACT_LINES:
+        if is_quickly_matched(old_part, new_part):
             yield from _diff_exactly(old_part, new_part, shift + old_at, shift + new_at)
         else:
             yield DiffBlock(shift + old_at, shift + old_next, shift + new_at, shift + new_next)
@@ -165,7 +173,7 @@ def _diff(old: Sequence[str], new: Sequence[str], shift: int) -> Iterator[DiffBl
 def _diff_exactly(old: Sequence[str], new: Sequence[str], old_shift: int, new_shift: int) -> Iterator[DiffBlock]:
     if not old and not new:
         return
-    matcher = SequenceMatcher(None, old, new, autojunk=len(old) > 500)
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
     for tag, a, a_end, b, b_end in matcher.get_opcodes():
         if tag != "equal":
             yield DiffBlock(old_shift + a, old_shift + a_end, new_shift + b, new_shift + b_end)

@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 
 MAX_LINE = 500  # characters; longer lines are not compared word by word
 MAX_CELLS = 400  # pairs of lines compared to find out which line replaces which
+MAX_PAIRS = 20_000  # equal words of two lines, counted for each pair of places
 SIMILAR = 0.4  # lines with a smaller share of common words count as replaced as a whole
 WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
@@ -47,7 +48,10 @@ def changed_ranges(old: str, new: str) -> tuple[list[Range], list[Range]]:
     if max(len(old), len(new)) > MAX_LINE or not old.strip() or not new.strip():
         return [], []
     old_words, new_words = WORD.findall(old), WORD.findall(new)
-    if _similarity(Counter(old_words), Counter(new_words)) < SIMILAR:
+    old_counts, new_counts = Counter(old_words), Counter(new_words)
+    if _similarity(old_counts, new_counts) < SIMILAR:
+        return [], []
+    if sum(count * new_counts[word] for word, count in old_counts.items()) > MAX_PAIRS:  # comparing them takes seconds
         return [], []
     old_ranges: list[Range] = []
     new_ranges: list[Range] = []

@@ -12,6 +12,7 @@ from core.models.model import ToolSpec
 from core.tools.arguments import parse_strictly, schema_of
 from core.tools.ask_user import AskUserArguments
 from core.tools.check import CHECK
+from core.tools.check_agent import CHECK_AGENT, CHECK_AGENT_DESCRIPTION, CheckAgentArguments
 from core.tools.decide import DECIDE
 from core.tools.delegate import DESCRIPTION as DELEGATE_DESCRIPTION
 from core.tools.delegate import NAME as DELEGATE
@@ -22,7 +23,7 @@ from core.tools.find import FIND
 from core.tools.former_names import current_arguments, current_tool
 from core.tools.mcp_tools import mcp_server_of, mcp_tool, parse_mcp_call
 from core.tools.memory_tools import FORGET, RECALL_TOOL, REMEMBER
-from core.tools.more_tools import DEFERRED_TOOLS, MORE_TOOLS, MORE_TOOLS_NAME, more_tools_description
+from core.tools.more_tools import COMPANIONS, DEFERRED_TOOLS, MORE_TOOLS, MORE_TOOLS_NAME, more_tools_description
 from core.tools.patch import PATCH
 from core.tools.read import READ
 from core.tools.recall_dropped import RECALL_DROPPED, RECALL_DROPPED_DESCRIPTION, RecallDroppedArguments
@@ -59,6 +60,7 @@ ENGINE_TOOLS: Mapping[str, tuple[str, type[Any]]] = MappingProxyType(
     {
         ASK: (ASK_DESCRIPTION, AskUserArguments),
         DELEGATE: (DELEGATE_DESCRIPTION, DelegateArguments),
+        CHECK_AGENT: (CHECK_AGENT_DESCRIPTION, CheckAgentArguments),
         RECALL_DROPPED: (RECALL_DROPPED_DESCRIPTION, RecallDroppedArguments),
         SEARCH_SESSIONS: (SEARCH_SESSIONS_DESCRIPTION, SearchSessionsArguments),
         USE_SKILL: (USE_DESCRIPTION, UseSkillArguments),
@@ -78,6 +80,11 @@ def _reader(name: str) -> "TypeAdapter[Any]":
     return TypeAdapter(_PARAMETERS[name])
 
 
+@cache
+def _schema(name: str) -> Mapping[str, Any]:
+    return schema_of(_reader(name))
+
+
 def tool_names() -> tuple[str, ...]:
     """Return the names of all built-in tools, those that the engine runs itself included."""
     return (*TOOLS, *ENGINE_TOOLS)
@@ -94,7 +101,7 @@ def tool_named(name: str) -> Tool | None:
 
 def tool_spec(tool: Tool) -> ToolSpec:
     """Return the definition of a tool that is sent to the model."""
-    return ToolSpec(tool.name, tool.description, schema_of(_reader(tool.name)))
+    return ToolSpec(tool.name, tool.description, _schema(tool.name))
 
 
 def tool_specs(
@@ -107,10 +114,11 @@ def tool_specs(
         compacted: the context was compacted, so `recall_dropped` can be used.
         compact: leave out the parameters that models rarely need, although calls may have them.
     """
-    engine_specs = (ToolSpec(name, text, schema_of(_reader(name))) for name, (text, _) in ENGINE_TOOLS.items())
+    engine_specs = (ToolSpec(name, text, _schema(name)) for name, (text, _) in ENGINE_TOOLS.items())
     hidden = set() if compacted else {RECALL_DROPPED}
     if MORE_TOOLS_NAME in allowed:
-        hidden |= DEFERRED_TOOLS.keys() - set(enabled)
+        deferred = DEFERRED_TOOLS.keys() - set(enabled)
+        hidden |= deferred.union(*(COMPANIONS.get(name, ()) for name in deferred))
     offered = (spec for spec in (*map(tool_spec, TOOLS.values()), *engine_specs) if _is_among(spec.name, allowed))
     return tuple(_for_run(spec, allowed, compact) for spec in offered if spec.name not in hidden)
 
@@ -145,4 +153,9 @@ def read_arguments(tool: str, arguments: str, allowed: Collection[str] = ()) -> 
 
 
 def _is_among(tool: str, names: Collection[str]) -> bool:
-    return not names or tool == RECALL_DROPPED or tool in map(current_tool, names)
+    return (
+        not names
+        or tool == RECALL_DROPPED
+        or tool in map(current_tool, names)
+        or any(tool in COMPANIONS.get(name, ()) for name in names)
+    )

@@ -10,7 +10,8 @@ from core.tools.parameter_description import ParameterDescription
 NAME = "delegate"
 DESCRIPTION = (
     "Give a task to a sub-agent with a fresh context, in the same folder. It sees only `task` and replies once: "
-    "include all it needs and what to report."
+    "include all it needs and what to report. In the background it returns an id at once: go on with other work, and "
+    "its result comes as a message. Follow it with check_agent."
 )
 MAX_DEPTH = 3
 MAX_PARALLEL = 4
@@ -34,6 +35,7 @@ class DelegateArguments:
     limits: Annotated[SubagentLimits, ParameterDescription("The most it may use; 0: a fair share of what is left.")] = (
         SubagentLimits()
     )
+    background: Annotated[bool, ParameterDescription("Do not wait for it.")] = False
     schema: Annotated[dict[str, Any] | None, ParameterDescription("JSON Schema that the reply must match.")] = None
 
 

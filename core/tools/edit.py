@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from heapq import nlargest
 from typing import Annotated
 
 from annotated_types import MinLen
@@ -18,6 +19,7 @@ from core.tools.tool import NOTHING_CHANGED, FileChange, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 from core.workspace.threads import run_to_completion
 
+MAX_CANDIDATES = 8  # lines that are really compared
 MIN_SIMILARITY, MAX_COMPARED, MAX_COMPARED_LINES = 0.5, 200, 5_000  # of a line that is quoted as similar; characters
 SHORT_CHARS = 1_500  # of a file that is as easily written as edited
 MAX_OTHERS = 50  # files that are searched for a replaced name
@@ -210,12 +212,22 @@ def _nearest(text: str, old: str) -> str:
     first_line = next((line.strip() for line in old.splitlines() if line.strip()), "")
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(first_line[:MAX_COMPARED])
-    best, quoted = MIN_SIMILARITY, ""
+    numbers: dict[str, int] = {}  # of the first line with each text
     for number, line in enumerate(text.splitlines()[:MAX_COMPARED_LINES], 1):
-        matcher.set_seq1(line.strip()[:MAX_COMPARED])
-        if min(matcher.real_quick_ratio(), matcher.quick_ratio()) > best and (ratio := matcher.ratio()) > best:
-            best, quoted = ratio, f"The most similar text is line {number}: {line[:200]!r}."
-    return quoted
+        numbers.setdefault(line.strip()[:MAX_COMPARED], number)
+    estimates: list[tuple[float, str]] = []
+    for line in numbers:
+        matcher.set_seq1(line)
+        if min(matcher.real_quick_ratio(), estimate := matcher.quick_ratio()) > MIN_SIMILARITY:
+            estimates.append((estimate, line))
+    best, found = MIN_SIMILARITY, ""
+    for _, line in nlargest(MAX_CANDIDATES, estimates):  # a real comparison can take a tenth of a second
+        matcher.set_seq1(line)
+        if (ratio := matcher.ratio()) > best:
+            best, found = ratio, line
+    if not found:
+        return ""
+    return f"The most similar text is line {numbers[found]}: {text.splitlines()[numbers[found] - 1][:200]!r}."
 
 
 EDIT = Tool(

@@ -25,6 +25,8 @@ DEFERRED_TOOLS: Mapping[str, str] = MappingProxyType(
         "manage_skill": "propose a skill",
     }
 )
+# Tools that are of use only together with another one, and are offered with it.
+COMPANIONS: Mapping[str, tuple[str, ...]] = MappingProxyType({"delegate": ("check_agent",)})
 MORE_TOOLS_NAME = "more_tools"
 
 

@@ -64,7 +64,8 @@ def revert_unapproved(
     for path in missed.privileged:
         reverting.drop_privileges(path)
     reverting.revert(changes, missed)
-    reverted, unsettled = set(reverting.reverted), tuple(sorted({*reverting.stuck, *missed.closed}))
+    reverted = {*reverting.reverted, *context.shared.revert()}
+    unsettled = tuple(sorted({*reverting.stuck, *missed.closed}))
     context.unsettled.add(unsettled)
     remaining = UnrecordedChanges(
         tuple(path for path in missed.unrecorded if path not in reverted),
@@ -97,7 +98,7 @@ class _Reverting:
         self.stuck: list[str] = []
 
     def revert(self, changes: Sequence[ScannedChange], missed: UnrecordedChanges) -> None:
-        moved = moved_unchanged(changes)
+        moved = moved_unchanged(changes, self._context.scan.had_folder)
         candidates = {change.path: change for change in changes if change.path not in moved}
         created = set(missed.created)
         candidates |= {path: ScannedChange(path, None, None) for path in missed.unrecorded if path in created}

@@ -25,8 +25,14 @@ from core.workspace.threads import await_to_completion, run_to_completion
 DEFAULT_TIMEOUT_S, DAY_S = 120.0, 86_400.0
 REVERTED = "reverted, because other programs trust it and the user did not approve it: {}; use write, which asks"
 UNSETTLED = "cannot be checked or reverted, so that every further call needs approval: {}; tell the user"
-RESTORED = "deleted the history of the repository in .git, which was restored; tell the user, who can delete it"
+RESTORED = "deleted or overwrote history of a repository, which was restored; tell the user, who can delete it: {}"
+UNKEPT = "the history of these repositories is too large to be kept completely, so a command could delete it: {}"
+LINKED = "hard links to files outside the folder that could not be copied, so a command can change these: {}"
 READ_ONLY = "this command needed no approval because it should only read, so the folder was read-only for it"
+HISTORY_VERBS = frozenset({
+    "gc", "prune", "maintenance", "reflog", "update-ref", "symbolic-ref", "branch", "tag", "stash", "notes", "replace",
+    "filter-branch", "filter-repo", "fast-import", "submodule", "worktree",
+})  # fmt: skip
 MAX_SCANS = 4  # before a command, while background commands change trusted files
 MAX_NAMED_PATHS = 20  # paths of each kind that the model is given
 
@@ -53,12 +59,13 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     context.broker.check_identity()  # the sandbox opens whatever the path leads to
     if parameters.background:
         context.commands.check_capacity()
-    sensitive = await run_to_completion(_scan_before, context)
+    sensitive, earlier = await run_to_completion(_scan_before, context)
     limits = CommandLimits(time_s=parameters.timeout_s or DEFAULT_TIMEOUT_S)
     permit = await _permissions(context)
     request = CommandRequest(
-        parameters.command, context.folder, limits, permit, sensitive.protected, sensitive.hidden, context.grant.argv
-    )
+        parameters.command, context.folder, limits, permit, sensitive.protected, sensitive.hidden, context.grant.argv,
+        loses_history=_loses_history(parameters.command, context),
+    )  # fmt: skip
     if parameters.background:
         return await _run_in_background(sandbox, request, context)
     guard, printed, listener = TrustedFilesGuard(context), OutputBuffer(), context.output_listener()
@@ -84,6 +91,7 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     notes = [
         *result_notes(finished, missed, context.network_access.take_refused(), read_only=permit.read_only),
         *_revert_notes(reverted, outcome.unsettled),
+        *earlier,
         *history,
     ]
     output = "".join([finished.output, *(f"\n[{note}]" for note in notes)])
@@ -97,19 +105,29 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     )
 
 
-def _scan_before(context: ToolContext) -> SensitivePaths:
-    """Scan the folder before a command. What background commands changed must not count as its original state."""
+def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]:
+    """Scan the folder before a command, and return what the model must know about the history of repositories.
+
+    What background commands changed must not count as the original state.
+    """
+    notes: list[str] = []
     commands_run = context.commands.is_any_running()
+    if not commands_run:
+        context.shared.keep()
     for _ in range(MAX_SCANS):
         with context.scan.lock:
-            sensitive = context.scan.scan_before(commands_run=commands_run)
+            sensitive = context.scan.scan_before(commands_run=commands_run, writes=not context.grant.read_only)
+        notes += [LINKED.format(_names(sensitive.linked))] if sensitive.linked else []
         context.committed.begin(sensitive.git)
         if not context.grant.read_only:
-            context.history.keep()
+            with context.scan.lock:
+                notes += _restore_history(context) if commands_run else []
+                incomplete = context.history.keep(sensitive.git)
+            notes += [UNKEPT.format(_names(incomplete))] if incomplete else []
         context.unsettled.add(sensitive.closed)
         if not (commands_run and context.commands.revert_changes(context.grant.protected_paths)):
             break
-    return sensitive
+    return sensitive, list(dict.fromkeys(notes))
 
 
 async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context: ToolContext) -> ToolResult:
@@ -171,16 +189,32 @@ def result_notes(
     return notes
 
 
+def _loses_history(command: str, context: ToolContext) -> bool:
+    """Return whether a command that the user approved says that it deletes history: by naming git, or a repository."""
+    repositories = {posixpath.dirname(place) for place in context.scan.git_places} - {""}
+    for words in split_loosely(command):
+        names = {posixpath.normpath(word) for word in words}
+        bases = {posixpath.basename(name) for name in names}
+        if possibly_irreversible_reason(words) and (
+            ".git" in bases
+            or ("git" in bases and not HISTORY_VERBS.isdisjoint(words))
+            or any(place == name or place.startswith(f"{name}/") for place in repositories for name in names)
+        ):
+            return True
+    return False
+
+
 def _history_notes(context: ToolContext, command: str) -> list[str]:
-    """Restore the history of the repository if the command deleted it, unless the user approved just that."""
-    approved = any(
-        possibly_irreversible_reason(words) and ".git" in map(posixpath.basename, words)
-        for words in split_loosely(command)
-    )
+    """Restore the history of the repositories if the command deleted it, unless the user approved just that."""
     with context.scan.lock:  # a command in the background may end at the same time
-        if approved:
+        if _loses_history(command, context):
             context.history.drop()
-        return [RESTORED] if context.history.restore(context.broker.descriptor) else []
+        return _restore_history(context)
+
+
+def _restore_history(context: ToolContext) -> list[str]:
+    restored = context.history.restore()
+    return [RESTORED.format(", ".join(restored))] if restored else []
 
 
 def _revert_notes(reverted: tuple[str, ...], unsettled: tuple[str, ...]) -> list[str]:

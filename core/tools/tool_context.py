@@ -10,6 +10,7 @@ from core.domain.permissions import SandboxLevel
 from core.domain.problems import Problem
 from core.tools.background import BackgroundCommands
 from core.tools.network_access import NetworkAccess
+from core.tools.shared_repository import SharedRepository
 from core.tools.web_search import WebSearch
 from core.workspace.broker import FileBroker
 from core.workspace.committed_files import CommittedFiles
@@ -75,6 +76,7 @@ class ToolContext:
         commands: the background commands.
         committed: the files in commits that the user made.
         history: the history of the repository, as it was before the first command.
+        shared: the git folder outside the folder, if the folder is a linked worktree.
         unsettled: what commands left in a state that cannot be checked.
         memory: the memory of this run; None if it has none.
         on_output: receives the output of commands while they run.
@@ -93,6 +95,7 @@ class ToolContext:
     commands: BackgroundCommands
     committed: CommittedFiles
     history: GitHistory
+    shared: SharedRepository
     unsettled: UnsettledPaths
     on_output: CallOutputListener | None = None
     memory: "RunMemory | None" = None
@@ -161,6 +164,7 @@ def open_context(
         BackgroundCommands(),
         CommittedFiles(folder, data),
         GitHistory(folder, data),
+        SharedRepository(folder),
         UnsettledPaths(folder),
         on_output,
         safe_mode=safe_mode,

@@ -4,35 +4,30 @@ Trusted files are those whose contents other programs act on: the configuration 
 """
 
 import os
-import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
-from typing import Literal
 
-from core.domain.git_config import harmless_lines, is_harmless, leads_elsewhere
+from core.domain.git_config import is_harmless
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_read_only, path_in_git
+from core.tools.expected_git_files import ExpectedContents, expected_in_git, is_gone
 from core.tools.tool_context import ToolContext
 from core.workspace.broker import FileBroker
 from core.workspace.folder_listing import inside_git
 from core.workspace.folder_scan import ScannedChange
 from core.workspace.readable_system import worktree_git_folders
-from core.workspace.trusted_places import CONFIG_FILES, REBASE_TODO
-
-COMMONDIR = "commondir"  # the file that names the common folder of a git folder, with its configuration
-_EXECUTE_STEP = re.compile(rb"[ \t]*(x|exec)[ \t]")
-ExpectedContents = bytes | Literal["as it is"] | None
+from core.workspace.trusted_places import COMMONDIR, CONFIG_FILES
 
 
 def expected_contents(context: ToolContext, change: ScannedChange) -> ExpectedContents:
     """Return the contents that the file should have: "as it is", other contents, or None for no file."""
     broker, path = context.broker, PurePosixPath(change.path)
     if inner_path := _in_git(broker, path):
-        return _of_git(inner_path, change)
+        return expected_in_git(inner_path, change)
     if path.name == ".git":
-        return "as it is" if _is_gone(change) or _is_worktree(broker.folder, path.parent) else change.before
+        return "as it is" if is_gone(change) or _is_worktree(broker.folder, path.parent) else change.before
     if path.name == "HEAD":
-        return "as it is" if _is_gone(change) or _is_plain(broker, path.parent) else change.before
+        return "as it is" if is_gone(change) or _is_plain(broker, path.parent) else change.before
     return change.before if context.scan.is_trusted(change.path) else "as it is"
 
 
@@ -46,8 +41,11 @@ def is_trusted(context: ToolContext, path: str) -> bool:
         return True
 
 
-def moved_unchanged(changes: Iterable[ScannedChange]) -> set[str]:
-    """Return the old and new paths of files that were moved with their folder, unchanged."""
+def moved_unchanged(changes: Iterable[ScannedChange], had_folder: Callable[[str], bool]) -> set[str]:
+    """Return the old and new paths of files that were moved with their folder, unchanged.
+
+    The folder must be new: in one that was there before, other programs would begin to act on the file.
+    """
     removed: dict[tuple[str, bytes], str] = {}
     moved: set[str] = set()
     removed_first = sorted(changes, key=lambda change: change.before is None)
@@ -55,10 +53,11 @@ def moved_unchanged(changes: Iterable[ScannedChange]) -> set[str]:
         body = change.before if change.after is None else change.after
         if body is None or (change.before is not None and change.after is not None):
             continue
-        key = (_tail(change.path), body)
+        tail = _tail(change.path)
+        key = (tail, body)
         if change.after is None:
             removed[key] = change.path
-        elif key in removed:
+        elif key in removed and (folder := change.path.removesuffix(tail).rstrip("/")) and not had_folder(folder):
             moved |= {removed[key], change.path}
     return moved
 
@@ -81,42 +80,6 @@ def _in_git(broker: FileBroker, path: PurePosixPath) -> str:
     if path.name not in (*CONFIG_FILES, COMMONDIR) and base == path.parent:
         return ""
     return str(path.relative_to(base)) if broker.stat(f"{base}/HEAD") else ""
-
-
-def _of_git(inner_path: str, change: ScannedChange) -> ExpectedContents:
-    name = PurePosixPath(inner_path).name
-    if inner_path == "info/attributes" or inner_path.endswith("/info/attributes"):
-        return change.before
-    if "hooks" in PurePosixPath(inner_path).parts:
-        return "as it is" if name.endswith(".sample") else change.before
-    if "glab-cli" in PurePosixPath(inner_path).parts:
-        return change.before
-    if name == REBASE_TODO:
-        return _without_commands(change.after or b"", change.before or b"")
-    if name == COMMONDIR:
-        usual = re.fullmatch(r"worktrees/[^/]+/commondir", inner_path) and (change.after or b"").strip() == b"../.."
-        return "as it is" if usual or _is_gone(change) else change.before
-    if name not in CONFIG_FILES or _is_gone(change):
-        return "as it is"
-    before, after = ((body or b"").decode("utf-8", "replace") for body in (change.before, change.after))
-    is_moved = change.before is not None and leads_elsewhere(after, before)
-    if change.after is not None and is_harmless(after, before) and not is_moved:
-        return "as it is"
-    if change.before is None and change.after is not None:
-        return harmless_lines(after).encode()
-    return change.before
-
-
-def _without_commands(body: bytes, former: bytes) -> ExpectedContents:
-    """Return the steps of a rebase without new ones that execute a command."""
-    lines, former_steps = body.splitlines(keepends=True), set(former.splitlines())
-    harmless = [line for line in lines if line.rstrip(b"\r\n") in former_steps or not _EXECUTE_STEP.match(line)]
-    return "as it is" if harmless == lines else b"".join(harmless)
-
-
-def _is_gone(change: ScannedChange) -> bool:
-    # Without the file git has no configuration to follow.
-    return change.after is None and change.before is not None
 
 
 def _is_worktree(folder: Path, inner: PurePosixPath) -> bool:

@@ -50,6 +50,15 @@ def open_by_walking(root: int, name: str, flags: int, mode: int = 0) -> int:
             os.close(descriptor)
 
 
+def open_folder(path: str) -> int:
+    """Open a folder by an absolute path without links. It fails if a part of the path has become a link."""
+    top = os.open("/", os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+    try:
+        return open_by_walking(top, path.lstrip("/") or ".", os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+    finally:
+        os.close(top)
+
+
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import os
 import re
+import shlex
 import subprocess
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,10 +14,11 @@ from core.domain.problems import Problem
 from core.domain.sensitive_paths import LARGE_IN_GIT, READ_ONLY_IN_GIT, is_hidden_from_commands
 from core.domain.trusted_files import READ_ONLY_NAMES
 from core.workspace import readable_system, seccomp_filter
+from core.workspace.beneath import has_openat2, open_by_walking, open_folder, openat2, path_of_descriptor
 from core.workspace.broker import READ_LIMIT
 from core.workspace.git_branch import read_small_text
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
-from core.workspace.program_search import find_program
+from core.workspace.program_search import find_system_program
 from core.workspace.scratch_folder import ScratchFolder
 from core.workspace.unsandboxed import WATCHDOG
 
@@ -28,6 +30,7 @@ ISOLATION_OPTIONS = (
 )
 OWN_IN_GIT = frozenset({"hooks", "info", "branches"})
 MAX_MOUNTS = 200  # protected or hidden places in one folder; each is a mount
+MAX_PACK_MOUNTS = 12  # files; if there are more, git cannot add packs either
 # What root may write in /proc as its owner, without any capability; other users cannot write it anyway.
 KERNEL = tuple(f"/proc/{name}" for name in ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr"))
 
@@ -41,7 +44,7 @@ class Bubblewrap:
     def __init__(
         self, readable: Sequence[Path] | None = None, weaken: Callable[[list[str]], list[str]] | None = None
     ) -> None:
-        self._program = find_program("bwrap")
+        self._program, self._stat = find_system_program("bwrap"), find_system_program("stat")
         self._machine = os.uname().machine
         self._readable = tuple(readable_system.interpreter_folders() if readable is None else readable)
         self._weaken = weaken
@@ -64,8 +67,8 @@ class Bubblewrap:
 
     @property
     def available(self) -> bool:
-        """Whether bubblewrap is installed and there is a filter for this machine."""
-        return bool(self._program and self._filter)
+        """Whether a bubblewrap that binds open files is installed, and there is a filter for this machine."""
+        return bool(self._program and self._filter and _binds_open_files(self._program))
 
     @property
     def profile(self) -> str:
@@ -81,8 +84,12 @@ class Bubblewrap:
             raise Problem(
                 message, "It contains your home folder, which the command could read.", "Work in one of its subfolders."
             )
-        command, environment = with_limits(request, WATCHDOG), clean_environment()
+        environment = clean_environment()
+        covered = [] if request.permit.secrets else self._covered_files(request, folder)
+        command = with_limits(request, WATCHDOG + self._check_of_covers(covered, folder))
         arguments = [*self._isolation, *self._common_options(request), *self._workspace_options(request, folder)]
+        for path in covered:  # by an empty file
+            arguments += ["--ro-bind", str(self._unreadable_file), str(path)]
         if request.permit.proxy:
             arguments += ["--ro-bind", str(request.permit.proxy.parent), "/run/journeyman"]
             arguments += _read_only_options([RELAY])
@@ -98,6 +105,7 @@ class Bubblewrap:
         arguments += ["--remount-ro", "/", "--chdir", str(folder)]  # the root is a tmpfs without a size limit
         if self._weaken:
             arguments = self._weaken(arguments)
+        arguments, sources = _open_sources(arguments, _writable_folders(folder))
         filter_fd, filter_end = os.pipe()
         os.write(filter_end, self._filter)
         os.close(filter_end)
@@ -109,7 +117,7 @@ class Bubblewrap:
             environment | home,
             Path("/"),
             "namespace",
-            (filter_fd, info_end),
+            (filter_fd, info_end, *sources),
             stdin_is_watchdog=True,
             info_fd=info,
         )
@@ -163,15 +171,13 @@ class Bubblewrap:
             yield from _read_only_options([folder, *(readable_system.worktree_git_folders(folder) or ())])
         else:
             yield from self._writable_options(request, folder)
-        if not request.permit.secrets:
-            yield from self._hiding_options(request, folder)
 
     def _writable_options(self, request: CommandRequest, folder: Path) -> Iterator[str]:
         """Return the options that make the workspace writable except for its protected places."""
         yield from ("--bind", str(folder), str(folder))
         if worktree_folders := readable_system.worktree_git_folders(folder):
             own, common = worktree_folders
-            yield from self._git_options(common)
+            yield from self._git_options(common, request)
             for name in ("commondir", "config.worktree"):
                 yield from _read_only_options(sorted(common.glob(f"worktrees/*/{name}")))
             yield from self._prevent_worktree_config(common / "config", own / "config.worktree")
@@ -184,25 +190,59 @@ class Bubblewrap:
                 message, fix = f"{name} is a link.", "Open the folder it leads to instead."
                 raise Problem(message, "A command could not be kept from changing its target.", fix)
             if Path(name).name == ".git" and path.is_dir():
-                yield from self._git_options(path, {folder / approved for approved in allowed})
+                yield from self._git_options(path, request, {folder / approved for approved in allowed})
             elif name != ".git" and Path(name).name == ".git" and readable_system.worktree_git_folders(path.parent):
                 continue  # commands may remove a worktree in the folder; a changed `.git` file is reverted
             elif not any(approved == name or approved.startswith(f"{name}/") for approved in allowed):
                 yield from _read_only_options(_target_inside(path, folder))
 
-    def _hiding_options(self, request: CommandRequest, folder: Path) -> Iterator[str]:
-        """Cover each file with secrets and each socket by an empty file, also where a link leads to it."""
+    def _covered_files(self, request: CommandRequest, folder: Path) -> list[Path]:
+        """Return the files with secrets and the sockets to cover, also those that a link leads to."""
         names = (*(name for name in (".env", ".npmrc", ".netrc") if is_hidden_from_commands(name)), *request.hidden)
         targets = (path for name in names for path in _target_inside(folder / name, folder))
         paths = {path: None for path in targets if path.is_file() or path.is_socket()}
         if len(paths) > MAX_MOUNTS:
             message, fix = f"No command can run in {folder}.", "Move them away, or work in one of its subfolders."
             raise Problem(message, f"It contains more than {MAX_MOUNTS} files with secrets, too many to hide.", fix)
-        for path in paths:
-            yield from ("--ro-bind", str(self._unreadable_file), str(path))
+        if any(not os.path.lexists(folder / name) for name in request.hidden):  # it was there a moment ago
+            raise Problem("The command was not run.", "A file with secrets was moved just now.", "Try again.")
+        return list(paths)
 
-    def _git_options(self, folder: Path, allowed: Collection[Path] = ()) -> Iterator[str]:
-        """Open a git folder except for its hooks and settings. As a mount it cannot be moved away and replaced."""
+    def _check_of_covers(self, covered: Iterable[Path], folder: Path) -> str:
+        """Return shell code that ends unless every file is covered in the folder that it is in now.
+
+        Another command can swap that folder for another one while the covers are mounted, so names prove nothing.
+        """
+        names_by_folder: dict[Path, list[str]] = {}
+        for path in covered:
+            if path.parent != folder and self._stat:
+                names_by_folder.setdefault(path.parent, []).append(path.name)
+        lines: list[str] = []
+        expected: dict[str, None] = {}
+        for parent, names in names_by_folder.items():
+            try:
+                descriptor = _open_beneath(folder, parent.relative_to(folder))
+                expected[str(os.fstat(descriptor).st_ino)] = None
+                present = set(names) <= set(os.listdir(f"/proc/self/fd/{descriptor}"))  # noqa: PTH208 - the names are enough
+                os.close(descriptor)
+            except OSError:
+                present = False
+            if not present:
+                raise Problem("The command was not run.", "A file with secrets was moved just now.", "Try again.")
+            empty = "".join(f"[ ! -s ./{shlex.quote(name)} ] && " for name in names)
+            lines.append(f'cd -P {shlex.quote(str(parent))} 2>/dev/null && {empty}s="$s $({self._stat} -c %i .) "; ')
+        if len(expected) < len(lines):  # two names led to the same folder, one after the other
+            raise Problem("The command was not run.", "Folders with secrets are being moved.", "Try again.")
+        if not lines:
+            return ""
+        missing = (
+            "echo 'The command was not run: files with secrets could not be hidden, because a program moves them.'"
+        )
+        check = f'for i in {" ".join(expected)}; do case "$s" in *" $i "*) ;; *) {missing}; exit 126;; esac; done; '
+        return f"s=; {''.join(lines)}cd {shlex.quote(str(folder))}; {check}"
+
+    def _git_options(self, folder: Path, request: CommandRequest, allowed: Collection[Path] = ()) -> Iterator[str]:
+        """Open a git folder except for its hooks, settings and packs. As a mount it cannot be moved and replaced."""
         for git in git_folders(folder):
             yield from ("--bind", str(git), str(git))
             protected = [git.joinpath(*parts) for parts in READ_ONLY_IN_GIT]
@@ -210,6 +250,8 @@ class Bubblewrap:
             if not hooks.exists() and hooks not in allowed and (git / "HEAD").exists():
                 yield from ("--tmpfs", str(hooks), "--remount-ro", str(hooks))  # so that it cannot be created
             yield from _read_only_options(path for path in protected if path not in allowed)
+            if not request.loses_history:
+                yield from _read_only_options(_packs(git))
             if worktree_config not in allowed:
                 yield from self._prevent_worktree_config(config, worktree_config)
 
@@ -234,6 +276,15 @@ def git_folders(root: Path) -> list[Path]:
     return folders
 
 
+def _packs(git: Path) -> list[Path]:
+    """Return the packs of a git folder, or their folder if there are many; nothing if they are elsewhere."""
+    folder = git / "objects" / "pack"
+    if folder.is_symlink() or folder.parent.is_symlink() or not folder.is_dir():
+        return []
+    packs = sorted(path for path in folder.iterdir() if path.suffix in (".pack", ".idx") and not path.is_symlink())
+    return packs if len(packs) <= MAX_PACK_MOUNTS else [folder]
+
+
 def _target_inside(path: Path, folder: Path) -> list[Path]:
     """Return the target of a path in the folder, unless it is outside."""
     if not path.is_symlink():
@@ -253,6 +304,64 @@ def _read_only_options(paths: Iterable[Path]) -> Iterator[str]:
     for path in paths:
         if path.exists():
             yield from ("--ro-bind", str(path), str(path))
+
+
+def _writable_folders(folder: Path) -> list[Path]:
+    """Return the folders in which commands, also others at the same time, can replace files by links."""
+    worktree_folders = readable_system.worktree_git_folders(folder)
+    return [folder, worktree_folders[1]] if worktree_folders else [folder]
+
+
+def _open_sources(arguments: Sequence[str], roots: Sequence[Path]) -> tuple[list[str], list[int]]:
+    """Open the sources of mounts inside folders in which commands run, and return the arguments that name these.
+
+    bubblewrap looks up the names of sources again. Meanwhile, another command could replace one by a link to anywhere.
+    """
+    opened: list[int] = []
+    result: list[str] = []
+    iterator = iter(arguments)
+    try:
+        for option in iterator:
+            result.append(option)
+            if option not in ("--bind", "--ro-bind"):
+                continue
+            source, target = Path(next(iterator)), next(iterator)
+            root = next((each for each in roots if source.is_relative_to(each)), None)
+            if root is None:
+                result += [str(source), target]
+                continue
+            try:
+                descriptor = _open_beneath(root, source.relative_to(root))
+            except FileNotFoundError:  # a program has removed it just now
+                result.pop()
+                continue
+            opened.append(descriptor)
+            target = path_of_descriptor(descriptor) if str(source) == target else target
+            result[-1:] = [f"{option}-fd", str(descriptor), target]
+    except OSError as error:
+        for descriptor in opened:
+            os.close(descriptor)
+        message, cause = "The command was not run.", "A program is replacing protected files of the folder by links."
+        raise Problem(message, cause, "End the commands in the background.") from error
+    return result, opened
+
+
+def _open_beneath(root: Path, inner: Path) -> int:
+    """Open a file in a folder whose path has no links. The folder itself can be in one in which commands run."""
+    folder = open_folder(str(root))
+    try:
+        open_file = openat2 if has_openat2() else open_by_walking
+        return open_file(folder, str(inner), os.O_PATH)
+    finally:
+        os.close(folder)
+
+
+@functools.cache
+def _binds_open_files(program: str) -> bool:
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        answer = subprocess.run([program, "--help"], capture_output=True, text=True, timeout=5, check=False)
+        return "--ro-bind-fd" in answer.stdout + answer.stderr
+    return False
 
 
 @functools.cache

@@ -18,19 +18,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
 
-from core.workspace.program_search import find_program, own_path
+from core.workspace.git_plumbing import plumbing_command, plumbing_environment
+from core.workspace.program_search import find_program
 from core.workspace.readable_system import worktree_git_folders
 
 RECORDS_FOLDER = "repositories"  # in the data folder: the references of each repository, as commands left them
+HEAD, BRANCHES = "HEAD", "refs/heads/"
 MAX_REPOSITORIES = 20
 MAX_COMMITS = 5_000
 SECONDS = 5.0  # for one search, and for listing references
-_SETTINGS = {
-    "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1",
-    "GIT_CONFIG_GLOBAL": os.devnull, "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1",
-    "GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
-}  # fmt: skip
-_OPTIONS = ("-c", "protocol.allow=never", "-c", "core.fsmonitor=false")
 _MAX_ENTRY = 4096 + 8  # bytes of a name and a mode in a tree
 References = dict[str, str]  # the object that each reference names
 
@@ -99,7 +95,11 @@ class CommittedFiles:
         self._write(interrupted=False)
 
     def find(self, files: Sequence[FileVersion]) -> set[str]:
-        """Return the paths of those files that a commit of the user contains at the same path."""
+        """Return the paths of those files that a commit of the user contains at the same path.
+
+        That is the last commit of a branch, or an earlier one that is checked out now. Commits that were only fetched,
+        such as those of a pull request, are not the user's.
+        """
         committed: set[str] = set()
         versions_by_place: dict[str, list[FileVersion]] = {}
         for file in files:
@@ -109,7 +109,9 @@ class CommittedFiles:
             assert self._repositories is not None
             top = git_place.rpartition(".git")[0]
             with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
-                committed |= self._search(git_place, top, versions, self._repositories[git_place].good.values())
+                good = self._repositories[git_place].good
+                tips = {object_name for name, object_name in good.items() if name == HEAD or name.startswith(BRANCHES)}
+                committed |= self._search(git_place, top, versions, tips)
         return committed
 
     def _place_of(self, path: str) -> str | None:
@@ -117,25 +119,17 @@ class CommittedFiles:
         containing = [name for name in self._repositories or () if path.startswith(name.rpartition(".git")[0])]
         return max(containing, key=len, default=None)
 
-    def _search(self, git_place: str, top: str, files: list[FileVersion], tips: Iterable[str]) -> set[str]:
-        waiting = deque(dict.fromkeys(tips))
-        if not waiting:
-            return set()
-        missing = {file.path: file for file in files}
-        deadline, seen = time.monotonic() + SECONDS, set(waiting)
-        git = find_program("git", self._folder)
+    def _search(self, git_place: str, top: str, files: list[FileVersion], tips: set[str]) -> set[str]:
+        deadline = time.monotonic() + SECONDS
+        git, head = find_program("git", self._folder), self._references(git_place).get(HEAD, "")
         with _ObjectReader(git, self._git_folder(git_place), deadline) as objects:
-            while waiting and missing and time.monotonic() < deadline and len(seen) < MAX_COMMITS:
-                tree, parents = objects.commit(waiting.popleft())
-                waiting.extend(name for name in parents if name not in seen)
-                seen.update(parents)
-                if tree:
-                    committed = [
-                        path for path, file in missing.items() if objects.contains(tree, path[len(top) :], file)
-                    ]
-                    for path in committed:
-                        del missing[path]
-        return {file.path for file in files} - missing.keys()
+            commits = {*tips, *([head] if _is_ancestor(head, tips, objects, deadline) else [])}
+            trees = [tree for tree, _ in map(objects.commit, sorted(commits)) if tree]
+            return {
+                file.path
+                for file in files
+                if any(objects.contains(tree, file.path[len(top) :], file) for tree in trees)
+            }
 
     def _git_folder(self, git_place: str) -> Path:
         """Return the git folder; for a linked worktree the one that all worktrees share."""
@@ -150,10 +144,10 @@ class CommittedFiles:
     def _references(self, git_place: str) -> References:
         try:
             git = find_program("git", self._folder)
-            command = [git, *_OPTIONS, f"--git-dir={self._git_folder(git_place)}", "show-ref", "--head"]
+            command = plumbing_command(git, self._git_folder(git_place), "show-ref", "--head")
             completed = subprocess.run(
-                command, env=_environment(), cwd="/", capture_output=True, text=True, check=False, timeout=SECONDS,
-                errors="surrogateescape",
+                command, env=plumbing_environment(), cwd="/", capture_output=True, text=True, check=False,
+                timeout=SECONDS, errors="surrogateescape",
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError):
             return {}
@@ -183,10 +177,10 @@ class _ObjectReader:
     """Reads objects of a repository through `git cat-file`, and checks that each has the hash it is named by."""
 
     def __init__(self, git: str, git_folder: Path, deadline: float) -> None:
-        command = [git, *_OPTIONS, f"--git-dir={git_folder}", "cat-file", "--batch"]
+        command = plumbing_command(git, git_folder, "cat-file", "--batch")
         self._process = subprocess.Popen(
             command,
-            env=_environment(),
+            env=plumbing_environment(),
             cwd="/",
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -261,8 +255,17 @@ class _ObjectReader:
         return header[1], body
 
 
-def _environment() -> dict[str, str]:
-    return _SETTINGS | {"PATH": own_path()}
+def _is_ancestor(commit: str, tips: Iterable[str], objects: _ObjectReader, deadline: float) -> bool:
+    """Return whether a commit is in the history of these."""
+    waiting = deque(tips)
+    seen = set(waiting)
+    while commit and waiting and time.monotonic() < deadline and len(seen) < MAX_COMMITS:
+        if commit in seen:
+            return True
+        parents = [parent for parent in objects.commit(waiting.popleft())[1] if parent not in seen]
+        waiting.extend(parents)
+        seen.update(parents)
+    return commit in seen
 
 
 def _exactly(file: IO[bytes], size: int) -> bytes:

@@ -224,6 +224,8 @@ class Supervisor:
                 raise PermissionError(errno.EPERM, "")
             checked(libc.ioctl(self._listener, ctypes.c_ulong(_IS_VALID), ctypes.c_char_p(pack("Q", self._id))))
             link = f"/proc/self/fd/{target}"
+            if "chmod" in name and values[0] & 0o222 and _is_pack(_path_of(target)):
+                raise PermissionError(errno.EPERM, "")
             if name in _TIMES:
                 checked(libc.utimensat(_HERE, ctypes.c_char_p(link.encode()), times and ctypes.c_char_p(times), 0))
             elif name == "truncate":
@@ -344,6 +346,11 @@ def _group_of(pid: int) -> int:
         return os.getpgid(pid)
     except OSError:
         return -1
+
+
+def _is_pack(path: str) -> bool:
+    """Return whether a file is a pack of a git repository, which must stay read-only."""
+    return path.endswith((".pack", ".idx")) and "/objects/pack/" in path
 
 
 def _path_of(descriptor: int) -> str:

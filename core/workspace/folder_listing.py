@@ -13,16 +13,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from core.domain.problems import Problem
 from core.domain.sensitive_paths import LARGE_IN_GIT, is_git, path_in_git
 from core.workspace import forced_access
-from core.workspace.program_search import find_program
+from core.workspace.program_search import find_system_program
 
 SCAN_LIMIT = 2_000  # entries scanned in this process; beyond that, GNU find scans the rest on several cores
 FIND_PROCESSES = max(2, min(4, os.cpu_count() or 1))
 FILES = 500_000
+READ_BYTES = 1 << 20  # of the output of find at a time
 MAX_OPENED = 1_000  # folders that are opened again in one listing
-PRINTED = r"%y%m %i %s %C@ %p\0"
+PRINTED = r"%y%m %i.%n %s %C@ %p\0"
 _NAMES = [word for name in sorted(LARGE_IN_GIT) for word in ("-o", "-name", name)]
 _PRUNED = ("-type", "d", "-path", "*/.git/*", "(", *_NAMES[1:], ")", "-prune")
 _ENV = {"LC_ALL": "C"}
@@ -30,7 +30,7 @@ _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # removed or replaced since 
 RACY_NS = 20_000_000  # a file changed this recently may change again without a new change time
 _LISTABLE = 0o500
 
-FolderSnapshot = frozenset[bytes]  # lines "kind+mode inode size ctime ./path" of everything but folders
+FolderSnapshot = frozenset[bytes]  # lines "kind+mode inode.links size ctime ./path" of everything but folders
 
 
 @dataclass(slots=True)
@@ -43,6 +43,7 @@ class FolderListing:
         modes: the permission bits of the folders, as far as they are known.
         opened: the folders that had to be opened again to list them, with their former permission bits.
         closed: the folders of this user that cannot be listed.
+        partial: there are too many files, so that lines of ordinary ones are missing.
     """
 
     lines: FolderSnapshot = frozenset()
@@ -50,11 +51,17 @@ class FolderListing:
     modes: dict[str, int] = field(default_factory=dict)
     opened: dict[str, int] = field(default_factory=dict)
     closed: tuple[str, ...] = ()
+    partial: bool = False
 
 
-def take_snapshot(folder: Path, git_trees: "GitTrees | None" = None) -> FolderListing:
-    """List a folder. Folders of this user that cannot be listed are opened; the caller settles their permissions."""
-    return _Lister(folder, git_trees or GitTrees()).run()
+def take_snapshot(
+    folder: Path, git_trees: "GitTrees | None" = None, is_notable: Callable[[bytes], object] = lambda line: True
+) -> FolderListing:
+    """List a folder. Folders of this user that cannot be listed are opened; the caller settles their permissions.
+
+    Of more than `FILES` files, only those whose lines are notable are listed.
+    """
+    return _Lister(folder, git_trees or GitTrees(), is_notable).run()
 
 
 class GitTrees:
@@ -102,8 +109,8 @@ class GitTrees:
 
 
 class _Lister:
-    def __init__(self, folder: Path, git_trees: GitTrees) -> None:
-        self._folder, self._git_trees = folder, git_trees
+    def __init__(self, folder: Path, git_trees: GitTrees, is_notable: Callable[[bytes], object]) -> None:
+        self._folder, self._git_trees, self._is_notable = folder, git_trees, is_notable
         self._root = -1
         self._lines: list[bytes] = []
         self._listing = FolderListing()
@@ -129,20 +136,17 @@ class _Lister:
 
     def _list(self, folder: str) -> None:
         try:
-            with os.scandir(self._folder / folder) as scan:
-                entries = list(scan)
+            scan = os.scandir(self._folder / folder)
         except OSError as error:
             if error.errno not in _GONE and self._reopen(folder):
                 self._list(folder)
             return
-        self._seen += len(entries)
-        if self._seen > FILES:
-            raise Problem(
-                "The folder is too large to scan.",
-                f"It has more than {FILES:,} files.",
-                "Work in one of its subfolders.",
-            )
+        with scan:
+            self._list_entries(folder, scan)
+
+    def _list_entries(self, folder: str, entries: Iterable[os.DirEntry[str]]) -> None:
         for entry in entries:
+            self._seen += 1
             path = f"{folder}/{entry.name}"
             if entry.is_dir(follow_symlinks=False):
                 self._enter(path, entry)
@@ -150,10 +154,16 @@ class _Lister:
             if entry.name == ".git":
                 self._git.append(path[2:])
             try:
-                self._lines.append(_line(entry, path))
+                self._keep([_line(entry, path)])
             except OSError as error:
                 if error.errno not in _GONE:
                     self._closed.append(folder.removeprefix("./"))
+
+    def _keep(self, lines: list[bytes]) -> None:
+        if len(self._lines) + len(lines) > FILES:
+            self._listing.partial = True
+            lines = [line for line in lines if self._is_notable(line)]
+        self._lines += lines
 
     def _enter(self, path: str, entry: os.DirEntry[str]) -> None:
         if is_git(entry.name):
@@ -192,8 +202,9 @@ class _Lister:
         if not places:
             return
         groups = [places[number::FIND_PROCESSES] for number in range(min(FIND_PROCESSES, len(places)))]
+        run_find = functools.partial(_run_find, self._folder, self._is_notable)
         with concurrent.futures.ThreadPoolExecutor(len(groups)) as threads:
-            for lines, complete in threads.map(functools.partial(_run_find, self._folder), groups):
+            for lines, complete in threads.map(run_find, groups):
                 self._add(lines, complete=complete)
 
     def _add(self, lines: list[bytes], *, complete: bool) -> None:
@@ -210,7 +221,7 @@ class _Lister:
                 self._waiting.append(name)
         if folders:
             lines = [line for line in lines if not line.startswith(b"d")]
-        self._lines += [line if line[:1] in b"fls" else b"o" + line[1:] for line in lines]
+        self._keep([line if line[:1] in b"fls" else b"o" + line[1:] for line in lines])
         self._git += [os.fsdecode(line.split(b" ", 4)[4][2:]) for line in lines if line.endswith(b"/.git")]
 
 
@@ -221,11 +232,11 @@ def _line(entry: os.DirEntry[str], path: str) -> bytes:
         kind = "s"
     seconds, nanoseconds = divmod(status.st_ctime_ns, 1_000_000_000)
     mode, changed = f"{stat.S_IMODE(status.st_mode):o}", f"{seconds}.{nanoseconds:09d}0"
-    return f"{kind}{mode} {status.st_ino} {status.st_size} {changed} ".encode() + os.fsencode(path)
+    return f"{kind}{mode} {status.st_ino}.{status.st_nlink} {status.st_size} {changed} ".encode() + os.fsencode(path)
 
 
-def _run_find(folder: Path, places: Iterable[str]) -> tuple[list[bytes], bool]:
-    """Return a line for each entry, and whether every folder could be listed."""
+def _run_find(folder: Path, is_notable: Callable[[bytes], object], places: Iterable[str]) -> tuple[list[bytes], bool]:
+    """Return a line for each entry, and whether every folder could be listed. Of very many, return notable ones."""
     places = list(places)
     lines: list[bytes] = []
     complete = True
@@ -242,16 +253,23 @@ def _run_find(folder: Path, places: Iterable[str]) -> tuple[list[bytes], bool]:
             "-printf",
             PRINTED,
         ]
-        completed = subprocess.run(command, cwd=folder, env=_ENV, capture_output=True, check=False)
-        lines += completed.stdout.split(b"\0")[:-1]
-        complete = complete and completed.returncode == 0
+        null = subprocess.DEVNULL
+        with subprocess.Popen(command, cwd=folder, env=_ENV, stdout=subprocess.PIPE, stderr=null) as process:
+            assert process.stdout
+            rest = b""
+            while chunk := process.stdout.read(READ_BYTES):
+                *found, rest = (rest + chunk).split(b"\0")
+                if len(lines) > FILES:
+                    found = [line for line in found if line.startswith(b"d") or is_notable(line)]
+                lines += found
+        complete = complete and process.returncode == 0
     return lines, complete
 
 
 @functools.cache
 def _find() -> str:
     """Return the path of GNU find, the only one with `-printf`; "" on other systems."""
-    return find_program("find") if sys.platform == "linux" else ""
+    return find_system_program("find") if sys.platform == "linux" else ""
 
 
 def _is_large_in_git(path: str) -> bool:

@@ -5,6 +5,7 @@ Contents are kept up to a limit, so that changes can be displayed and reverted; 
 
 import functools
 import os
+import re
 import stat
 import threading
 import time
@@ -18,6 +19,7 @@ from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, i
 from core.workspace import forced_access
 from core.workspace.broker import READ_LIMIT, FileBroker
 from core.workspace.folder_listing import (
+    FILES,
     RACY_NS,
     FolderListing,
     FolderSnapshot,
@@ -25,7 +27,8 @@ from core.workspace.folder_listing import (
     inside_git,
     take_snapshot,
 )
-from core.workspace.paths import is_utf8_name
+from core.workspace.linked_files import links_outside, separate
+from core.workspace.paths import is_utf8_name, printable
 from core.workspace.trusted_places import CONFIG_FILES, NOTEWORTHY, TrustedPlaces, git_acts_on, is_noted, trusted_place
 
 FILE_SIZE = 1 << 20
@@ -33,6 +36,7 @@ TOTAL = 64 << 20
 KEPT_FILES = 20_000
 FIRST_S = 2.0  # seconds for reading contents before a command
 # Many generated files: changes in these folders are detected, but contents are not kept.
+_REPOSITORY = re.compile(rb"/(?:HEAD|commondir|config|config\.worktree|hooks/[^/]*)$")  # of a git folder of any name
 DERIVED = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", ".tox", ".mypy_cache", ".ruff_cache"})
 
 
@@ -84,6 +88,7 @@ class SensitivePaths:
     hidden: tuple[str, ...] = ()
     git: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()  # files that are hard links to files outside the folder, and stayed that
 
 
 class ContentCache:
@@ -136,8 +141,10 @@ class FolderScan:
         self._known: dict[str, bytes] = {}  # the line of each file when its contents were kept
         self._links: dict[str, bytes] = {}  # the targets of trusted links
         self._seen: FolderSnapshot = frozenset()
+        self._separate: FolderSnapshot = frozenset()  # lines of files without hard links to files outside
         self._noted: dict[bytes, str] = {}  # lines of paths that may have to be protected
         self._sockets: dict[bytes, str] = {}  # lines of sockets that no command of this run has created
+        self._secrets: dict[bytes, str] = {}  # the files that commands must not see, by inode
         self._racy: set[bytes] = set()
         self._git_trees = GitTrees()
         self._places = TrustedPlaces(folder)
@@ -170,15 +177,26 @@ class FolderScan:
         """Return whether there was a folder at this path in the last scan before a command."""
         return path in self._modes
 
-    def scan_before(self, *, commands_run: bool = False) -> SensitivePaths:
+    def scan_before(self, *, commands_run: bool = False, writes: bool = False) -> SensitivePaths:
         """Scan the folder before a command, keep new contents, and return the paths to protect or hide.
 
-        `commands_run`: commands run in the background, and new sockets are theirs.
+        `commands_run`: commands run in the background, and new sockets are theirs. `writes`: the command may write, so
+        files with hard links to files outside the folder are separated from these.
         """
         racy_since = (time.time_ns() - RACY_NS) / 1e9
         with self._open_broker() as broker:
-            listing = take_snapshot(self.folder, self._git_trees)
+            listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
             self._restore_modes(broker, listing, listing.opened)
+            linked = links_outside(listing.lines - self._separate, listing.lines) if writes else []
+            if linked:
+                linked = list(separate(broker.descriptor, linked))
+                listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
+                self._restore_modes(broker, listing, listing.opened)
+            if writes and not linked:
+                self._separate = listing.lines
+            if listing.partial:
+                cause = f"It has more than {FILES:,} files."
+                raise Problem("The folder is too large to scan.", cause, "Work in one of its subfolders.")
             self._snapshot, self._modes = listing.lines, listing.modes | listing.opened
             self.git_places = listing.git
             fresh = self._snapshot - self._seen
@@ -189,6 +207,7 @@ class FolderScan:
             self._sockets = {line: path for line, path in self._sockets.items() if line in self._snapshot}
             if not commands_run:
                 self._sockets |= {line: _path(line) for line in fresh if line.startswith(b"s")}
+            self._note_secrets(commands_run=commands_run)
             self._find_places(broker)
             self._keep_contents(broker, fresh)
         paths = self._noted.values()
@@ -196,25 +215,46 @@ class FolderScan:
         further = {path for path in self._places.further if os.path.lexists(self.folder / path)}
         hidden = {path for path in paths if is_hidden_from_commands(path)} | set(self._sockets.values())
         return SensitivePaths(
-            tuple(sorted({*listing.git, *protected, *further})), tuple(sorted(hidden)), listing.git, listing.closed
+            tuple(sorted({*listing.git, *protected, *further})),
+            tuple(sorted(hidden)),
+            listing.git,
+            listing.closed,
+            tuple(linked),
         )
+
+    def _note_secrets(self, *, commands_run: bool) -> None:
+        """Note the files to hide from commands. Raise Problem if one is not found while commands run.
+
+        A command could move its folder around during the scan, so that it is not hidden from the next command.
+        """
+        found = {_inode(line): path for line, path in self._noted.items() if is_hidden_from_commands(path)}
+        missing = [path for inode, path in self._secrets.items() if inode not in found] if commands_run else []
+        self._secrets = {**self._secrets, **found} if commands_run else found
+        if missing:
+            cause = f"{printable(missing[0])} was moved or deleted by a command in the background."
+            raise Problem("The command was not run, because it could see secrets.", cause, "End that command first.")
 
     def changes_since(self) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
         """Return the changes since the last scan, sorted by path. Folders that became unlistable are opened."""
         with self._open_broker() as broker:
-            listing = take_snapshot(self.folder, self._git_trees)
+            listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
             self._restore_modes(broker, listing, self._modes)
             return self._changes(broker, listing)
 
     def trusted_changes(self) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
         """Return the changes to trusted files since the last scan, which stays what the next scan compares with."""
         with self._open_broker() as broker:
-            listing = take_snapshot(self.folder, self._git_trees)
+            listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
             self._restore_modes(broker, listing, self._modes)
             changed = (self._snapshot ^ listing.lines) | (self._racy & listing.lines)
             if not listing.closed and not any(map(self._may_matter, changed)):
                 return (), UnrecordedChanges()
             return self.fork()._changes(broker, listing)
+
+    def _is_notable(self, line: bytes) -> bool:
+        """Return whether a path matters for safety: with very many files, only such paths are compared."""
+        named = NOTEWORTHY.search(line) or _REPOSITORY.search(line)
+        return bool(named) or _is_privileged(line) or (bool(self._places.further) and self.is_trusted(_path(line)))
 
     def _may_matter(self, line: bytes) -> bool:
         path = _path(line)
@@ -228,8 +268,10 @@ class FolderScan:
         lines = listing.lines
         # Files changed just before the first scan may have changed again with the same line, so they are compared too.
         racy = self._racy & lines
-        old = {_path(line): line for line in (self._snapshot - lines) | racy}
-        new = {_path(line): line for line in (lines - self._snapshot) | racy}
+        before = set(filter(self._is_notable, self._snapshot)) if listing.partial else self._snapshot
+        now = set(filter(self._is_notable, lines)) if listing.partial else lines
+        old = {_path(line): line for line in (before - now) | (racy & now)}
+        new = {_path(line): line for line in (now - before) | (racy & now)}
         altered: list[ScannedChange] = []
         unrecorded: list[str] = []
         protected: list[str] = []
@@ -373,6 +415,10 @@ class FolderScan:
 
 def _mode(line: bytes | None) -> int:
     return int(line.split(b" ", 1)[0][1:], 8) & 0o777 if line else 0
+
+
+def _inode(line: bytes) -> bytes:
+    return line.split(b" ", 2)[1].partition(b".")[0]
 
 
 def _is_privileged(line: bytes | None) -> bool:

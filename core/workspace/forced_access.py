@@ -7,6 +7,7 @@ that belong to this user are changed.
 import contextlib
 import os
 import secrets
+import shutil
 import stat
 import struct
 import sys
@@ -20,8 +21,10 @@ ENTER = getattr(os, "O_PATH", os.O_RDONLY) | _FLAGS
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _GET_FLAGS, _SET_FLAGS = 0x80086601, 0x40086602  # FS_IOC_GETFLAGS and FS_IOC_SETFLAGS
+_CLONE = 0x40049409  # FICLONE
 _IMMUTABLE, _APPEND_ONLY = 0x10, 0x20
 _USABLE, _LISTABLE = 0o700, 0o500
+COPY_BYTES = 1 << 20  # at a time
 PRIVILEGES = stat.S_ISUID | stat.S_ISGID
 
 
@@ -73,31 +76,84 @@ def remove_empty_folders(root: int, path: str, is_kept: Callable[[str], bool]) -
             return
 
 
-def replace(root: int, path: str, body: bytes, mode: int, *, link: bool = False) -> None:
-    """Write a file, or a link to `body`, in place of whatever is at this path."""
+def replace(root: int, path: str, body: bytes, mode: int, *, link: bool = False, durable: bool = True) -> None:
+    """Write a file, or a link to `body`, in place of whatever is at this path.
+
+    Unless it is to be `durable`, it may be lost if the computer loses power in the next seconds.
+    """
     with _open_parent(root, path, make=True) as (parent, leaf):
         temporary = f".journeyman-{secrets.token_hex(8)}"
-        _retry(parent, "", lambda: _create(parent, temporary, body, mode, link=link))
-        try:
-            try:
-                os.rename(temporary, leaf, src_dir_fd=parent, dst_dir_fd=parent)
-            except OSError:  # a folder or an immutable file
-                _remove(parent, leaf)
-                os.rename(temporary, leaf, src_dir_fd=parent, dst_dir_fd=parent)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary, dir_fd=parent)
-            raise
+        _retry(parent, "", lambda: _create(parent, temporary, body, mode, link=link, durable=durable))
+        _put(parent, temporary, leaf)
 
 
-def link(root: int, path: str, source: str) -> None:
-    """Link a file outside to this path, in place of whatever is there."""
+def copy(root: int, path: str, source: int, mode: int) -> None:
+    """Write a file with the contents of an open one, in place of whatever is at this path."""
     with _open_parent(root, path, make=True) as (parent, leaf):
-        _remove(parent, leaf)
-        _retry(parent, "", lambda: os.link(source, leaf, dst_dir_fd=parent, follow_symlinks=False))
+        temporary = f".journeyman-{secrets.token_hex(8)}"
+        _retry(parent, "", lambda: _create(parent, temporary, b"", mode))
+        descriptor = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+        try:
+            _chmod(descriptor, mode | stat.S_IWUSR)
+            writable = os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+            with os.fdopen(writable, "wb") as target, os.fdopen(os.dup(source), "rb") as original:
+                original.seek(0)
+                shutil.copyfileobj(original, target, COPY_BYTES)
+            _chmod(descriptor, mode)
+            _put(parent, temporary, leaf)
+        finally:
+            os.close(descriptor)
 
 
-def _create(parent: int, name: str, body: bytes, mode: int, *, link: bool) -> None:
+def separate(root: int, path: str) -> None:
+    """Replace a file that has several names by a copy of its own, with the same contents, permissions and times."""
+    with _open_parent(root, path) as (parent, leaf):
+        source = os.open(leaf, _FILE, dir_fd=parent)
+        try:
+            status = os.fstat(source)
+            if not stat.S_ISREG(status.st_mode) or status.st_nlink < 2 or status.st_uid != os.geteuid():
+                return
+            temporary = f".journeyman-{secrets.token_hex(8)}"
+            _retry(parent, "", lambda: _create(parent, temporary, b"", 0o600, durable=False))
+            target = os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+            try:
+                _copy_contents(source, target)
+                os.fchmod(target, stat.S_IMODE(status.st_mode) & ~PRIVILEGES)
+                os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
+            except OSError:
+                os.unlink(temporary, dir_fd=parent)
+                raise
+            finally:
+                os.close(target)
+            _put(parent, temporary, leaf)
+        finally:
+            os.close(source)
+
+
+def _copy_contents(source: int, target: int) -> None:
+    """Copy a file; where the file system can, the copies share their blocks until one of them is changed."""
+    try:
+        fcntl.ioctl(target, _CLONE, source)
+    except OSError:
+        with open(os.dup(source), "rb") as original, open(os.dup(target), "wb") as copied:  # noqa: PTH123 - descriptors
+            shutil.copyfileobj(original, copied, COPY_BYTES)
+
+
+def _put(parent: int, temporary: str, leaf: str) -> None:
+    """Rename a temporary file, in place of whatever has the name; remove it if that fails."""
+    try:
+        try:
+            os.rename(temporary, leaf, src_dir_fd=parent, dst_dir_fd=parent)
+        except OSError:  # a folder or an immutable file
+            _remove(parent, leaf)
+            os.rename(temporary, leaf, src_dir_fd=parent, dst_dir_fd=parent)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=parent)
+        raise
+
+
+def _create(parent: int, name: str, body: bytes, mode: int, *, link: bool = False, durable: bool = True) -> None:
     if link:
         os.symlink(body, os.fsencode(name), dir_fd=parent)
         return
@@ -105,7 +161,8 @@ def _create(parent: int, name: str, body: bytes, mode: int, *, link: bool) -> No
         file.write(body)
         file.flush()
         os.fchmod(file.fileno(), mode)
-        os.fsync(file.fileno())
+        if durable:
+            os.fsync(file.fileno())
 
 
 @contextlib.contextmanager

@@ -11,16 +11,23 @@ SHORT = 8  # characters of the hash of a detached commit
 
 def current_branch(folder: Path) -> str:
     """Return the current branch, or the start of the commit hash if it is detached; "" without a repository."""
+    repository = enclosing_repository(folder)
+    return _head(repository[1]) if repository else ""
+
+
+def enclosing_repository(folder: Path) -> tuple[Path, Path] | None:
+    """Return the top folder of the repository that a folder is in, and its git folder; None without a repository."""
     for parent in (folder, *folder.parents):
         try:
             kind = os.lstat(parent / ".git").st_mode
         except OSError:
             continue
         if stat.S_ISDIR(kind):
-            return _head(parent / ".git")
+            return parent, parent / ".git"
         pointer = read_small_text(parent / ".git").strip()  # in a worktree or a submodule, `.git` is a file
-        return _head(parent / pointer.removeprefix("gitdir:").strip()) if pointer.startswith("gitdir:") else ""
-    return ""
+        path = pointer.removeprefix("gitdir:").strip()
+        return (parent, parent / path) if pointer.startswith("gitdir:") else None
+    return None
 
 
 def is_worktree(folder: Path) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from core.domain.git_config import is_harmless_entry
 from core.domain.problems import Problem
-from core.workspace.program_search import find_program, own_path
+from core.workspace.program_search import command_path, find_program, own_path
 
 SECONDS = 120
 NETWORK_SECONDS = 600
@@ -53,25 +53,36 @@ def run_git(
     input_text: str | None = None,
     seconds: int = SECONDS,
     check: bool = True,
+    index: Path | None = None,
 ) -> str:
-    """Run git in a folder and return its output; `hooks` enables hooks. Raises Problem if git fails."""
+    """Run git in a folder and return its output; `hooks` enables hooks. Raises Problem if git fails.
+
+    `index` is used instead of the index of the repository.
+    """
     git = find_program("git", folder)
     if not git:
         raise Problem("Git is not installed.", "", "Install git.")
-    completed = run_program([git, *arguments], folder, hooks=hooks, input_text=input_text, seconds=seconds)
+    completed = run_program([git, *arguments], folder, hooks=hooks, input_text=input_text, seconds=seconds, index=index)
     if completed.returncode and check:
         raise git_problem(arguments[0], completed.stderr or completed.stdout)
     return completed.stdout
 
 
 def run_program(
-    argv: Sequence[str], folder: Path, *, hooks: bool, input_text: str | None = None, seconds: int = SECONDS
+    argv: Sequence[str],
+    folder: Path,
+    *,
+    hooks: bool,
+    input_text: str | None = None,
+    seconds: int = SECONDS,
+    index: Path | None = None,
 ) -> "subprocess.CompletedProcess[str]":
     """Run git, or a program that runs git, without prompts and with the safe settings."""
     settings = SAFE if hooks else SAFE | NO_HOOKS
+    environment = git_environment(settings, hooks=hooks) | ({"GIT_INDEX_FILE": str(index)} if index else {})
     try:
         return subprocess.run(
-            argv, cwd=folder, env=_environment(settings, hooks=hooks), input=input_text or "", capture_output=True,
+            argv, cwd=folder, env=environment, input=input_text or "", capture_output=True,
             encoding="utf-8", errors="surrogateescape", timeout=seconds, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
@@ -124,13 +135,12 @@ def _own_settings(folder: Path) -> Iterator[tuple[str, str]]:
             yield key, value
 
 
-def _environment(settings: Mapping[str, str], *, hooks: bool) -> dict[str, str]:
+def git_environment(settings: Mapping[str, str] = SAFE, *, hooks: bool = False) -> dict[str, str]:
     """Return an environment with git settings that child processes inherit."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
     environment |= {"GH_PROMPT_DISABLED": "1", "NO_COLOR": "1", "GIT_CONFIG_COUNT": str(len(settings))}
-    if not hooks:  # hooks may need programs of the folder
-        environment["PATH"] = own_path()
+    environment["PATH"] = command_path() if hooks else own_path()  # hooks may need programs of the folder
     for number, (key, value) in enumerate(settings.items()):
         environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return environment

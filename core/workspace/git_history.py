@@ -1,139 +1,302 @@
-"""Keeps the history of a repository during a run, so that a command that deletes it, such as a script, loses nothing.
+"""Keeps the history of repositories during a command, so that one that deletes or overwrites it loses nothing.
 
-The objects of the history are linked into the data folder, or copied if that is on another disk. Git adds and removes
-such files, but never changes them. The copy is deleted at the end of the run.
+Loose objects and references are copied before a command. Packs, which can be large, stay open: an open file outlives
+its deletion, and the sandbox does not let a command change packs. Only the differences to the last command are read.
 """
 
 import contextlib
+import itertools
 import os
-import shutil
+import re
+import stat
 import sys
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from core.workspace import forced_access
-from core.workspace.scratch_folder import ScratchFolder
+from core.workspace.beneath import open_by_walking, open_folder
+from core.workspace.bubblewrap import git_folders
+from core.workspace.git_packs import name_length, objects_of_index, verified_objects
+from core.workspace.git_references import (
+    FileState,
+    References,
+    is_folder,
+    open_file,
+    read_references,
+    removed_from,
+    state_of,
+)
+from core.workspace.readable_system import worktree_git_folders
 
-PREFIX = "history-"  # of the folder in the data folder
-MAX_FILES = 8_000  # git itself packs loose objects beyond 6,700
+OBJECTS, PACKS = "objects", "objects/pack"
 OBJECT_MODE = 0o444
-MAX_COPIED = 64 << 20  # bytes, of what cannot be linked
-OBJECTS = "objects"
-REFERENCES = ("HEAD", "packed-refs", "refs", "logs")
+MAX_REPOSITORIES = 20
+MAX_COPIED = 256 << 20  # bytes of loose objects in one repository
+MAX_PACKS = 200  # files that stay open in one repository, the largest first
+DERIVED = frozenset({"node_modules", ".venv", "venv", "target", ".tox"})  # installed and built, also from repositories
+_FOLDER, _OBJECT = re.compile(r"[0-9a-f]{2}"), re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]+")
+_OBJECT_LENGTHS = (38, 62)  # of the names of folders, and of the files in them
+_PACK = re.compile(r"pack-[0-9a-f]+\.(?:pack|idx|rev|promisor|keep)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Copied:
+    """An object in the file of copies."""
+
+    state: FileState
+    offset: int
+    size: int
 
 
 class GitHistory:
-    """The history of the repository at the top of a folder."""
+    """The history of the repositories in a folder, and of the one that a linked worktree belongs to."""
 
     def __init__(self, folder: Path, data: Path) -> None:
-        self._git, self._data = folder / ".git", data
-        self._copy: ScratchFolder | None = None
-        self._folders: set[str] = set()  # that were created in the copy
-        self._kept: dict[str, int] = {}  # the permission bits of each file, by its path in the git folder
-        self._state: dict[str, int] = {}
-        self._packs: frozenset[str] = frozenset()
+        self._folder, self._data = Path(os.path.realpath(folder)), data
+        self._repositories: dict[Path, _Repository] = {}
 
-    def keep(self) -> None:
-        """Keep the history as it is before the first command of a run; nothing of one with too many files."""
-        objects = self._git / OBJECTS
-        if self._copy or sys.platform == "win32" or self._git.is_symlink() or objects.is_symlink():
-            return
-        if not objects.is_dir() or not (self._git / "HEAD").is_file():
-            return
-        self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._copy = ScratchFolder(PREFIX, self._data)
-        copied = 0
-        try:
-            for path in self._files():
-                copied += self._duplicate(path)
-                if copied > MAX_COPIED or len(self._kept) > MAX_FILES:
-                    self.drop()
-                    return
-        except OSError:
-            self.drop()
-            return
-        self._note()
+    def keep(self, git_places: Iterable[str]) -> tuple[str, ...]:
+        """Keep the history as it is before a command. Return the repositories with more than can be kept.
 
-    def restore(self, root: int) -> bool:
-        """Restore what a command deleted, and return whether anything was. `root` is a descriptor of the folder.
-
-        Single branches that were deleted stay so: their commits are kept anyway.
+        `git_places` are the paths of folders named `.git`, and of files that lead to one.
         """
-        if not self._copy or self._current_state() == self._state:
-            return False
-        lost = not (self._git / "HEAD").is_file() or not (self._git / "refs").is_dir()
-        missing = [path for path in self._kept if _is_object(path) and not (self._git / path).is_file()]
-        if lost:
-            missing += [path for path in self._kept if not _is_object(path) and not (self._git / path).is_file()]
-        elif self._pack_names() - self._packs:  # git moved the objects into a new pack
-            self.drop()
-            self.keep()
-            return False
-        for path in missing:
-            with contextlib.suppress(OSError):
-                self._restore_file(root, path)
-        self._note()
-        return bool(missing)
+        if sys.platform == "win32":
+            return ()
+        for base, path in self._places(git_places):
+            if base / path not in self._repositories and len(self._repositories) < MAX_REPOSITORIES:
+                self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._repositories[base / path] = _Repository(base, path, self._folder, self._data)
+        return tuple([repository.path for repository in self._repositories.values() if not repository.keep()])
+
+    def restore(self) -> tuple[str, ...]:
+        """Restore what a command deleted or overwrote, and describe it."""
+        parts = {repository.path: repository.restore() for repository in self._repositories.values()}
+        return tuple([f"{path} ({', '.join(each)})" for path, each in parts.items() if each])
 
     def drop(self) -> None:
-        """Delete the copy."""
-        if self._copy:
-            self._copy.close()
-        self._copy, self._kept, self._folders = None, {}, set()
+        """Forget the history, so that it is kept again as it is before the next command."""
+        for repository in self._repositories.values():
+            repository.close()
+        self._repositories = {}
 
-    def _files(self) -> Iterator[str]:
-        """Yield the paths of the files of the history."""
-        yield from (name for name in REFERENCES if (self._git / name).is_file())
-        for tree in (OBJECTS, "refs", "logs"):
-            for folder, _, names in os.walk(self._git / tree):
-                relative = os.path.relpath(folder, self._git)
-                yield from (f"{relative}/{name}" for name in names)
-
-    def _duplicate(self, path: str) -> int:
-        """Link or copy a file, and return how many bytes were copied. Git may change references in place."""
-        assert self._copy
-        source, target = f"{self._git}/{path}", f"{self._copy.path}/{path}"
-        if (folder := path.rpartition("/")[0]) not in self._folders:
-            Path(target).parent.mkdir(parents=True, exist_ok=True)
-            self._folders.add(folder)
-        self._kept[path] = OBJECT_MODE
-        if _is_object(path):
-            with contextlib.suppress(OSError):
-                os.link(source, target, follow_symlinks=False)
-                return 0
-        if os.path.islink(source):  # noqa: PTH114 - paths are text here, as there are many
-            del self._kept[path]
-            return 0
-        status = os.stat(source)  # noqa: PTH116 - as above
-        self._kept[path] = status.st_mode & 0o777
-        if status.st_size <= MAX_COPIED:
-            shutil.copyfile(source, target)
-        return status.st_size
-
-    def _restore_file(self, root: int, path: str) -> None:
-        assert self._copy
-        kept = self._copy.path / path
-        if _is_object(path):
-            with contextlib.suppress(OSError):
-                forced_access.link(root, f".git/{path}", str(kept))
-                return
-        forced_access.replace(root, f".git/{path}", kept.read_bytes(), self._kept[path])
-
-    def _note(self) -> None:
-        self._state, self._packs = self._current_state(), self._pack_names()
-
-    def _pack_names(self) -> frozenset[str]:
-        with contextlib.suppress(OSError), os.scandir(self._git / OBJECTS / "pack") as entries:
-            return frozenset(entry.name for entry in entries if entry.name.endswith(".pack"))
-        return frozenset()
-
-    def _current_state(self) -> dict[str, int]:
-        """Return what changes if a file of the history is removed: when each folder of objects was last changed."""
-        state: dict[str, int] = {}
-        with contextlib.suppress(OSError), os.scandir(self._git / OBJECTS) as entries:
-            state = {entry.name: entry.stat(follow_symlinks=False).st_mtime_ns for entry in entries}
-        return state | {name: int((self._git / name).exists()) for name in ("HEAD", "refs", OBJECTS)}
+    def _places(self, git_places: Iterable[str]) -> Iterator[tuple[Path, str]]:
+        """Yield the git folders, each as a folder that stays and a path in it."""
+        for place in sorted(git_places, key=lambda name: name.count("/")):
+            if DERIVED.isdisjoint(place.split("/")) and (self._folder / place).is_dir():
+                for git in git_folders(self._folder / place):
+                    if (git / OBJECTS).is_dir():
+                        yield self._folder, git.relative_to(self._folder).as_posix()
+        if folders := worktree_git_folders(self._folder):
+            yield folders[1].parent, folders[1].name
 
 
-def _is_object(path: str) -> bool:
-    return path.startswith(f"{OBJECTS}/")
+class _Repository:
+    """The history in one git folder. Its files are opened by descriptor: a command could replace a folder by a link."""
+
+    def __init__(self, base: Path, path: str, folder: Path, data: Path) -> None:
+        self.path = path
+        self._git, self._folder = base / path, folder
+        self._base = open_folder(str(base))
+        self._copies: IO[bytes] = tempfile.TemporaryFile(dir=data)  # noqa: SIM115 - open until `close`
+        self._size = 0
+        self._objects: dict[str, _Copied] = {}
+        self._packs: dict[str, int] = {}  # descriptors, by path in the git folder
+        self._references: References = {}
+        self._folders: dict[str, int] = {}  # when each folder of objects was last changed
+
+    def keep(self) -> bool:
+        """Keep what is new and forget what is gone. Return whether everything could be kept."""
+        with self._open("") as git:
+            if git < 0 or not is_folder(git, OBJECTS) or not is_folder(git, "refs"):
+                return True
+            self._references = read_references(git, self._references)
+        if (folders := self._folder_times()) == self._folders:
+            return True
+        self._folders = folders
+        states = self._object_states()
+        self._objects = {path: copied for path, copied in self._objects.items() if path in states}
+        new = [path for path, state in states.items() if (old := self._objects.get(path)) is None or old.state != state]
+        changed = [path for path in new if _OBJECT.fullmatch(path)]
+        return self._copy(changed) & self._open_packs()
+
+    def restore(self) -> list[str]:
+        """Restore what is missing or was overwritten, and describe it."""
+        if not self._references:
+            return []
+        states = self._object_states()
+        self._accept_new_packs(states)
+        count = self._restore_objects(states) + self._restore_packs()
+        restored = [f"{count:,} object file{'' if count == 1 else 's'}"] if count else []
+        with self._open("") as git:
+            after = read_references(git, self._references) if git >= 0 else {}
+            damaged = git < 0 or not is_folder(git, "refs")
+        if after != self._references or damaged:
+            writes = removed_from(self._git, self._references, after, self._folder, damaged=damaged)
+            for path, body in (*([("refs/heads/.journeyman", b"")] if damaged else []), *writes.items()):
+                self._write(path, body, 0o644)
+            if damaged:  # git needs the folder, even if it is empty
+                with contextlib.suppress(OSError):
+                    forced_access.remove(self._base, f"{self.path}/refs/heads/.journeyman")
+            restored += sorted(path for path in writes if not path.startswith("logs/") or len(writes) == 1)
+            with self._open("") as git:
+                after = read_references(git, after) if git >= 0 else {}
+        self._references = after or self._references
+        return restored
+
+    def close(self) -> None:
+        self._copies.close()
+        for descriptor in (*self._packs.values(), self._base):
+            os.close(descriptor)
+        self._packs = {}
+
+    @contextlib.contextmanager
+    def _open(self, path: str) -> Iterator[int]:
+        """Open a folder in the git folder; yield -1 if there is none that is reached without links."""
+        try:
+            descriptor = open_by_walking(self._base, f"{self.path}/{path}", os.O_RDONLY | os.O_DIRECTORY)
+        except OSError:
+            yield -1
+            return
+        try:
+            yield descriptor
+        finally:
+            os.close(descriptor)
+
+    def _copy(self, paths: Iterable[str]) -> bool:
+        """Copy objects; return whether there was room for all of them."""
+        complete = True
+        for folder, group in itertools.groupby(paths, lambda path: path.rpartition("/")[0]):
+            with self._open(folder) as parent:
+                for path in group:
+                    if self._size > MAX_COPIED:
+                        complete = False
+                    elif read := _read(parent, path.rpartition("/")[2]):
+                        self._copies.seek(self._size)
+                        self._copies.write(read[1])
+                        self._objects[path] = _Copied(read[0], self._size, len(read[1]))
+                        self._size += len(read[1])
+        return complete
+
+    def _open_packs(self) -> bool:
+        """Open the packs and make them read-only, as git does; return whether all of them could be opened."""
+        sizes = {path: size for path, (_, size, _) in self._pack_states().items()}
+        for path in [path for path in self._packs if path not in sizes]:
+            os.close(self._packs.pop(path))
+        with self._open(PACKS) as folder:
+            for path in sorted(sizes, key=sizes.__getitem__, reverse=True):
+                if path in self._packs or len(self._packs) >= MAX_PACKS:
+                    continue
+                with contextlib.suppress(OSError):
+                    self._packs[path] = descriptor = open_file(folder, path.rpartition("/")[2])
+                    if (mode := stat.S_IMODE(os.fstat(descriptor).st_mode)) & 0o222:
+                        os.fchmod(descriptor, mode & ~0o222)
+        return len(self._packs) == len(sizes)
+
+    def _restore_objects(self, states: Mapping[str, FileState]) -> int:
+        count = 0
+        changed = [path for path, copied in self._objects.items() if states.get(path) != copied.state]
+        for folder, group in itertools.groupby(changed, lambda path: path.rpartition("/")[0]):
+            for path in group:
+                copied, name = self._objects[path], path.rpartition("/")[2]
+                self._copies.seek(copied.offset)
+                body = self._copies.read(copied.size)
+                with self._open(folder) as parent:
+                    now = _read(parent, name)
+                if now is None or now[1] != body:
+                    count += self._write(path, body, OBJECT_MODE)
+                    with self._open(folder) as parent:
+                        now = _read(parent, name)
+                if now:
+                    self._objects[path] = _Copied(now[0], copied.offset, copied.size)
+        return count
+
+    def _restore_packs(self) -> int:
+        states, count = self._pack_states(), 0
+        for path, descriptor in self._packs.items():
+            kept = os.fstat(descriptor)
+            if states.get(path, (0, 0, 0))[:2] != (kept.st_ino, kept.st_size):
+                with contextlib.suppress(OSError):
+                    forced_access.copy(self._base, f"{self.path}/{path}", descriptor, OBJECT_MODE)
+                    count += 1
+        if count:
+            for descriptor in self._packs.values():
+                os.close(descriptor)
+            self._packs = {}
+            self._open_packs()
+        return count
+
+    def _accept_new_packs(self, objects: Mapping[str, FileState]) -> None:
+        """Forget object files that are gone because git put their objects into new packs."""
+        states = self._pack_states()
+        gone = [path for path in self._packs if path not in states and path.endswith(".pack")]
+        loose = [path for path in self._objects if path not in objects]
+        if not (gone or loose) or not (new := [path for path in states.keys() - self._packs if path.endswith(".idx")]):
+            return
+        packed = verified_objects(self._git, sorted(new), self._folder)
+        for path in loose:
+            if bytes.fromhex(path.removeprefix(OBJECTS).replace("/", "")) in packed:
+                del self._objects[path]
+        for path in gone:
+            stem = path.removesuffix("pack")
+            if f"{stem}idx" not in self._packs:
+                continue
+            with open(os.dup(self._packs[f"{stem}idx"]), "rb") as file:  # noqa: PTH123 - a descriptor
+                file.seek(0)
+                names = objects_of_index(file.read(), name_length(path))
+            if names is not None and names <= packed:
+                for each in [each for each in self._packs if each.startswith(stem)]:
+                    os.close(self._packs.pop(each))
+
+    def _write(self, path: str, body: bytes, mode: int) -> int:
+        with contextlib.suppress(OSError):
+            forced_access.replace(self._base, f"{self.path}/{path}", body, mode, durable=False)
+            return 1
+        return 0
+
+    def _folder_times(self) -> dict[str, int]:
+        with self._open(OBJECTS) as objects, contextlib.suppress(OSError):
+            if objects >= 0:
+                with os.scandir(objects) as entries:
+                    return {entry.name: entry.stat(follow_symlinks=False).st_mtime_ns for entry in entries}
+        return {}
+
+    def _object_states(self) -> dict[str, FileState]:
+        """Return the states of the loose objects, by path in the git folder."""
+        found: dict[str, FileState] = {}
+        with self._open(OBJECTS) as objects:
+            for folder in filter(_FOLDER.fullmatch, self._folder_times()) if objects >= 0 else ():
+                with contextlib.suppress(OSError):
+                    inner = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=objects)
+                    found.update(
+                        (f"{OBJECTS}/{folder}/{name}", state) for name, state in _states(inner, _OBJECT_LENGTHS)
+                    )
+                    os.close(inner)
+        return found
+
+    def _pack_states(self) -> dict[str, FileState]:
+        with self._open(PACKS) as folder:
+            states = _states(folder) if folder >= 0 else []
+        return {f"{PACKS}/{name}": state for name, state in states if _PACK.fullmatch(name)}
+
+
+def _states(folder: int, lengths: Collection[int] = ()) -> list[tuple[str, FileState]]:
+    """Return the name and the state of each entry of an open folder whose name has one of these lengths."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        return [
+            (entry.name, state_of(entry.stat(follow_symlinks=False)))
+            for entry in entries
+            if not lengths or len(entry.name) in lengths
+        ]
+    return []
+
+
+def _read(folder: int, name: str) -> tuple[FileState, bytes] | None:
+    """Read a file in an open folder."""
+    with contextlib.suppress(OSError):
+        descriptor = open_file(folder, name)
+        with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
+            return state_of(os.fstat(descriptor)), file.read(MAX_COPIED)
+    return None

@@ -1,9 +1,12 @@
 """The git repository of a folder as the user works with it: status, stage, commit, branch, push and pull request."""
 
+import contextlib
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -21,6 +24,7 @@ from core.workspace.paths import printable
 from core.workspace.program_search import find_program
 
 SUBJECT_LENGTH = 72
+READINGS = 5  # of a repository that changes while it is read
 BRANCH = re.compile(r"(?![-/.])[\w./-]{1,200}(?<![/.])")
 URL = re.compile(r"https?://\S+")
 PULL_REQUEST_PROGRAMS = {"github": "gh", "gitlab": "glab"}
@@ -48,6 +52,8 @@ class GitStatus:
         files: the changed files, in git's order.
         programs: programs of its own that the repository would run.
         blocked: git was not asked for the files, because that could run those programs.
+        head: the current commit; empty before the first one.
+        tree: what is staged, as the name of a tree object; empty during a conflict.
         last_message: the message of the last commit.
         pull_request_program: the installed program that opens a pull request there.
     """
@@ -62,6 +68,8 @@ class GitStatus:
     files: tuple[GitFile, ...] = ()
     programs: tuple[str, ...] = ()
     blocked: bool = False
+    head: str = ""
+    tree: str = ""
     last_message: str = ""
     pull_request_program: str = ""
 
@@ -94,19 +102,41 @@ class GitRepository:
     def stage(self, paths: Sequence[str], staged: bool) -> None:
         """Stage files as they are now, or unstage them."""
         self._require_safe()
-        names = "\0".join(paths)
-        command = ("add", "-A") if staged else ("reset", "-q")
-        run_git(
-            self._top(), *command, "--pathspec-from-file=-", "--pathspec-file-nul", hooks=self._hooks, input_text=names
-        )
+        if not staged:
+            pathspec = ("--pathspec-from-file=-", "--pathspec-file-nul")
+            run_git(self._top(), "reset", "-q", *pathspec, hooks=self._hooks, input_text="\0".join(paths))
+            return
+        # `git add` would look for changes in nested repositories, and so run the programs that their settings name.
+        names = "\0".join(path.rstrip("/") for path in paths)
+        options = ("--add", "--remove", "--replace", "-z", "--stdin")
+        run_git(self._top(), "update-index", *options, hooks=self._hooks, input_text=names)
 
-    def commit(self, message: str) -> str:
-        """Commit what is staged and return the short name of the commit."""
-        self._require_safe()
+    def commit(self, message: str, shown: GitStatus) -> str:
+        """Commit what is staged and return the short name of the commit.
+
+        Raise Problem if the branch or what is staged is not what was `shown` to the user: an agent may be at work.
+        """
+        status = self._require_safe(shown)
         if not message.strip():
             raise Problem("There is no message.", "", "Describe the commit.")
-        run_git(self._top(), "commit", "-q", "-F", "-", hooks=self._hooks, input_text=message.strip() + "\n")
-        return run_git(self._top(), "rev-parse", "--short", "HEAD").strip()
+        root, text = status.root, message.strip() + "\n"
+        with _copied_index(root) as copy:
+            staged = copy.read_bytes() if copy.exists() else b""
+            if _tree(root, copy) != shown.tree or (status.head, status.branch) != (shown.head, shown.branch):
+                raise _changed_problem()
+            _require_staged(root, shown.tree)
+            command = ("commit", "-q", "--allow-empty", "-F", "-")
+            run_git(root, *command, hooks=self._hooks, input_text=text, index=copy)
+            commit = _commit(root, "HEAD")
+            is_shown = self._hooks or run_git(root, "rev-parse", f"{commit}^{{tree}}").strip() == shown.tree
+            if _commit(root, f"{commit}^1") != shown.head or not is_shown:
+                reference = f"refs/heads/{status.branch}" if status.branch else "HEAD"
+                run_git(root, "update-ref", reference, f"{commit}^1", commit, check=False)
+                raise _changed_problem()
+            if self._hooks and _index(root).read_bytes() == staged:  # a hook may have staged more
+                shutil.copyfile(copy, _index(root).with_name("index.journeyman"))
+                _index(root).with_name("index.journeyman").replace(_index(root))
+        return run_git(root, "rev-parse", "--short", commit).strip()
 
     def create_branch(self, name: str) -> None:
         """Create a branch at the current commit and switch to it; changes stay as they are."""
@@ -115,25 +145,33 @@ class GitRepository:
             raise Problem("This is not a valid branch name.", "", "Use letters, digits, `-` and `/`.")
         run_git(self._top(), "checkout", "-q", "-b", name, hooks=self._hooks)
 
-    def push(self) -> str:
-        """Push the branch and return where to. The branch follows the remote branch from then on."""
-        status = self._require_safe()
+    def push(self, shown: GitStatus) -> str:
+        """Push the branch and return where to. The branch follows the remote branch from then on.
+
+        Only the commits that were `shown` are pushed. Raise Problem if the branch or the remote is another one.
+        """
+        status = self._require_safe(shown)
         if not status.branch:
             raise Problem("No branch is checked out.", "", "Create a branch first.")
         if not status.remote:
             raise Problem("The repository has no remote.", "", "Add one with `git remote add`.")
         if any(map(is_local, _push_urls(status.root, status.remote))) and not self._hooks:
             raise _programs_problem(status.programs)
-        target = f"HEAD:refs/heads/{status.branch}"
-        run_git(
-            status.root, "push", "-q", "--set-upstream", status.remote, target,
-            hooks=self._hooks, seconds=NETWORK_SECONDS,
-        )  # fmt: skip
-        return f"{status.remote}/{status.branch}"
+        if (status.branch, status.remote_url) != (shown.branch, shown.remote_url):
+            raise _changed_problem()
+        target, upstream = f"{shown.head}:refs/heads/{status.branch}", f"{status.remote}/{status.branch}"
+        run_git(status.root, "push", "-q", status.remote, target, hooks=self._hooks, seconds=NETWORK_SECONDS)
+        run_git(status.root, "branch", "-q", f"--set-upstream-to={upstream}", status.branch, check=False)
+        return upstream
 
-    def open_pull_request(self, title: str, body: str) -> str:
-        """Open a pull request for the pushed branch and return its address."""
-        status = self._require_safe()
+    def open_pull_request(self, title: str, body: str, shown: GitStatus) -> str:
+        """Open a pull request for the pushed branch and return its address.
+
+        Raise Problem if the branch or the remote is not the one that was `shown`.
+        """
+        status = self._require_safe(shown)
+        if (status.branch, status.remote_url) != (shown.branch, shown.remote_url):
+            raise _changed_problem()
         program = find_program(status.pull_request_program, status.root) if status.pull_request_program else ""
         if not program:
             raise Problem("No program for pull requests is installed.", "", "Install gh (GitHub) or glab (GitLab).")
@@ -167,10 +205,10 @@ class GitRepository:
             self._root = Path(top)
         return self._root
 
-    def _require_safe(self) -> GitStatus:
+    def _require_safe(self, shown: GitStatus | None = None) -> GitStatus:
         """Return the status; raise Problem if the settings would run programs that the user did not allow."""
         status = self.status()
-        if status.blocked:
+        if status.blocked or (self._hooks and shown and not set(status.programs) <= set(shown.programs)):
             raise _programs_problem(status.programs)
         return status
 
@@ -182,15 +220,21 @@ class GitRepository:
         return next((name for name in (own, "origin", *remotes) if name in remotes), "")
 
     def _read(self, known: GitStatus) -> GitStatus:
-        output = run_git(
-            known.root, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
-            "--ignore-submodules=all", hooks=self._hooks,
-        )  # fmt: skip
+        for _ in range(READINGS):
+            before = _state(known.root)
+            output = run_git(
+                known.root, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
+                "--ignore-submodules=all", hooks=self._hooks,
+            )  # fmt: skip
+            if _state(known.root) == before:
+                break
+        else:
+            raise Problem("The repository is being changed.", "", "Wait until the agent has finished, and try again.")
         upstream, ahead, behind, files = parse_status(output)
         message = run_git(known.root, "log", "-1", "--format=%B", check=False).strip()
-        return GitStatus(
-            known.root, known.branch, known.remote, known.remote_url, upstream, ahead, behind, files, known.programs,
-            last_message=message, pull_request_program=known.pull_request_program,
+        return replace(
+            known, upstream=upstream, ahead=ahead, behind=behind, files=files, head=before[0], tree=before[1],
+            last_message=message,
         )  # fmt: skip
 
 
@@ -227,6 +271,49 @@ def propose_message(title: str, paths: Sequence[str]) -> str:
     listed = [f"- {path}" for path in paths[:12]]
     more = [f"- and {len(paths) - 12} more"] if len(paths) > 12 else []
     return "\n".join([subject, "", *listed, *more])
+
+
+def _require_staged(root: Path, tree: str) -> None:
+    """Raise Problem if a commit of this tree would be empty. Git would look into nested repositories to say so."""
+    if run_git(root, "rev-parse", "-q", "--verify", "MERGE_HEAD", check=False):
+        return
+    committed = run_git(root, "rev-parse", "-q", "--verify", "HEAD^{tree}", check=False)
+    if tree == (committed or run_git(root, "hash-object", "-t", "tree", "--stdin")).strip():
+        raise Problem("Nothing is staged.", "", "Select the files to commit.")
+
+
+def _state(root: Path) -> tuple[str, str]:
+    """Return the current commit, and the tree of what is staged."""
+    with _copied_index(root) as index:
+        return _commit(root, "HEAD"), _tree(root, index)
+
+
+@contextlib.contextmanager
+def _copied_index(root: Path) -> Iterator[Path]:
+    """Copy the index to where no command of an agent can change it, and without locking it."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "index"
+        with contextlib.suppress(FileNotFoundError):  # nothing was ever staged
+            shutil.copyfile(_index(root), copy)
+        yield copy
+
+
+def _index(root: Path) -> Path:
+    return root / run_git(root, "rev-parse", "--git-path", "index").rstrip("\n")
+
+
+def _commit(root: Path, name: str) -> str:
+    return run_git(root, "rev-parse", "--verify", "-q", f"{name}^{{commit}}", check=False).strip()
+
+
+def _tree(root: Path, index: Path) -> str:
+    """Return the tree of what is staged in this index; empty during a conflict."""
+    return run_git(root, "write-tree", check=False, index=index).strip()
+
+
+def _changed_problem() -> Problem:
+    cause = "An agent or another program changed the repository meanwhile."
+    return Problem("This is not what was shown.", cause, "Look at it again, then repeat the action.")
 
 
 def _programs_problem(programs: Sequence[str]) -> Problem:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from core.domain.permissions import SandboxLevel
+from core.workspace.program_search import command_path
 
 # The set of processes that ends with the command's first process: its PID namespace, its descendants, its process
 # group, or its job object.
@@ -58,7 +59,8 @@ class SandboxPermissions:
 class CommandRequest:
     """A command, its folder, and the protected and hidden paths found in that folder, relative to it.
 
-    If `argv` is set, it is run without a shell, and `command` is only its text.
+    If `argv` is set, it is run without a shell, and `command` is only its text. `loses_history` is whether the user
+    allowed it to delete the history of repositories.
     """
 
     command: str
@@ -68,6 +70,7 @@ class CommandRequest:
     protected: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     argv: tuple[str, ...] = ()
+    loses_history: bool = False
 
 
 class StartedProcess(Protocol):
@@ -119,7 +122,8 @@ class Launcher(Protocol):
 
 def clean_environment() -> dict[str, str]:
     """Return our environment without secrets and settings, for commands."""
-    return {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ} | {"TERM": "dumb"}
+    passed = {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ}
+    return passed | {"PATH": command_path(), "TERM": "dumb"}
 
 
 def with_limits(request: CommandRequest, before: str = "") -> tuple[str, ...]:

@@ -14,7 +14,10 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 LOOKUP_S = 10.0
 _NAME = re.compile(r"(?=.{1,253}\Z)(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*\Z")
 _CLOSED = tuple(  # networks that `is_global` accepts, although they embed another address or reach many machines
-    map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "192.88.99.0/24"))
+    map(
+        ipaddress.ip_network,
+        ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "fec0::/10", "192.88.99.0/24"),
+    )
 )
 _LOCAL = ("localhost", ".localhost", ".local", ".internal", ".intranet", ".lan", ".home.arpa", ".corp", ".home")
 

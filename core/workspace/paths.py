@@ -1,6 +1,7 @@
 """Checks of workspace folders, and of the file names that the model gives."""
 
 import os
+import sys
 from pathlib import Path
 
 from core.domain.problems import Problem
@@ -66,3 +67,8 @@ def system_state_reason(folder: Path) -> str:
     ):
         return "/run contains the sockets of running programs"
     return ""
+
+
+def is_own(status: os.stat_result) -> bool:
+    """Return whether a file belongs to this user or to root. Windows does not tell, so it is assumed there."""
+    return sys.platform == "win32" or status.st_uid in (os.geteuid(), 0)

@@ -1,4 +1,4 @@
-"""Finds the programs that Journeyman runs itself, outside the sandbox, such as git and bubblewrap.
+"""Finds the programs that Journeyman runs itself, outside the sandbox, such as git, bubblewrap and MCP servers.
 
 PATH may contain a folder in which agents work, such as the virtual environment that was active when Journeyman was
 started. A command can put a program there. So the folders of the system come first, and those of projects are left out.
@@ -13,18 +13,50 @@ SYSTEM_FOLDERS = frozenset({
     "/home/linuxbrew/.linuxbrew/bin", "/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin",
 })  # fmt: skip
 PROJECT_FOLDERS = frozenset({"node_modules", ".venv", "venv", ".tox", ".direnv"})
+SYSTEM_PLACES = ("/usr", "/bin", "/sbin", "/opt", "/app", "/gnu", "/nix", "/snap", "/run", "/home/linuxbrew/.linuxbrew")
+COMMAND_PATH = "JOURNEYMAN_COMMAND_PATH"  # environment variable: PATH as it was when Journeyman was started
 
 
-def own_path() -> str:
-    """Return the folders of PATH in which our programs, and the programs that they start, are looked for."""
+def leave_projects_out_of_path() -> None:
+    """Remove the folders of projects from PATH, so that libraries do not start a program there either, as Qt does."""
+    os.environ[COMMAND_PATH] = os.environ.get("PATH", os.defpath)
+    os.environ["PATH"] = own_path()
+
+
+def command_path() -> str:
+    """Return the PATH for sandboxed commands, which may run programs of projects: the one that the user set."""
+    return os.environ.get(COMMAND_PATH) or os.environ.get("PATH", os.defpath)
+
+
+def restore_path() -> None:
+    """Undo `leave_projects_out_of_path`, before this process is replaced by a new one."""
+    os.environ["PATH"] = command_path()
+    os.environ.pop(COMMAND_PATH, None)
+
+
+def own_path(folder: Path | None = None) -> str:
+    """Return the folders of PATH in which our programs, and the programs that they start, are looked for.
+
+    Folders of projects, and those inside `folder`, are left out.
+    """
     entries = dict.fromkeys(os.environ.get("PATH", os.defpath).split(os.pathsep))
-    absolute = [entry for entry in entries if Path(entry).is_absolute() and not _is_of_project(Path(entry))]
-    return os.pathsep.join(sorted(absolute, key=lambda entry: entry.rstrip("/") not in SYSTEM_FOLDERS))
+    usable = [
+        entry
+        for entry in entries
+        if Path(entry).is_absolute() and not _is_of_project(Path(entry)) and not (folder and _is_inside(entry, folder))
+    ]
+    return os.pathsep.join(sorted(usable, key=lambda entry: entry.rstrip("/") not in SYSTEM_FOLDERS))
+
+
+def find_system_program(name: str) -> str:
+    """Return the absolute path of a program of the system, for one that keeps commands in the sandbox."""
+    folders = (entry for entry in own_path().split(os.pathsep) if _is_of_system(Path(os.path.realpath(entry))))
+    return next((found for entry in folders if (found := shutil.which(name, path=entry))), "")
 
 
 def find_program(name: str, folder: Path | None = None) -> str:
     """Return the absolute path of an installed program; an empty string if there is none outside this folder."""
-    for entry in own_path().split(os.pathsep):
+    for entry in own_path(folder).split(os.pathsep):
         found = shutil.which(name, path=entry) if entry else None
         if found and Path(found).is_absolute() and not (folder and _is_inside(found, folder)):
             return found
@@ -36,4 +68,26 @@ def _is_inside(path: str, folder: Path) -> bool:
 
 
 def _is_of_project(entry: Path) -> bool:
-    return not PROJECT_FOLDERS.isdisjoint(entry.parts) or (entry.parent / "pyvenv.cfg").exists()
+    if not PROJECT_FOLDERS.isdisjoint(entry.parts) or (entry.parent / "pyvenv.cfg").exists():
+        return True
+    real = Path(os.path.realpath(entry))
+    return not _is_of_system(real) and _is_in_repository(real)
+
+
+def _is_of_system(folder: Path) -> bool:
+    return any(map(folder.is_relative_to, SYSTEM_PLACES))
+
+
+def _is_in_repository(folder: Path) -> bool:
+    """Return whether a folder is in a git repository, other than an installation such as `~/.nvm` is, or the home."""
+    home = Path.home()
+    for parent in (folder, *folder.parents):
+        if home.is_relative_to(parent):
+            return False
+        if (parent / ".git").exists() and not (folder.is_relative_to(home) and _is_hidden(folder.relative_to(home))):
+            return True
+    return False
+
+
+def _is_hidden(path: Path) -> bool:
+    return path.parts[0].startswith(".")

@@ -110,14 +110,18 @@ def home_folder() -> Path | None:
 
 
 def public_git_config(home: Path) -> str:
-    """Return the git configuration without credentials. Signing is turned off, as its keys are not available."""
+    """Return the git configuration without credentials. Signing is turned off, as its keys are not available.
+
+    So is automatic garbage collection, which would remove objects that `GitHistory` restores.
+    """
     lines: list[str] = []
     for name in (".config/git/config", ".gitconfig"):
         try:
             lines += public_config_lines((home / name).read_text(encoding="utf-8", errors="replace"))
         except OSError:
             continue
-    return "\n".join([*lines, "[commit]", "\tgpgsign = false", "[tag]", "\tgpgsign = false", ""])
+    own = ("[commit]", "\tgpgsign = false", "[tag]", "\tgpgsign = false", "[gc]", "\tauto = 0", "")
+    return "\n".join([*lines, *own])
 
 
 def public_config_lines(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from core.domain.sensitive_paths import READ_ONLY_IN_GIT
 from core.domain.trusted_files import READ_ONLY_NAMES
 from core.workspace import readable_system
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
-from core.workspace.program_search import find_program
+from core.workspace.program_search import find_system_program
 from core.workspace.unsandboxed import WATCHDOG
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/System", "/Library/Developer", "/Library/Apple", "/Library/Java", "/dev")
@@ -34,7 +34,7 @@ class Seatbelt:
     level: SandboxLevel = "verified"
 
     def __init__(self) -> None:
-        self._program = find_program("sandbox-exec")
+        self._program = find_system_program("sandbox-exec")
         self._home = readable_system.home_folder()
 
     def close(self) -> None:

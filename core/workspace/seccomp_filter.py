@@ -10,7 +10,7 @@ MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # the supported machin
 
 _ALLOW, _ASK, _KILL, _ERROR = 0x7FFF0000, 0x7FC00000, 0x80000000, 0x00050000
 _LOAD, _AND, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
-_NUMBER, _MACHINE, _FIRST, _SECOND, _THIRD = 0, 4, 16, 24, 32  # offsets in struct seccomp_data
+_NUMBER, _MACHINE, _FIRST, _SECOND, _THIRD, _FOURTH = 0, 4, 16, 24, 32, 40  # offsets in struct seccomp_data
 _NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 _X32 = 0x40000000
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
@@ -18,6 +18,15 @@ _TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: they insert input into
 _FILE_FLAGS = (0x40086602, 0x401C5820)  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR: they need no right to write
 _SIGNAL_OWNER = (8, 10, 15)  # F_SETOWN, F_SETSIG, F_SETOWN_EX: they let the kernel send any signal to any process
 _PERSONALITIES = (0, 8, 0x20000, 0x20008, 0x40000, 0xFFFFFFFF)  # Linux, uname26, without address randomization, query
+# The bits by which a program runs with the rights of the owner or group of its file, and the calls that can set them,
+# each with its mode. Other users could run such a program outside the sandbox.
+_PRIVILEGES = 0o6000
+_MODES = {
+    "chmod": _SECOND, "fchmod": _SECOND, "fchmodat": _THIRD, "fchmodat2": _THIRD,
+    "creat": _SECOND, "mknod": _SECOND, "mknodat": _THIRD,
+}  # fmt: skip
+_CREATING = {"open": (_SECOND, _THIRD), "openat": (_THIRD, _FOURTH)}  # with their flags and mode
+_CREATE = 0o100 | 0o20000000  # O_CREAT, O_TMPFILE
 _ACCESS_MODE, _WRITE_ONLY, _READ_WRITE, _TRUNCATE = 0o3, 0o1, 0o2, 0o1000
 _ALL_PROCESSES_OF_A_USER = {"setpriority": 2, "ioprio_set": 3}  # PRIO_USER, IOPRIO_WHO_USER
 
@@ -93,7 +102,6 @@ def landlock_filter(machine: str, version: int) -> bytes:
         lines += _deny(machine, ["pidfd_send_signal"], errno.EPERM)
         lines += _when(machine, "fcntl", [_load(_SECOND), *_refuse_values(_SIGNAL_OWNER, errno.EPERM)])
     if version < _KNOWS_TRUNCATION:
-        lines += _deny(machine, ["openat2"], errno.ENOSYS)  # its flags are in memory, where a filter cannot read them
         for name, flags in (("open", _SECOND), ("openat", _THIRD)):
             lines += _when(machine, name, _refuse_truncation(flags))
     return _filter(machine, lines)
@@ -105,8 +113,13 @@ def _filter(machine: str, more: list[bytes]) -> bytes:
     if machine == "x86_64":
         lines += [_line(_AT_LEAST, _X32, 0, 1), _refuse(errno.EPERM)]
     lines += _deny(machine, _DENIED, errno.EPERM)
-    # A filter cannot read the flags of clone3, which are in memory; libraries fall back to clone.
-    lines += _deny(machine, ["clone3"], errno.ENOSYS)
+    # A filter cannot read the arguments of these, which are in memory; libraries use clone and openat then.
+    lines += _deny(machine, ["clone3", "openat2"], errno.ENOSYS)
+    for name, mode in _MODES.items():
+        lines += _when(machine, name, [_load(mode), _line(_ANY_BIT, _PRIVILEGES, 0, 1), _refuse(errno.EPERM)])
+    for name, (flags, mode) in _CREATING.items():
+        privileged = [_load(mode), _line(_ANY_BIT, _PRIVILEGES, 0, 1), _refuse(errno.EPERM)]
+        lines += _when(machine, name, [_load(flags), _line(_ANY_BIT, _CREATE, 0, len(privileged)), *privileged])
     lines += _when(machine, "clone", [_load(_FIRST), _line(_ANY_BIT, _NAMESPACES, 0, 1), _refuse(errno.EPERM)])
     lines += _when(machine, "ioctl", [_load(_SECOND), *_refuse_values(_TERMINAL_INPUT, errno.EPERM)])
     plain = [line for value in _PERSONALITIES for line in (_line(_EQUAL, value, 0, 1), _return(_ALLOW))]

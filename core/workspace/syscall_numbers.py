@@ -52,6 +52,8 @@ SYSCALL_NUMBERS: dict[str, tuple[int, int]] = {
     "lremovexattr": (198, 15),
     "lsetxattr": (189, 6),
     "migrate_pages": (256, 238),
+    "mknod": (133, -1),
+    "mknodat": (259, 33),
     "modify_ldt": (154, -1),
     "mount": (165, 40),
     "mount_setattr": (442, 442),

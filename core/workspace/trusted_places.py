@@ -17,11 +17,15 @@ from core.domain.sensitive_paths import HIDDEN_NAMES, is_hidden_from_commands, i
 from core.domain.trusted_files import PROTECTED
 from core.workspace.broker import FileBroker
 from core.workspace.folder_listing import inside_git
-from core.workspace.git_branch import read_small_text
-from core.workspace.readable_system import home_folder, worktree_git_folders
+from core.workspace.git_branch import enclosing_repository, read_small_text
+from core.workspace.readable_system import home_folder
 
 CONFIG_FILES = ("config", "config.worktree")
+COMMONDIR = "commondir"  # the file that names the common folder of a git folder, with its configuration
 REBASE_TODO = "git-rebase-todo"  # the steps of an interrupted rebase, which can execute commands
+# The merge strategy of an interrupted rebase or cherry-pick: git runs the program `git-merge-STRATEGY`, also by a path.
+STRATEGY_FILES = (("rebase-merge", "strategy"), ("rebase-apply", "strategy"), ("sequencer", "opts"))
+REMOTE_FOLDERS = ("remotes", "branches")  # in which git looks for the address of a remote that is not configured
 CONFIG_LIMIT = 64 << 10
 # Settings whose value is a path, even one that does not exist yet; other values name a file only by a slash.
 _PATH_KEYS = re.compile(r"core\.(hookspath|attributesfile)|include(if)?\.path")
@@ -43,7 +47,7 @@ class TrustedPlaces:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._global: list[tuple[str, str]] | None = None
+        self._global: list[tuple[str, str, str]] | None = None
         self._further: tuple[str, ...] = ()
 
     def is_trusted(self, path: str) -> bool:
@@ -71,28 +75,42 @@ class TrustedPlaces:
             for key, word in named_files(text):
                 base = posixpath.dirname(path) if key.startswith("include") else repository
                 paths |= self._trusted_target(broker, base, key, word)
-        for key, word in self._settings():
-            paths |= self._trusted_target(broker, "", key, word)
+        for base, key, word in self._settings():
+            paths |= {"."} if self._is_in_hooks(base, key, word) else self._trusted_target(broker, base, key, word)
         self._further = tuple(sorted(path for path in paths if not is_read_only(path)))
 
     def _is_further(self, path: str) -> bool:
-        return any(path == trusted or path.startswith(f"{trusted}/") for trusted in self._further)
+        return any(trusted in (".", path) or path.startswith(f"{trusted}/") for trusted in self._further)
 
-    def _settings(self) -> list[tuple[str, str]]:
-        """Return the words of the user's own configuration, and of the repository that this worktree belongs to."""
+    def _is_in_hooks(self, base: str, key: str, word: str) -> bool:
+        """Return whether the whole folder is in the folder of hooks that this setting names."""
+        hooks, folder = os.path.normpath(os.path.join(base, word)), os.path.realpath(self._folder)  # noqa: PTH118
+        return key == "core.hookspath" and hooks != base and f"{folder}/".startswith(f"{hooks}/")
+
+    def _settings(self) -> list[tuple[str, str, str]]:
+        """Return the words of the user's own configuration, and of the repository that the folder is in.
+
+        Each one comes with the folder that a path is relative to, and with its key.
+        """
         if self._global is None:
-            home, pair = home_folder(), worktree_git_folders(self._folder)
+            home, repository = home_folder(), enclosing_repository(Path(os.path.realpath(self._folder)))
+            top = repository[0] if repository else self._folder
             files = [home / ".gitconfig", home / ".config/git/config"] if home else []
-            files += [pair[1] / name for name in CONFIG_FILES] if pair else []
-            texts = (read_small_text(file, CONFIG_LIMIT) for file in files)
-            self._global = [word for text in texts for word in named_files(text)]
+            if repository:
+                common = repository[1] / (read_small_text(repository[1] / COMMONDIR).strip() or ".")
+                files += [git / name for git in {repository[1], common} for name in CONFIG_FILES]
+            self._global = [
+                (str(file.parent if key.startswith("include") else top), key, word)
+                for file in files
+                for key, word in named_files(read_small_text(file, CONFIG_LIMIT))
+            ]
         return self._global
 
     def _trusted_target(self, broker: FileBroker, base: str, key: str, word: str) -> set[str]:
         is_path = bool(_PATH_KEYS.fullmatch(key))
         if not word or word.startswith("~") or not (is_path or "/" in word):
             return set()
-        path = posixpath.normpath(posixpath.join(base, word) if not word.startswith("/") else self._inside(word))
+        path = posixpath.normpath(self._inside(posixpath.normpath(posixpath.join(base, word))))
         if path in (".", "..") or path.startswith(("../", "/")):
             return set()
         try:
@@ -110,9 +128,21 @@ def git_acts_on(path: str) -> bool:
     """Return whether a file in a git folder, also of a submodule or worktree, can make git run a program."""
     inner_path = path_in_git(path)
     parts = inner_path.split("/")
-    is_config = parts[-1] in (*CONFIG_FILES, "commondir", REBASE_TODO)
+    is_config = parts[-1] in (*CONFIG_FILES, COMMONDIR, REBASE_TODO) or tuple(parts[-2:]) in STRATEGY_FILES
     # The program of GitLab reads there which server it sends the token of the user to.
-    return is_config or not {"hooks", "glab-cli"}.isdisjoint(parts) or inner_path.endswith("info/attributes")
+    return (
+        is_config
+        or not {"hooks", "glab-cli"}.isdisjoint(parts)
+        or inner_path.endswith("info/attributes")
+        or is_remote_file(inner_path)
+    )
+
+
+def is_remote_file(inner_path: str) -> bool:
+    """Return whether git reads the address of a remote from this file in a git folder, also of a submodule."""
+    folders = inner_path.split("/")[:-1]
+    is_reference = folders[-2:-1] == ["refs"] and folders[-3:-2] != ["modules"]
+    return bool(folders) and folders[-1] in REMOTE_FOLDERS and not is_reference
 
 
 @functools.lru_cache(maxsize=4096)

@@ -1,6 +1,7 @@
 """Creates, lists and removes git worktrees. Only the git program changes the repository, with hooks disabled.
 
-Git runs outside the sandbox here, so it must not run programs that the settings of an untrusted repository name.
+Git runs outside the sandbox here, so it must not run programs that the settings of an untrusted repository name, nor
+those of the repositories nested in it: git runs itself in these to find out whether their files have changed.
 """
 
 import os
@@ -8,6 +9,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -25,7 +27,7 @@ OPERATIONS_IN_PROGRESS = {
 }  # fmt: skip
 NAMED = 3  # files
 # The files within submodules are left out, because their settings could make git run programs as well.
-STATUS = ("status", "--porcelain", "--untracked-files=all", "--ignore-submodules=dirty")
+STATUS = ("status", "--porcelain", "--ignore-submodules=dirty")
 NO_FETCH = MappingProxyType({"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"})  # of missing objects
 
 
@@ -38,11 +40,13 @@ def create_worktree(folder: Path, title: str, *, follow_settings: bool = False) 
     if not (follow_settings or _has_plain_settings(top)):
         cause = "Git would run commands from the repository's settings."
         raise Problem("You have not trusted this folder.", cause, "Trust the folder, or work without a worktree.")
-    base = _start_commit(top)
+    environment = {} if follow_settings else dict(NO_FETCH)
+    base = _start_commit(top, environment)
     slug = re.sub(r"[^a-z0-9]+", "-", title.casefold())[:32].strip("-") or "session"
     name = f"{slug}-{session_id()[:4]}"
     worktree = top.with_name(f"{top.name}.worktrees") / name
-    _git(top, "worktree", "add", "-q", "-b", BRANCH_PREFIX + name, str(worktree), base)
+    add = ("worktree", "add", "-q", "-b", BRANCH_PREFIX + name, str(worktree), base)
+    _git(top, *add, environment=environment)
     subfolder = worktree / folder.resolve().relative_to(top)
     if not subfolder.is_dir():  # none of its files is committed
         remove_worktree(Worktree(str(top), str(worktree), BRANCH_PREFIX + name), discard=True)
@@ -76,7 +80,7 @@ def list_worktrees(top: Path) -> list[Worktree]:
         if not branch.startswith(BRANCH_PREFIX) or not Path(fields["worktree"]).is_dir():
             continue
         folder = Path(fields["worktree"])
-        changed = len(_git(folder, *STATUS, environment=_closed_environment(folder)).splitlines())
+        changed = _count_changes(folder)
         ahead = int(_git(top, "rev-list", "--count", f"HEAD..{branch}", environment=NO_FETCH))
         worktrees.append(Worktree(str(top), str(folder), branch, changed, ahead))
     return worktrees
@@ -85,6 +89,8 @@ def list_worktrees(top: Path) -> list[Worktree]:
 def remove_worktree(tree: Worktree, *, discard: bool = False) -> None:
     """Remove folder and branch of a worktree. Without `discard`, raise a Problem if that would lose work."""
     top, losses = Path(tree.repository), []
+    if not discard and Path(tree.folder).is_dir():
+        tree = replace(tree, changed_files=_count_changes(Path(tree.folder)))
     if tree.changed_files:
         losses.append(f"{tree.changed_files} changed file{'' if tree.changed_files == 1 else 's'} not committed")
     if tree.commits_ahead:
@@ -94,7 +100,8 @@ def remove_worktree(tree: Worktree, *, discard: bool = False) -> None:
         fix = f"Merge it with `{merge}`, or discard it with --discard."
         raise Problem(f"{tree.folder} contains work that would be lost.", f"{' and '.join(losses)}.", fix)
     environment = _closed_environment(top)
-    _git(top, "worktree", "remove", *(["--force"] if discard else []), tree.folder, environment=environment)
+    # Without --force, git would look for changes itself, also in the repositories nested in the worktree.
+    _git(top, "worktree", "remove", "--force", tree.folder, environment=environment)
     _git(top, "branch", "-q", "-D", tree.branch, environment=environment)
 
 
@@ -116,9 +123,15 @@ def _closed_environment(folder: Path) -> Mapping[str, str]:
     return NO_FETCH | pairs | {"GIT_CONFIG_COUNT": str(len(settings))}
 
 
-def _start_commit(top: Path) -> str:
+def _count_changes(folder: Path) -> int:
+    """Return how many files of a worktree are not committed."""
+    output = _git(folder, *STATUS, "--untracked-files=all", environment=_closed_environment(folder))
+    return len(output.splitlines())
+
+
+def _start_commit(top: Path, environment: Mapping[str, str]) -> str:
     """Return the commit to start at; raise a Problem if a worktree would not contain what the user sees."""
-    head = _run_git(top, "rev-parse", "--verify", "-q", "HEAD^{commit}")
+    head = _run_git(top, "rev-parse", "--verify", "-q", "HEAD^{commit}", environment=environment)
     if head.returncode:
         raise Problem(f"{top} has no commit yet.", "A worktree starts at a commit.", "Create a first commit.")
     git_folder = Path(_git(top, "rev-parse", "--absolute-git-dir"))
@@ -127,7 +140,8 @@ def _start_commit(top: Path) -> str:
             raise Problem(
                 f"{operation} is in progress in {top}.", "Its result is not known yet.", "Finish or abort it first."
             )
-    changed = [line[3:] for line in _git(top, "status", "--porcelain", "--untracked-files=no").splitlines()]
+    status = _git(top, *STATUS, "--untracked-files=no", environment=environment)
+    changed = [line[3:] for line in status.splitlines()]
     if changed:
         more = f" and {len(changed) - NAMED} more" if len(changed) > NAMED else ""
         cause = f"{', '.join(changed[:NAMED])}{more} would be missing or outdated in the worktree."

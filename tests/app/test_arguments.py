@@ -3,6 +3,7 @@
 import argparse
 import io
 import sys
+from inspect import iscoroutinefunction
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from app.cli.arguments import SECTIONS, parse, parser
 from app.cli.command_parser import UsageError
 from app.cli.value_types import duration
+from app.commands.command_table import COMMANDS, command_function
 from app.main import main
 from tests.core.engine.harness import call_reply, scripted_replies
 
@@ -31,6 +33,12 @@ def test_a_typo_is_reported_with_a_suggestion(line: str, error: str, hint: str) 
         parse(line.split())
     assert raised.value.trouble.message == error and raised.value.trouble.fix.startswith(hint)
     assert raised.value.usage.startswith("usage: journeyman")
+
+
+def test_every_command_has_a_function() -> None:
+    without_engine = {"open", "replay", "help"}
+    assert COMMANDS.keys() == parser().commands.keys() - without_engine
+    assert all(map(iscoroutinefunction, map(command_function, COMMANDS)))
 
 
 @pytest.mark.parametrize("group", ["models", "mcp", "agents", "skills", "memory", "proposals", "rules", "schedule"])

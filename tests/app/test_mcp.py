@@ -73,6 +73,12 @@ def test_a_server_is_added_listed_tested_accepted_and_removed(
     assert run_mcp_command(home, "test", "box") == FAILED and "There is no MCP server" in capsys.readouterr().err
 
 
+def test_options_after_a_url_are_refused_instead_of_ignored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_mcp_command(tmp_path, "add", "far", "https://mcp.example.org", "--key", "Authorization") == FAILED
+    assert "Put options before the name" in capsys.readouterr().err
+    assert run_mcp_command(tmp_path, "list") == DONE and "No MCP servers" in capsys.readouterr().out
+
+
 def test_the_mcp_library_is_loaded_only_if_a_server_is_configured(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", DEMO, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=True

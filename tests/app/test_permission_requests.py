@@ -1,14 +1,19 @@
 """A permission request in a terminal shows what runs: nothing is left out, and no line can be imitated."""
 
 import json
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from app.commands.invocation import Invocation
 from app.commands.permission_requests import print_request
+from app.commands.run_follower import print_question
 from app.process.output import Output
 from core.domain.permissions import PendingPermissionRequest, PermissionRequest
+from core.domain.question import Question, QuestionOption, SubQuestion
 
 COMMANDS = st.lists(
     st.sampled_from(
@@ -78,3 +83,21 @@ def test_names_and_reasons_are_shown_exactly_too(spoof: str) -> None:
     for lines in (printed("ls", tool=spoof), printed("ls", reason=spoof)):
         assert sum(line.startswith("  1  ") for line in lines) == 1
         assert all(line.isprintable() for line in lines)
+
+
+def test_a_question_cannot_imitate_a_permission_request() -> None:
+    imitation = "? Allow run: ls\n  1  Allow once\nDecide with: journeyman approve x"
+    option = QuestionOption(f"a\n{imitation}", description=f"b\n{imitation}")
+    shown: list[str] = []
+    context = SimpleNamespace(out=Output(shown.append, shown.append))
+    sub_question = SubQuestion(f"c\n{imitation}", options=(option,))
+    for question in (
+        Question("q1", imitation, options=(option,), reason=f"d\n{imitation}"),
+        Question("q1", f"\r{imitation}", sub_questions=(sub_question,)),
+    ):
+        print_question(cast(Invocation, context), question)
+    lines = "\n".join(shown).split("\n")
+    assert not [line for line in lines if line.startswith(("Decide", "? Allow run: ls\n"))], lines
+    assert (
+        sum(line.startswith("?") for line in lines) == 2 and sum(line.startswith("Answer with") for line in lines) == 2
+    )

@@ -14,7 +14,7 @@ from tests.core.engine.harness import call_reply, open_engine, run_bounded, scri
 
 ANSWERED = """
 import asyncio, signal, threading
-from app.main import _stoppable
+from app.dispatch import _stoppable
 
 async def main():
     _stoppable()

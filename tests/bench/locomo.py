@@ -13,7 +13,7 @@ import json
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -98,9 +98,8 @@ class RecallQuery:
     tuned: bool  # whether it belongs to the half on which the full-text weights were tuned
 
 
-async def measure(conversations: list[Conversation], model: str = "") -> list[Measurement]:
+async def measure(conversations: list[Conversation], model: str = "") -> AsyncIterator[Measurement]:
     """Measure recall for each way of storing the turns and, with a model, cross-validate the weight of its search."""
-    figures = []
     for way, context_of in WAYS.items():
         with scratch_folder() as folder:
             database = Database(folder / "locomo.db", synchronous="OFF")
@@ -116,12 +115,13 @@ async def measure(conversations: list[Conversation], model: str = "") -> list[Me
                     for question in talk.questions:
                         near = await memories.similarities(question.text, wanted)
                         asked.append(RecallQuery(question, turns, wanted, near, 2 * number < len(conversations)))
-                figures += [_as_it_is(way, memories, asked), *(_blind(way, memories, asked) if model else ())]
+                yield _as_it_is(way, memories, asked)
+                for figure in _blind(way, memories, asked) if model else ():
+                    yield figure
             finally:
                 await meaning.close()
                 book.close()
                 database.close()
-    return figures
 
 
 def _as_it_is(way: str, memories: Memories, asked: list[RecallQuery]) -> Measurement:
@@ -227,17 +227,24 @@ def main(words: list[str]) -> int:
         print("usage: python -m tests.bench.locomo FILE [MODEL]; FILE is the authors' locomo10.json", file=sys.stderr)
         return 2
     file, model = [*words, ""][:2]
-    figures = asyncio.run(measure(parse_conversations(json.loads(Path(file).read_text("utf-8"))), model))
-    for figure in figures:
+    first = asyncio.run(_print_figures(parse_conversations(json.loads(Path(file).read_text("utf-8"))), model))
+    print(BASELINES)
+    goal = SEMANTIC_GOAL if model else GOAL
+    print(f"goal @10 as stored after the run: {goal}")
+    return 0 if float(first.values["@10"]) >= goal else 1
+
+
+async def _print_figures(conversations: list[Conversation], model: str) -> Measurement:
+    """Print each figure as soon as it is measured, which takes long with a model. Return the first."""
+    figures = []
+    async for figure in measure(conversations, model):
+        figures.append(figure)
         values = (
             f"{name} {value:.3f}" if isinstance(value, float) else f"{name} {value}"
             for name, value in figure.values.items()
         )
-        print(f"{figure.name}:", "  ".join(values))
-    print(BASELINES)
-    goal = SEMANTIC_GOAL if model else GOAL
-    print(f"goal @10 as stored after the run: {goal}")
-    return 0 if float(figures[0].values["@10"]) >= goal else 1
+        print(f"{figure.name}:", "  ".join(values), flush=True)
+    return figures[0]
 
 
 if __name__ == "__main__":

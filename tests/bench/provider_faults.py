@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from app.main import import_qt
+from app.dispatch import import_qt
 from app.window.desktop_app import SWITCH_INTERVAL_S, DesktopApp
 from app.window.heartbeat import OtherThreads, SchedulerStats, time_behind_others
 from app.window.qt_application import application

@@ -121,18 +121,22 @@ def _serve(line: socket.socket) -> None:
 def _import_program() -> None:
     import importlib
 
+    from app.commands.command_table import COMMANDS, command_function
     from core.domain.events import EVENT_CLASSES
     from core.store.codec import type_adapter
 
     for name in (
+        "app.cli.arguments",
+        "app.dispatch",
         "app.process.command_server",
         "app.commands.command_runner",
         "app.process.services",
-        "app.commands.command_table",
         "zstandard",
         "zoneinfo",
     ):
         importlib.import_module(name)
+    for name in COMMANDS:
+        command_function(name)
     for kind in EVENT_CLASSES:
         type_adapter(kind)
 

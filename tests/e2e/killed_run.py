@@ -69,6 +69,18 @@ class KillableRun:
         whole, _, _ = out.rpartition(b"\n")
         self.lines += [json.loads(line) for line in whole.splitlines()]
 
+    def sessions(self) -> list[dict[str, Any]]:
+        """Return all sessions, with those of sub-agents, as they are after a start of the program."""
+
+        async def read() -> list[dict[str, Any]]:
+            services = await build_services(self.home, _raise)
+            try:
+                return [row._asdict() for row in services.engine.sessions()]
+            finally:
+                await services.close()
+
+        return asyncio.run(read())
+
     def effects(self) -> Counter[str]:
         file = self.folder / "effects"
         return Counter(file.read_text().split() if file.exists() else ())

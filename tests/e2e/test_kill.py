@@ -1,14 +1,17 @@
 """`kill -9` of the real program loses no acknowledged event and repeats no tool call."""
 
+import json
 import os
 import random
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.killed_run import ROUNDS, KillableRun, check_recovery, kill_after_lines, kill_at_write
+from app.process.exit_codes import DONE, WAITING
+from tests.e2e.killed_run import BOUND_S, ROUNDS, KillableRun, check_recovery, kill_after_lines, kill_at_write
 
 FULL = os.environ.get("JOURNEYMAN_FAULTS") == "full"
 LINES = 3 + ROUNDS * 4  # minimum number of events of a complete run
@@ -37,3 +40,27 @@ def test_killed_at_a_write(tmp_path: Path, first: int, record_property: Callable
         number += STEP * 8
         if not killed or not FULL:
             break
+
+
+def test_a_sub_agent_in_the_background_survives_a_kill_with_its_parent(tmp_path: Path) -> None:
+    """Kill while a command of the sub-agent runs: it is not repeated, and both complete after `resume`."""
+    place = KillableRun.make(tmp_path)
+    command = {"name": "run", "arguments": {"command": "echo once >> effects; cat gate"}}
+    delegate = {"name": "delegate", "arguments": {"task": "Count.", "name": "counter", "background": True}}
+    script = {
+        "replies": [{"calls": [delegate]}, {"text": "I wait."}, {"text": "All done."}],
+        "roles": {"agent:counter": [{"calls": [command]}, {"text": "Counted."}]},
+    }
+    (tmp_path / "script.json").write_text(json.dumps(script))
+    os.mkfifo(place.folder / "gate")
+    process = place.start()
+    with (place.folder / "gate").open("w"):  # opens once the command of the sub-agent reads from it
+        process.send_signal(signal.SIGKILL)
+        process.communicate(timeout=BOUND_S)
+    sessions = place.sessions()
+    parent, child = (next(row for row in sessions if bool(row["parent"]) == is_child) for is_child in (False, True))
+    assert (parent["status"], child["status"]) == ("interrupted", "interrupted")
+    assert place.run_to_end("resume", parent["id"], "--json") == WAITING
+    assert place.run_to_end("resume", parent["id"], "--skip", "--json") == DONE
+    assert {row["status"] for row in place.sessions()} == {"done"}
+    assert place.effects() == {"once": 1}

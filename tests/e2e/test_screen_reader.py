@@ -1,5 +1,6 @@
 """Accessibility of the real program: every control has a name and a role, and new questions are announced."""
 
+from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
@@ -12,7 +13,7 @@ CONTROLS = {
     "push button", "toggle button", "check box", "radio button", "combo box", "spin box", "slider", "text", "entry",
     "page tab", "table", "tree", "list", "list item", "link", "dialog", "menu item",
 }  # fmt: skip
-PAGES = ("skills", "memory", "usage")
+PAGES = ("overview", "skills", "memory", "usage")
 VIEWS = ("Timeline", "Changes", "Context", "Decisions", "Steps")
 KEYS = {"ctrl+k": "palette.field", "F1": "help.close", "ctrl+slash": "keys.close", "ctrl+o": "import.list"}
 MENUS = {
@@ -32,6 +33,12 @@ def nameless(walker: SimulatedUser) -> list[str]:
     found = [f"{one.role} {one.id}" for one in controls if not one.name.strip()]
     found += [f"menu {one.id}" for one in walker.find(role="popup menu") if one.name in ("", "Journeyman")]
     return found + [f"no role: {one.id}" for one in walker.find() if one.role in ("unknown", "invalid", "")]
+
+
+def shared_names(walker: SimulatedUser) -> list[str]:
+    """Return the names that several buttons of the window share."""
+    buttons = Counter((one.role, one.name) for one in walker.find() if one.role in ("push button", "check box"))
+    return [f"{count} × {role} {name!r}" for (role, name), count in buttons.items() if name and count > 1]
 
 
 def of_menus(walker: SimulatedUser, page: str) -> list[str]:
@@ -89,7 +96,7 @@ def test_every_control_has_a_name_and_a_role(
         for view in VIEWS:
             walker.click(name=view, role="page tab")
             walker.wait_for("run.title")
-            found[view] = nameless(walker)
+            found[view] = nameless(walker) + shared_names(walker)
         found["dialogs"] = of_dialogs(walker)
         found["menus"] = of_menus(walker, "")
         row = walker.wait_for("sessions.list", "Weekly", "cell")
@@ -100,7 +107,7 @@ def test_every_control_has_a_name_and_a_role(
         for page in PAGES:
             walker.click(f"sessions.{page}")
             walker.wait_for(f"page.{page}")
-            found[page] = nameless(walker) + (of_menus(walker, page) if page in MENUS else [])
+            found[page] = nameless(walker) + shared_names(walker) + (of_menus(walker, page) if page in MENUS else [])
         walker.click("sessions.new")
         found["start"] = nameless(walker)
         found["settings"] = of_settings(walker)
@@ -113,3 +120,29 @@ def test_a_new_question_is_announced(display: Screen, accessibility_bus: Accessi
         with running_program(display, home) as program:
             SimulatedUser(display, program, tree).click("start.demo")
             assert tree.next_announcement() == "Question: Which tone should the letter take?"
+
+
+def test_live_changes_and_selections_outside_of_the_focus_are_announced(
+    display: Screen, accessibility_bus: AccessibilityBus, home: Path
+) -> None:
+    with closing(AccessibilityTree(accessibility_bus)) as tree:
+        tree.subscribe_announcements()
+        with running_program(display, home) as program:
+            user = SimulatedUser(display, program, tree)
+            user.click("start.demo")
+            assert tree.next_announcement().startswith("Question: ")
+            display.keys("1", "Return")
+            assert tree.next_announcement().startswith("Write the letter to the landlord")
+            display.keys("ctrl+k")
+            user.wait_for_focus("palette.field")
+            display.keys(*"usage")
+            heard = ""
+            while not heard.startswith("Usage"):
+                heard = tree.next_announcement()
+            display.keys("Escape", "ctrl+f")
+            user.wait_for_focus("run.find.words")
+            display.keys(*"letter")
+            while not heard.startswith("1 of "):
+                heard = tree.next_announcement()
+            display.keys("Escape", "ctrl+shift+o")
+            user.wait_for("overview.empty", name="No session runs")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from PySide6.QtCore import QDeadlineTimer, QEventLoop
+from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QLineEdit, QListWidget, QPushButton, QWidget
 
 from app.process import data_folder
@@ -19,10 +20,12 @@ from app.window.qt_application import application
 from core.domain.problems import ErrorDetails
 from core.domain.rules import PermissionRule
 from core.domain.schedule import Schedule
+from core.domain.steps import Step
 from core.engine.history.rewind import FilePlan, RewindPlan
 from core.engine.history.session_analytics import SessionAnalytics
+from core.engine.history.stepped_replay import ReplayedRow, ReplayProgress
 from core.engine.policy.trust import FolderTrust
-from core.settings.schema import Settings
+from core.settings.schema import MODELS, Settings
 from core.store.database import Database
 from core.store.journal import Journal
 from core.store.reader import Reader
@@ -30,6 +33,7 @@ from core.store.usage import read_usage
 from tests.screens.memory_screens import memory_pages
 from tests.screens.sample_local_models import DOWNLOADING, NOT_DOWNLOADED, ON_THIS_COMPUTER
 from tests.screens.sample_mcp_servers import SERVERS
+from tests.screens.sample_packages import PACKAGES
 from tests.screens.sample_providers import PROVIDERS
 from tests.screens.skill_screens import skill_pages
 from tests.ui.hands import find
@@ -39,19 +43,24 @@ from ui.base.selection import Selection
 from ui.base.window_state import WindowState
 from ui.changes.revert_dialog import RevertDialog
 from ui.compare.panel import ComparePanel
+from ui.dialogs.close_dialog import CloseDialog
 from ui.dialogs.crash_dialog import CrashDialog
 from ui.dialogs.edit_message_dialog import EditMessageDialog
 from ui.dialogs.help_dialog import HelpDialog
+from ui.dialogs.image_dialog import ImageDialog
+from ui.dialogs.replay_dialog import ReplayDialog
 from ui.dialogs.trust_dialog import TrustDialog
 from ui.sessions.session_rows import ARCHIVED, TRASH, SessionHit
 from ui.sessions.sessions_model import SessionsModel
 from ui.sessions.sessions_view import SessionsView
 from ui.settings.add_mcp_server import AddMcpServerDialog
 from ui.settings.add_provider import AddProviderDialog
+from ui.settings.packages_page import running_lines
 from ui.settings.rule_dialog import RuleDialog
 from ui.settings.rules_and_data_pages import DataState
 from ui.settings.settings_dialog import RULES as RULES_PAGE
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
+from ui.settings.trust_package_dialog import TrustPackageDialog
 from ui.shell.main_window import MainWindow
 from ui.shell.session_view import CHANGES, CONTEXT, DECISIONS, TERMINAL
 from ui.shell.shortcuts_dialog import ShortcutsDialog
@@ -61,6 +70,7 @@ from ui.style.theme import Look, apply_theme, load_fonts, load_theme
 from ui.timeline.run_page import CHART_TAB, STEPS_TAB
 from ui.usage.panel import UsagePanel
 from ui.widgets.api_key_dialog import ApiKeyDialog
+from ui.widgets.item_list import ItemListView
 from ui.widgets.link_dialog import LinkDialog
 
 if TYPE_CHECKING:
@@ -156,6 +166,10 @@ class _Stage:
 
     def id_of(self, title: str) -> str:
         return self._ids[title]
+
+    def steps_of(self, title: str) -> list[Step]:
+        row = next(row for row in self.reader.sessions() if row.title == title)
+        return self.reader.steps(row.id, 0, row.rows)
 
     def select(self, kind: str, words: str) -> None:
         """Select the row of this kind whose text contains `words`."""
@@ -366,6 +380,7 @@ def _dialogs(stage: _Stage) -> Screens:
     )
     settings.show_data(DataState(str(ROOM), 48_300_000, 35_120, 42, 1, ("2026-11-20 09.12",)))
     settings.mcp_servers.show_servers(SERVERS)
+    settings.packages.show_packages(PACKAGES)
     settings.providers.show_providers(PROVIDERS)
     settings.show_local_models(ON_THIS_COMPUTER, "ollama/qwen3:32b")
     settings.open()
@@ -378,6 +393,9 @@ def _dialogs(stage: _Stage) -> Screens:
             settings.rules.show_revoked("r4", "allow run: make test")
             settings.rules.show_result("Asks you first: No saved rule allows this command.", "waiting")
         yield f"settings-{number + 1}-{name.lower().replace(' ', '-')}", settings
+        if name == MODELS:
+            find(settings, QPushButton, "settings.tiers.toggle").click()
+            yield "settings-tiers", settings
     settings.close()
     made: tuple[tuple[str, Callable[[], QWidget]], ...] = (
         ("keyboard-shortcuts", lambda: ShortcutsDialog(look, stage.shell)),
@@ -392,6 +410,10 @@ def _dialogs(stage: _Stage) -> Screens:
         ("revert-undo", lambda: RevertDialog(look, "Undo the last revert?", replace(PLAN, undoes_seq=9), stage.shell)),
         ("resend", lambda: EditMessageDialog(look, MESSAGE, "letter.pdf, 48 KB", stage.shell)),
         ("api-key", lambda: ApiKeyDialog(look, [("anthropic", "Anthropic"), ("openai", "OpenAI")], stage.shell)),
+        ("trust-package", lambda: TrustPackageDialog(look, "letters", (*running_lines(PACKAGES[0]),), stage.shell)),
+        ("replay", lambda: _replayed(ReplayDialog(look, DONE, stage.steps_of(DONE), stage.shell))),
+        ("image", lambda: ImageDialog(look, "photos/overview.png", _picture(), 48_300, stage.shell)),
+        ("close", lambda: CloseDialog(look, [stage.window.row(stage.id_of(WAITING))], stage.shell, has_tray=True)),
         ("link", lambda: LinkDialog(look, "https://journal@example.org/damp?in=bathroom", stage.shell)),
         ("add-provider", lambda: AddProviderDialog(look, stage.shell)),
         ("add-mcp-server", lambda: AddMcpServerDialog(look, stage.shell)),
@@ -401,6 +423,13 @@ def _dialogs(stage: _Stage) -> Screens:
         dialog.show()
         yield name, dialog
         dialog.close()
+
+
+def _picture() -> QImage:
+    """Return a plain picture in place of a photograph."""
+    picture = QImage(640, 360, QImage.Format.Format_RGB32)
+    picture.fill(QColor("teal"))
+    return picture
 
 
 def _troubles(stage: _Stage) -> Screens:
@@ -429,6 +458,17 @@ def _wait_while(condition: Callable[[], bool]) -> None:
     over = QDeadlineTimer(WAIT_MS)
     while condition() and not over.hasExpired():
         application().processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 50)
+
+
+def _replayed(dialog: ReplayDialog) -> ReplayDialog:
+    """Show the first half of a replay, with one row that is different."""
+    steps = [item.step for item in dialog.rows.items]
+    reached = steps[: len(steps) // 2]
+    rows = {step.row: ReplayedRow(step, "supplied" if step.kind == "user" else "played") for step in reached}
+    rows[reached[-1].row] = ReplayedRow(reached[-1], "different", "run ended: 60 turns")
+    dialog.show_progress(ReplayProgress(rows, 31, 9, 1))
+    find(dialog, ItemListView, "replay.rows").setCurrentIndex(dialog.rows.index(len(reached) - 1))
+    return dialog
 
 
 def _with_files_shown(dialog: TrustDialog) -> TrustDialog:

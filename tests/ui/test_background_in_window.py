@@ -5,6 +5,7 @@ import json
 import sqlite3
 from pathlib import Path
 
+from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QPushButton
 
 from tests.ui.hands import click, find
@@ -38,7 +39,7 @@ async def dialog_of(person: Person) -> CloseDialog:
 def test_sessions_go_on_without_the_window_and_it_opens_again(qapp: QApplication, owned: Path) -> None:
     async def act(person: Person) -> None:
         window, shell = person.window, person.shell
-        window.close_guard.has_tray = True
+        window.close_guard.has_tray = lambda: True
         session = await started(person)
         shell.close()
         dialog = await dialog_of(person)
@@ -59,7 +60,7 @@ def test_sessions_go_on_without_the_window_and_it_opens_again(qapp: QApplication
         line = next(item for item in items if isinstance(item.data(Role.ITEM), SessionLine))
         assert "not seen yet" in str(line.data(Role.SESSION) and line.data(11))  # Qt.AccessibleTextRole
         window.show_session(session)
-        shell.activated.emit()
+        QApplication.sendEvent(window, QEvent(QEvent.Type.ActivationChange))
         await until(lambda: session not in window.unseen.ids or not shell.isActiveWindow(), "it is seen")
 
     live(qapp, owned, act)
@@ -68,7 +69,7 @@ def test_sessions_go_on_without_the_window_and_it_opens_again(qapp: QApplication
 def test_the_answer_is_remembered_and_can_be_changed(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window, shell = person.window, person.shell
-        window.close_guard.has_tray = True
+        window.close_guard.has_tray = lambda: True
         await started(person)
         shell.close()
         dialog = await dialog_of(person)

@@ -60,3 +60,16 @@ def test_the_step_pane_takes_no_room_without_a_step(look: Look, qtbot: QtBot, tm
     qtbot.addWidget(columns)
     columns.show()
     assert pane.isHidden() and columns.minimumSizeHint().width() < 400
+
+
+def test_large_text_does_not_give_the_sidebar_too_much_of_a_small_window(look: Look, columns: WindowColumns) -> None:
+    columns.resize(1280, 600)
+    columns.restyle(Look(look.theme, load_fonts(2.0)))
+    assert widths(columns)[0] == round(0.3 * 1280)
+    columns.save_widths()
+    columns.restyle(look)
+    assert widths(columns)[0] == SIDEBAR, "the usual width comes back"
+    columns.setSizes([600, 400, 0])
+    columns.save_widths()
+    columns.apply_widths()
+    assert widths(columns)[0] == 600, "the user may make it wider"

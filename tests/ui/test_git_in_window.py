@@ -114,6 +114,28 @@ def test_changes_are_committed_pushed_and_proposed_by_mouse(
     live(qapp, home, act)
 
 
+def test_what_an_agent_stages_meanwhile_is_not_committed(qapp: QApplication, home: Path, repository: Path) -> None:
+    (repository / "other.txt").write_text("")
+
+    async def act(person: Person) -> None:
+        dialog = await open_dialog(person)
+        box = next(each for each in dialog.findChildren(QCheckBox, "commit.file") if each.text().startswith("a.txt"))
+        tick(box)
+        await until(lambda: is_ready(dialog, "commit.act"), "the file is staged")
+        git(repository, "add", "other.txt")
+        click(find(dialog, QPushButton, "commit.act"))
+        await until(lambda: "not what was shown" in result(dialog), "the refusal")
+        assert git(repository, "log", "--format=%s") == "Start"
+        await until(lambda: "2 of 2 files staged" in find(dialog, QCheckBox, "commit.all").text(), "the new state")
+        await until(lambda: is_ready(dialog, "commit.act"), "the end")
+        click(find(dialog, QPushButton, "commit.act"))
+        await until(lambda: result(dialog).startswith("Committed as"), "the commit")
+        assert git(repository, "show", "--format=", "--name-only") == "a.txt\nother.txt"
+        dialog.reject()
+
+    live(qapp, home, act)
+
+
 def test_changes_are_committed_on_a_branch_by_keys(qapp: QApplication, home: Path, repository: Path) -> None:
     (repository / "other.txt").write_text("")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QTableView, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QTableView, QToolButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.ui.hands import find, press
@@ -168,5 +168,35 @@ def test_a_low_window_shows_all_options_of_a_question(qapp: QApplication, home: 
         await until(lambda: third.visibleRegion().boundingRect().height() == third.height(), "the third is complete")
         person.shell.resize(1440, 900)
         await until(find(window.view, Minimap, "run.strip").isVisible, "the map of the session returns")
+
+    live(qapp, home, act)
+
+
+@pytest.mark.parametrize("tab", ["changes", "decisions", "terminal"])
+def test_an_empty_tab_is_read_and_does_not_trap_the_keyboard(qapp: QApplication, home: Path, tab: str) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start(json.dumps({"replies": [{"text": "Nothing to do."}]}))()
+        window.show_session(session)
+        await until(lambda: has_ended(person, session), "the end")
+        window.view.go_to_tab(tab)
+        empty = await until(lambda: window.view.findChild(QLabel, f"{tab}.empty"), "the text")
+        await until(lambda: focused(person) is empty and empty.isVisible(), "the text has the focus")
+        press(empty, Qt.Key.Key_Tab)
+        assert (at := focused(person)) is not None and at is not empty and at.isVisible()
+
+    live(qapp, home, act)
+
+
+def test_tab_reaches_what_is_below_the_steps_after_them(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        page = person.window.view.page
+        buttons = page._bar.findChildren(Button)
+        part, order = page.view.nextInFocusChain(), list[QWidget]()
+        while part is not None and part is not page.view:
+            order.append(part)
+            part = part.nextInFocusChain()
+        strip = find(page, QWidget, "run.strip")
+        assert max(order.index(button) for button in buttons) < order.index(strip)
 
     live(qapp, home, act)

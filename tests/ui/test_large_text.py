@@ -1,17 +1,27 @@
 """At 200% text in a small window, rows name their objects, all tabs can be reached, and headers keep their buttons."""
 
+from itertools import pairwise
+
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QListWidget, QScrollArea, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from core.domain.sessions import SessionRow
 from core.domain.skill import SkillRow
-from core.settings.schema import Settings
+from core.settings.schema import MODELS, Settings
+from tests.screens.sample_local_models import DOWNLOADING
+from tests.screens.sample_providers import PROVIDERS
 from tests.ui.ask.questions import TONE, noon
 from tests.ui.hands import find
 from ui.ask.dialogs import QuestionDialog
+from ui.compare.header import ComparisonHeader
+from ui.dialogs.export_dialog import ExportDialog, ExportFormat
+from ui.dialogs.help_dialog import HelpDialog
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
+from ui.shell.shortcuts_dialog import ShortcutsDialog
+from ui.shell.status_line import StatusLine
 from ui.skills.header import SkillHeader
 from ui.style.theme import Look, load_fonts, load_theme
 from ui.timeline.row_layout import RowColumns
@@ -21,6 +31,7 @@ from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.tab_strip import TabStrip
 
+BACK = Qt.KeyboardModifier.ShiftModifier
 CENTER = 750  # pixels beside the sidebar in a window of 1,280 at 200% text
 
 
@@ -78,21 +89,33 @@ def test_a_digit_with_a_modifier_selects_no_option(look: Look, qtbot: QtBot) -> 
     assert dialog.form.options[2].isChecked()
 
 
-def test_tab_reaches_the_settings_of_a_page_before_the_close_button(look: Look, qtbot: QtBot) -> None:
+@pytest.mark.parametrize("backwards", [False, True])
+def test_tab_goes_through_every_settings_page_from_top_to_bottom_and_then_to_close(
+    look: Look, qtbot: QtBot, backwards: bool
+) -> None:
     dialog = SettingsDialog(look, SettingsSnapshot(Settings(), []))
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(dialog)
     dialog.show()
-    for page in ("Limits", "Appearance"):
-        dialog.show_page(page)
-    find(dialog, QLineEdit, "settings.search").setFocus()
-    names = list[str]()
-    while "settings.close" not in names and len(names) < 20:
-        focused: QWidget | None = dialog.focusWidget()
-        assert focused is not None
-        names.append(focused.objectName())
-        QTest.keyClick(focused, Qt.Key.Key_Tab)
-    assert "settings.theme" in names and "settings.editor" in names
+    pages = find(dialog, QListWidget, "settings.pages")
+    for row in range(pages.count()):
+        pages.setCurrentRow(row)
+        if pages.item(row).text() == MODELS:  # these rows come after the page was shown
+            dialog.providers.show_providers(PROVIDERS)
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+        pages.setFocus()
+        parts = list[QWidget]()
+        while not parts or parts[-1] is not pages:
+            focused: QWidget | None = dialog.focusWidget()
+            assert focused is not None and len(parts) < 60
+            QTest.keyClick(focused, Qt.Key.Key_Tab, BACK if backwards else Qt.KeyboardModifier.NoModifier)
+            parts.append(dialog.focusWidget())
+        parts = parts[::-1] if backwards else [*parts[-1:], *parts[:-1]]
+        names = [part.objectName() for part in parts]
+        assert names[0] == "settings.pages" and names[-2:] == ["settings.close", "settings.search"]
+        heights = [part.mapTo(dialog, part.rect().center()).y() for part in parts[1:-2]]
+        assert all(below - above > -12 for above, below in pairwise(heights)), names
+        assert len(names) > 3 or pages.item(row).text() in ("Trusted folders", "Data")
 
 
 def test_the_focus_of_a_dialog_opened_by_keyboard_is_visible(look: Look, qtbot: QtBot) -> None:
@@ -131,3 +154,57 @@ def test_the_end_of_a_run_leaves_out_its_question_rather_than_what_the_run_did(l
     for width, shown in ((560, False), (1000, True)):
         card.resize(width, 120)
         assert prompt.isVisible() == shown
+
+
+def test_a_side_of_a_comparison_keeps_its_title(large: Look, qtbot: QtBot) -> None:
+    header = ComparisonHeader(large, "Choose a session", name="compare.left", margins=(20, 8, 42, 8))
+    qtbot.addWidget(header)
+    header.show_session(SessionRow("a", "Fix flaky checkout test", status="failed"))
+    header.resize(CENTER // 2 + 60, 100)
+    header.show()
+    title = find(header, ElidedLabel, "compare.left.title")
+    qtbot.waitUntil(lambda: title.width() >= 10 * title.fontMetrics().averageCharWidth())
+    assert find(header, Button, "compare.left.open").toolTip() == "Open session"
+
+
+def test_the_status_line_elides_a_long_text_instead_of_widening_the_window(large: Look, qtbot: QtBot) -> None:
+    line = StatusLine(large, data_folder="~/.local/share/journeyman")
+    qtbot.addWidget(line)
+    usual = line.minimumSizeHint().width()
+    line.show_local_models(DOWNLOADING)
+    line.show_sandbox("none", "")
+    assert line.minimumSizeHint().width() < usual + 500
+    assert find(line, Button, "status.models").accessibleName().startswith("Downloading Qwen2.5 Coder")
+
+
+@pytest.mark.parametrize("dialog_class", [ShortcutsDialog, HelpDialog])
+def test_dialogs_fit_on_the_screen(large: Look, qtbot: QtBot, dialog_class: type[QDialog]) -> None:
+    dialog = dialog_class(large, None)  # type: ignore[arg-type]  # both take a look and a parent
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    room = dialog.screen().availableGeometry()
+    assert dialog.width() <= room.width() and dialog.height() <= room.height()
+
+
+def test_the_list_of_shortcuts_is_scrolled_by_keyboard(large: Look, qtbot: QtBot) -> None:
+    dialog = ShortcutsDialog(large)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    area = find(dialog, QScrollArea, "keys.scroll")
+    assert dialog.focusWidget() in (None, area)
+    QTest.keyClick(area, Qt.Key.Key_PageDown)
+    assert area.verticalScrollBar().value() > 0
+
+
+def test_a_dialog_grows_for_the_result_it_shows(large: Look, qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.show()
+    dialog = ExportDialog(large, "Letter", [ExportFormat("md", "Markdown", "Text.", ".md")], "/srv", window)
+    dialog.open()
+    dialog.show_done("/srv/a-folder-with-a-name/" * 3 + "letter.md", 3_400, "Nothing was removed.")
+    message = find(dialog, QLabel, "export.said")
+    qtbot.waitUntil(lambda: message.height() >= message.heightForWidth(message.width()))
+    dialog.close()

@@ -46,6 +46,8 @@ def test_a_server_is_added_by_signing_in_and_signed_out_of(qapp: QApplication, h
             click(find(adding, QPushButton, "add_tool.add"))
             await until(lambda: dialog.findChild(QCheckBox, "settings.tool.greeter.of.greet"), "the server was added")
             assert len(browser.threads) == 1
+            warning = "There is no keyring, so the sign-in to greeter lasts only until you quit Journeyman."
+            await until(lambda: warning in footer(dialog), "the warning")
             click(find(dialog, QPushButton, "settings.tool.greeter.login"))
             await until(lambda: "It works" in outcome(dialog), "the second sign-in")
             assert len(browser.threads) == 2
@@ -61,6 +63,10 @@ def test_a_server_is_added_by_signing_in_and_signed_out_of(qapp: QApplication, h
             QDesktopServices.unsetUrlHandler("http")
             for thread in browser.threads:
                 thread.join()
+
+
+def footer(dialog: SettingsDialog) -> str:
+    return find(dialog, QLabel, "settings.said").text().replace("\u200b", "")
 
 
 def outcome(dialog: SettingsDialog) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QLabel, QLineEdit, QPushButton, QWidget
 
 from tests.core.store.made import fill
 from tests.ui.hands import click, find, press
@@ -36,6 +36,8 @@ def test_a_page_is_opened_marked_and_left_by_escape(qapp: QApplication, home: Pa
         assert not window.actions_by_id["run.find"].isEnabled()
         if panel.listed:
             assert find(window, FooterButton, f"sessions.{name}").accessibleDescription() == "Current page"
+        if window.commands.palette.isVisible():  # with the sessions to compare with
+            press(window.window().focusWidget(), Qt.Key.Key_Escape)
         press(window.window().focusWidget(), Qt.Key.Key_Escape)
         assert window.view.isVisible() and not page.isVisible()
         assert window.actions_by_id["run.find"].isEnabled()
@@ -114,5 +116,23 @@ def test_a_wide_page_does_not_widen_the_next(qapp: QApplication, home: Path) -> 
             assert window.sessions.isVisible()
             window.selection.choose_page("memory")
             await until(window.sessions.isVisible, "room for both")
+
+    live(qapp, home, act)
+
+
+def test_comparing_one_session_lets_the_user_choose_the_other_one(qapp: QApplication, home: Path) -> None:
+    fill(home / "journeyman.db", sessions=2)
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(lambda: window.selection.session, "a session")
+        window.view.setFocus()
+        window.commands.compare()
+        palette, first = window.commands.palette, window.selection.session
+        field = find(palette, QLineEdit, "palette.field")
+        assert palette.isVisible() and window.window().focusWidget() is field
+        press(field, Qt.Key.Key_Return)
+        await until(lambda: find(window, QLabel, "compare.said").text().startswith("Both"), "the comparison")
+        assert window.pages.page("compare").isVisible() and first
 
     live(qapp, home, act)

@@ -9,6 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPlainTextEdit, QPushButton
+from pytestqt.qtbot import QtBot
 
 from core.domain.events import RunStarted, UserMessage
 from core.domain.question import Answer, QuestionAsked
@@ -22,7 +23,9 @@ from tests.servers.scripted_server import ReceivedRequest, ScriptedServer, Serve
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import ASKS, Person, activate, live, until
 from tests.ui.test_faults_in_window import faulty_server
+from ui.dialogs.edit_message_dialog import EditMessageDialog
 from ui.palette.panel import Palette
+from ui.style.theme import Look
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier
@@ -202,3 +205,13 @@ def find_action(menu: QMenu, name: str) -> QAction:
     action = menu.findChild(QAction, name)
     assert action is not None
     return action
+
+
+def test_an_empty_message_is_not_resent(look: Look, qtbot: QtBot) -> None:
+    dialog = EditMessageDialog(look, "", "letter.pdf, 48 KB")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    send = find(dialog, QPushButton, "resend.send")
+    assert not send.isEnabled()
+    write(find(dialog, QPlainTextEdit, "resend.text"), "Read it.")
+    assert send.isEnabled()

@@ -189,3 +189,17 @@ def click_text(reply: ReplyText, text: str) -> None:
     assert not cursor.isNull()
     cursor.setPosition(cursor.selectionStart() + len(text) // 2)
     click(reply.viewport(), reply.cursorRect(cursor).center())
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+def test_shift_f10_opens_the_menu_of_the_selected_row(qapp: QApplication, home: Path, editor: Record) -> None:
+    async def act(person: Person) -> None:
+        await open_session(person)
+        view = person.window.view.page.view
+        view.setFocus()
+        view.select(row_of(person, "write"))
+        press(view, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
+        pick(person, "row.menu", "file")
+        await until(editor.exists, "the editor")
+
+    live(qapp, home, act)

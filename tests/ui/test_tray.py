@@ -12,7 +12,10 @@ from core.domain.sessions import SessionRow
 from tests.ui.ask.permissions import CHAIN
 from tests.ui.ask.questions import TONE, noon
 from ui.ask.ask_area import OpenRequest
-from ui.shell.tray import MAX_TEXT, Tray, notification_text, with_badge
+from ui.base.deferred_reader import DeferredReader
+from ui.shell.session_index import SessionIndex
+from ui.shell.tray import MAX_TEXT, Tray, ended_text, notification_text, with_badge
+from ui.shell.update_batch import UpdateBatch
 
 ROW = SessionRow("a", "Mould <b>letter</b> & more")
 
@@ -25,7 +28,7 @@ def window(qtbot: QtBot) -> QWidget:
 
 
 def tray(qapp: QApplication, window: QWidget, waiting: list[tuple[SessionRow, OpenRequest]]) -> Tray:
-    return Tray(qapp, window, QIcon(str(ICON)), lambda: waiting, QColor("#f2b64c"), noon)
+    return Tray(qapp, window, QIcon(str(ICON)), lambda: waiting, QColor("#f2b64c"), clock=noon)
 
 
 def test_the_menu_lists_pending_requests_and_opens_them(qapp: QApplication, window: QWidget, qtbot: QtBot) -> None:
@@ -49,12 +52,14 @@ def test_the_menu_lists_pending_requests_and_opens_them(qapp: QApplication, wind
 def test_simultaneous_requests_are_one_notification(qapp: QApplication, window: QWidget, qtbot: QtBot) -> None:
     waiting: list[tuple[SessionRow, OpenRequest]] = [(ROW, TONE)]
     made = tray(qapp, window, waiting)
+    shown: list[tuple[str, ...]] = []
+    made.notification_requested.connect(lambda *words: shown.append(words))
     waiting += [(ROW, replace(TONE, id=f"q{n}")) for n in range(10, 13)]
     for _ in range(3):
         made.refresh()
     assert made._delay.isActive()
     qtbot.waitUntil(lambda: not made._delay.isActive())
-    assert made._notified == "a"
+    assert [words[0] for words in shown] == ["a"]
     made.refresh()
     assert not made._delay.isActive()
     made.close()
@@ -75,3 +80,22 @@ def test_the_icon_shows_the_number(qapp: QApplication, number: int) -> None:
     assert with_badge(picture, 0, dot) is picture
     drawn = with_badge(picture, number, dot).pixmap(32, 32).toImage()
     assert drawn.pixelColor(22, 13).name() == dot.name()
+
+
+def test_a_finished_run_is_reported_with_its_answer_and_a_failed_one_with_its_error() -> None:
+    done, failed = (
+        SessionRow("a", "Letter", status="done"),
+        SessionRow("b", "Bill", status="failed", activity="No key."),
+    )
+    assert ended_text([done], "It is **ready**.") == ("Letter", "Finished: It is **ready**.")
+    assert ended_text([failed], "I begin.") == ("Bill", "Failed: No key.")
+    assert ended_text([done, failed]) == ("Journeyman: 1 finished, 1 failed", "Letter, Bill")
+
+
+def test_a_run_that_begins_and_ends_in_one_update_is_reported(qapp: QApplication) -> None:
+    index = SessionIndex(DeferredReader())
+    row = SessionRow("a", "Letter", status="done", runs=1)
+    index.apply_updates(UpdateBatch(touched={"a": row}, started=["a"]))
+    assert index.take_ended() == [row]
+    index.apply_updates(UpdateBatch(touched={"a": row}))
+    assert index.take_ended() == [], "a change of an ended session, such as its title"

@@ -1,6 +1,5 @@
 """The texts of a permission request: title, full tool call and details, for both the card and the dialog."""
 
-import difflib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from core.domain.clock import SECOND
 from core.domain.permissions import PermissionRequest, RuleScope, can_be_answered_together
 from core.domain.problems import Problem
 from core.mcp.tool_definition import NAME_SEPARATOR
+from core.timeline.text_diff import changed_blocks
 from core.tools.former_names import current_arguments
 from core.tools.unified_diff import parse_diff
 from ui.ask.full_text import DiffSign, DisplayLine, one_line, split_exact
@@ -235,14 +235,12 @@ def _diff(before: str, after: str) -> list[DisplayLine]:
     old, new = _signed(before, "-", ended=final_newlines), _signed(after, "+", ended=final_newlines)
     if not before or len(before) + len(after) > MAX_DIFF_CHARS:
         return [*old, *new]
-    texts = [line.text for line in old], [line.text for line in new]
     lines: list[DisplayLine] = []
-    for kind, a, b, c, d in difflib.SequenceMatcher(None, *texts, autojunk=len(old) > 2_000).get_opcodes():
-        if kind == "equal":
-            lines += [DisplayLine(line.text, " ") for line in new[c:d]]
-        else:
-            lines += old[a:b] + new[c:d]
-    return lines
+    shown = 0
+    for a, b, c, d in changed_blocks([line.text for line in old], [line.text for line in new]):
+        lines += [DisplayLine(line.text, " ") for line in new[shown:c]] + old[a:b] + new[c:d]
+        shown = d
+    return lines + [DisplayLine(line.text, " ") for line in new[shown:]]
 
 
 def _signed(text: str, sign: DiffSign, *, ended: bool) -> list[DisplayLine]:

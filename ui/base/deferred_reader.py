@@ -10,6 +10,8 @@ from core.store.queued_messages import QueuedMessage
 from core.store.reader import Reader
 from core.store.row_sampling import RowSample
 
+LAST_ROWS = 12  # rows at the end of a session that are searched for its last reply
+
 
 class DeferredReader:
     """Forwards to a store reader; returns empty results until `reader` is set."""
@@ -27,6 +29,12 @@ class DeferredReader:
 
     def steps(self, session: str, first: int, count: int) -> list[Step]:
         return self.reader.steps(session, first, count) if self.reader else []
+
+    def last_reply(self, row: SessionRow) -> str:
+        """Return the first line of the last reply of a session; empty if it is far above the end."""
+        first = max(0, row.rows - LAST_ROWS)
+        steps = self.steps(row.id, first, row.rows - first)
+        return next((step.object for step in reversed(steps) if step.kind == "reply"), "")
 
     def commands_before(self, session: str, row: int, count: int) -> list[Step]:
         return self.reader.commands_before(session, row, count) if self.reader else []

@@ -7,7 +7,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
 MODEL_SUFFIX = ".gguf"
-SUFFIXES = (".jsonl", ".json", ".traj", ".eval", ".db")
+SUFFIXES = (".jsonl", ".json", ".traj", ".eval", ".db", ".zip")
 
 
 class DropFilter(QObject):

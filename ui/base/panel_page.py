@@ -23,6 +23,12 @@ class ShowToast(Protocol):
     def __call__(self, text: str, undo: Callable[[], None] | None = None) -> None: ...
 
 
+class PickSession(Protocol):
+    """Lets the user choose a session other than `exclude`, and calls `act` with its ID."""
+
+    def __call__(self, hint: str, act: Callable[[str], object], *, exclude: str = "") -> None: ...
+
+
 class PageContext(NamedTuple):
     """The parts of the window that a page may use.
 
@@ -43,7 +49,7 @@ class PageContext(NamedTuple):
     show_event: Callable[[str, int], None]
     start_with: Callable[[str], None]
     row: Callable[[str], SessionRow]
-    pick_session: Callable[[str, Callable[[str], None]], None]
+    pick_session: PickSession
     board: Any
     """The `BoardSource` of the Overview page."""
 

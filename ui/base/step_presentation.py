@@ -52,6 +52,7 @@ KINDS: Final[Mapping[str, KindStyle]] = MappingProxyType(
         "decision": KindStyle("split", "thinking", "Decided"),
         "issue": KindStyle("triangle-alert", "failed", "Reported an issue"),
         "delegate": KindStyle("bot", "agent", "Delegated to a sub-agent"),
+        "check_agent": KindStyle("bot", "agent", "Checked a sub-agent in the background"),
         "tool": KindStyle("wrench", "network", "Called a tool"),
         "refused": KindStyle("shield", "failed", "Not run"),
         "permission": KindStyle("shield-question-mark", "waiting", "Asked for permission"),

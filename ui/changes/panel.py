@@ -27,6 +27,7 @@ from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.image_view import ImageListView, is_image
 from ui.widgets.labels import ENTER_KEYS, hairline, label
+from ui.widgets.replaceable_content import show_in_stack
 from ui.widgets.splitter import horizontal_splitter
 
 MAX_TEXT_BYTES: Final = 8 * 1024 * 1024
@@ -135,8 +136,10 @@ class ChangesPanel(QWidget):
         column.addWidget(self.bar)
         self._empty = label("", self._look.fonts.text, "second", name="changes.empty")
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._stack = QStackedWidget()
-        self._stack.addWidget(horizontal_splitter(self._column, diff_column, (self._look.size(LIST_WIDTH), 600)))
+        self._files_view = horizontal_splitter(self._column, diff_column, (self._look.size(LIST_WIDTH), 600))
+        self._stack.addWidget(self._files_view)
         self._stack.addWidget(self._empty)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -146,6 +149,7 @@ class ChangesPanel(QWidget):
     def _connect(self) -> None:
         column, review = self._column, self.review
         column.chosen.connect(self._choose)
+        column.files.activated.connect(lambda: self._diff_view.isVisible() and self._diff_view.setFocus())
         column.revert_file_button.clicked.connect(self._revert_file)
         column.review_button.clicked.connect(lambda: self._open_menu(column.review_button, self._review_menu()))
         column.revert_to_button.clicked.connect(
@@ -179,7 +183,7 @@ class ChangesPanel(QWidget):
             self._column.rows.show([])
             self._show_nothing(reading=loading)
             return
-        self._stack.setCurrentIndex(0)
+        show_in_stack(self, self._stack, self._files_view, self._column)
         if other_session or self._column.rows.differs_from(stories):
             self.refresh_unreviewed()
         selected_path = "" if other_session else (self._story.path if self._story else "")
@@ -301,7 +305,7 @@ class ChangesPanel(QWidget):
             if reading
             else self.tr("No files changed yet.\nFiles that the agent creates or edits appear here.")
         )
-        self._stack.setCurrentIndex(1)
+        show_in_stack(self, self._stack, self._empty)
 
     def _choose_path(self, path: str) -> None:
         row = max(0, self._column.rows.row_of(path))

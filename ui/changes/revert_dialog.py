@@ -10,7 +10,7 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
-from ui.widgets.dialog_parts import button_row
+from ui.widgets.dialog_parts import button_row, fit_to_content
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.labels import hairline, label
 from ui.widgets.tooltip import tooltip_text
@@ -71,6 +71,7 @@ class RevertDialog(QDialog):
         layout.addLayout(button_row(self._cancel_button, self._revert_button))
         self._update_state()
         self._cancel_button.setFocus()
+        fit_to_content(self)
 
     def _summary(self) -> str:
         counts, undoes = Counter(file.action for file in self._plan.files), bool(self._plan.undoes_seq)

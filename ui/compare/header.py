@@ -1,7 +1,7 @@
 """The header of one side of a comparison: session title, status, totals, and buttons to open or change it."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from core.timeline.run_alignment import RunTotals
@@ -10,6 +10,7 @@ from ui.compare.texts import totals_line
 from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import label
 
@@ -27,22 +28,22 @@ class ComparisonHeader(QWidget):
         self._title = ElidedLabel(title, look.fonts.bold, name=f"{name}.title")
         self._status = label("", look.fonts.second, name=f"{name}.status")
         self._line = ElidedLabel("", look.fonts.second, "second", name=f"{name}.line")
-        self._choose = Button(look, self.tr("Choose…"), name=f"{name}.choose", tone="quiet")
-        self._open = Button(look, self.tr("Open session"), name=f"{name}.open", tone="quiet")
-        self._choose.clicked.connect(lambda: self.choose_requested.emit())
+        self.choose_button = Button(look, self.tr("Choose…"), name=f"{name}.choose", tone="quiet", icon="search")
+        self._open = Button(look, self.tr("Open session"), name=f"{name}.open", tone="quiet", icon="footprints")
+        self.choose_button.clicked.connect(lambda: self.choose_requested.emit())
         self._open.clicked.connect(lambda: self.open_requested.emit())
-        first = QHBoxLayout()
-        first.setSpacing(8)
+        compact = CompactRow((0, 0, 0, 0), 8)
+        first = compact.row
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         first.addWidget(self._title)
         first.addWidget(self._status)
         first.addStretch(1)
         first.addWidget(self._open)
-        first.addWidget(self._choose)
+        first.addWidget(self.choose_button)
         column = QVBoxLayout(self)
         column.setContentsMargins(*margins)
         column.setSpacing(2)
-        column.addLayout(first)
+        column.addWidget(compact)
         column.addWidget(self._line)
         self.show_session(None)
 
@@ -63,5 +64,5 @@ class ComparisonHeader(QWidget):
         self._title.setFont(look.fonts.bold)
         self._status.setFont(look.fonts.second)
         self._line.setFont(look.fonts.second)
-        self._choose.restyle(look)
+        self.choose_button.restyle(look)
         self._open.restyle(look)

@@ -12,7 +12,7 @@ from core.domain.sessions import SessionRow
 from core.store.journal_update import JournalUpdate
 from core.timeline.run_alignment import Alignment
 from ui.base.bridge import Bridge
-from ui.base.panel_page import PanelPage, ShowToast, StartTask
+from ui.base.panel_page import PanelPage, PickSession, ShowToast, StartTask
 from ui.compare.header import ComparisonHeader
 from ui.compare.rows import EDGE, MIDDLE, ComparisonDelegate, ComparisonModel
 from ui.compare.texts import delta_line, learned_lines
@@ -32,7 +32,7 @@ class ComparePanel(PanelPage):
         start_task: StartTask,
         show_toast: ShowToast,
         row: Callable[[str], SessionRow],
-        pick_session: Callable[[str, Callable[[str], None]], None],
+        pick_session: PickSession,
         show_event: Callable[[str, int], None],
     ) -> None:
         super().__init__()
@@ -71,8 +71,10 @@ class ComparePanel(PanelPage):
         if about:
             self._sessions = [*about, ""][:2]
             self._show_sessions()
-            if len(about) == 1:
-                self._choose(1)
+        focus_on = self._view if any(self._sessions) else self.sides[0].choose_button
+        focus_on.setFocus(Qt.FocusReason.OtherFocusReason)
+        if len(about) == 1:
+            self._choose(1)
         self._compare()
 
     def apply_updates(self, updates: Sequence[object]) -> None:
@@ -172,7 +174,7 @@ class ComparePanel(PanelPage):
             self._show_sessions()
             self._compare()
 
-        self._pick(self.tr("Choose the session to compare with"), take)
+        self._pick(self.tr("Choose the session to compare with"), take, exclude=self._sessions[1 - number])
 
     def _show_sessions(self) -> None:
         for side, session in zip(self.sides, self._sessions, strict=True):

@@ -24,6 +24,7 @@ GAP: Final = 8  # between icon, verb, object and status
 MIN_OBJECT_WIDTH: Final = 16  # pixels; a narrower object is not painted
 MIDDLE: Final = 84  # width of the column with the step numbers
 TINT: Final = 0.10
+ROUNDING_MARGIN: Final = 2  # pixels; without them, a text that just fits would be elided
 
 
 class ComparisonModel(QAbstractListModel):
@@ -151,4 +152,4 @@ class ComparisonDelegate(QStyledItemDelegate):
             arrow = "chevron-down" if line.open else "chevron-right"
             painter.drawPixmap(left, y - size // 2, pixmap(arrow, color, size, painter.device().devicePixelRatio()))
             left += size + 6
-        draw_line(painter, QRect(left, rect.top(), width, rect.height()), text, font, color)
+        draw_line(painter, QRect(left, rect.top(), width + ROUNDING_MARGIN, rect.height()), text, font, color)

@@ -64,16 +64,16 @@ class GitController(QObject):
             created = self.tr("Created the branch {}").format(name)
             act(lambda git: git.create_branch(name), lambda _: dialog.show_result(created))
 
-        def commit(message: str) -> None:
+        def commit(message: str, shown: "GitStatus") -> None:
             committed = self.tr("Committed as {}")
-            act(lambda git: git.commit(message), lambda name: dialog.finish_commit(committed.format(name)))
+            act(lambda git: git.commit(message, shown), lambda name: dialog.finish_commit(committed.format(name)))
 
-        def push() -> None:
+        def push(shown: "GitStatus") -> None:
             pushed = self.tr("Pushed to {}")
-            act(lambda git: git.push(), lambda target: dialog.show_result(pushed.format(target)))
+            act(lambda git: git.push(shown), lambda target: dialog.show_result(pushed.format(target)))
 
-        def open_pull_request(title: str, body: str) -> None:
-            act(lambda git: git.open_pull_request(title, body), partial(self._show_pull_request, dialog))
+        def open_pull_request(title: str, body: str, shown: "GitStatus") -> None:
+            act(lambda git: git.open_pull_request(title, body, shown), partial(self._show_pull_request, dialog))
 
         dialog.programs_allowed.connect(allow)
         dialog.staged.connect(lambda paths, on: act(lambda git: git.stage(paths, on)))

@@ -99,6 +99,8 @@ class McpServersController:
                 dialog.show_error(result.error)
                 return
             self._dialog.show_message(_tr("Added {}.").format(imported.server.name))
+            if open_page:
+                await self._warn_about_sign_in(imported.server.name)
         dialog.accept()
         await self._reload()
 
@@ -127,6 +129,14 @@ class McpServersController:
     async def _sign_in(self, server: str) -> None:
         waiting = _tr("Sign in on the page that opens in your browser…")
         await self._run_and_show(server, partial(_sign_in, server, self._browser.requested.emit), waiting)
+        await self._warn_about_sign_in(server)
+
+    async def _warn_about_sign_in(self, server: str) -> None:
+        """Say that a sign-in is not stored, because there is no keyring."""
+        if await self._bridge.ask(partial(_loses_sign_in, server)):
+            self._show_message(
+                _tr("There is no keyring, so the sign-in to {} lasts only until you quit Journeyman.").format(server)
+            )
 
     async def _sign_out(self, server: str) -> None:
         await self._bridge.ask(partial(_sign_out, server))
@@ -188,6 +198,12 @@ async def _add_server(
 
 async def _sign_in(server: str, open_page: Callable[[str], None], engine: "Engine") -> "McpTestResult":
     return await engine.mcp_servers.sign_in(server, open_page)
+
+
+async def _loses_sign_in(server: str, engine: "Engine") -> bool:
+    """Return whether the user is signed in to a server, and the tokens are not in the keyring."""
+    signed_in = any(one.oauth for one in engine.mcp_servers.list() if one.name == server)
+    return signed_in and not await engine.mcp_servers.keeps_sign_in(server)
 
 
 async def _sign_out(server: str, engine: "Engine") -> None:

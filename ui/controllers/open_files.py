@@ -9,8 +9,10 @@ from PySide6.QtCore import QObject
 
 from ui.base.bridge import Bridge
 from ui.base.tasks import SessionTasks
+from ui.controllers.answer_images import AnswerImageController
 from ui.shell.main_window import MainWindow
 from ui.shell.session_view import SessionView
+from ui.text.answer_images import image_of_link
 from ui.text.file_links import file_of_link
 from ui.widgets.link_dialog import LinkDialog
 
@@ -27,10 +29,13 @@ class OpenFileController(QObject):
         view.page.link_clicked.connect(self.open_link)
         view.page.file_requested.connect(self.open_file)
         view.changes.open_requested.connect(self.open_file)
+        self.images = AnswerImageController(window, view, bridge, tasks)
 
     def open_link(self, address: str) -> None:
         """Open a file of the folder at once, and any other link after the user has seen its full address."""
-        if file := file_of_link(address):
+        if image := image_of_link(address):
+            self.images.open_image(image)
+        elif file := file_of_link(address):
             self.open_file(*file)
         else:
             LinkDialog(self._window.look, address, self._window).open()

@@ -15,9 +15,11 @@ from ui.base.bridge import Bridge
 from ui.base.tasks import ErrorSource, Tasks
 from ui.controllers.external_agents import ExternalAgentsController
 from ui.controllers.mcp_servers import McpServersController
+from ui.controllers.packages import PackagesController
 from ui.controllers.permission_rules import PermissionRulesController
 from ui.controllers.providers import ProvidersController
 from ui.controllers.schedules import SchedulesController
+from ui.controllers.semantic_search import SemanticSearchController
 from ui.controllers.session_list import SessionListController
 from ui.settings.rules_and_data_pages import DataState
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
@@ -45,7 +47,9 @@ class SettingsController(QObject):
         self._schedules: SchedulesController | None = None
         self._agents: ExternalAgentsController | None = None
         self._tools: McpServersController | None = None
+        self._packages: PackagesController | None = None
         self._rules: PermissionRulesController | None = None
+        self._semantic_search: SemanticSearchController | None = None
         self.tasks.start(self._prepare(), "read the settings")
         window.command_ended.connect(self._refresh)
 
@@ -101,9 +105,11 @@ class SettingsController(QObject):
         self._schedules = SchedulesController(dialog, self._bridge, self.tasks)
         self._agents = ExternalAgentsController(dialog, self._bridge, self.tasks)
         self._tools = McpServersController(self._window.look, dialog, self._bridge, self.tasks)
+        self._packages = PackagesController(self._window.look, dialog, self._bridge, self.tasks, self._tools.refresh)
         self._rules = PermissionRulesController(
             self._window.look, dialog, self._bridge, self.tasks, self._session_folder(), self._read
         )
+        self._semantic_search = SemanticSearchController(dialog, self._bridge, self.tasks, self._note_change)
         self._window.status.servers_changed.connect(self._tools.refresh)
         dialog.changed.connect(self.change)
         dialog.local_model_action_requested.connect(self.local_model_action_requested)
@@ -144,11 +150,16 @@ class SettingsController(QObject):
     async def _change(self, name: str, value: Any) -> None:
         self._changes += 1
         await self._bridge.ask(partial(_changed, name, value))
+        self._note_change(name, value)
+        if self._dialog is not None:
+            self._dialog.show_message(_tr("Saved. Changes take effect immediately."))
+
+    def _note_change(self, name: str, value: Any) -> None:
+        """Remember and announce a setting that the engine has stored."""
         if self._snapshot:
             self._snapshot = replace(self._snapshot, settings=replace(self._snapshot.settings, **{name: value}))
             if self._dialog is not None:
                 self._dialog.remember(self._snapshot)
-                self._dialog.show_message(_tr("Saved. Changes take effect immediately."))
         self._window.setting_changed.emit(name, value)
 
     async def _revoke(self, rule: str) -> None:
@@ -219,7 +230,11 @@ class SettingsController(QObject):
     def _on_closed(self, dialog: SettingsDialog) -> None:
         if self._dialog is dialog:
             self._dialog = None
-            for controller in (self._models, self._schedules, self._tools, self._agents, self._rules):
+            controllers = (
+                self._models, self._schedules, self._tools, self._agents, self._packages, self._rules,
+                self._semantic_search,
+            )  # fmt: skip
+            for controller in controllers:
                 if controller is not None:
                     controller.closed = True
 

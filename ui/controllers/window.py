@@ -11,6 +11,7 @@ from ui.base.tasks import SessionTasks, Tasks
 from ui.controllers.local_models import LocalModelsController
 from ui.controllers.new_session import NewSessionController
 from ui.controllers.page_search import search_pages
+from ui.controllers.replays import ReplayController
 from ui.controllers.session import SessionController
 from ui.controllers.session_export import ExportController
 from ui.controllers.session_import import ImportController
@@ -35,6 +36,7 @@ class WindowController(QObject):
         self.settings = SettingsController(window, bridge, self.tasks, folder)
         self.exports = ExportController(window, bridge, self.tasks)
         self.imports = ImportController(window, bridge, self.tasks)
+        self.replays = ReplayController(window, bridge, self.tasks)
         self.new_session = NewSessionController(window, bridge, self.tasks)
         self.local_models = LocalModelsController(window, bridge, self.tasks, self.new_session, self.settings, folder)
         self.new_session.drop.files_dropped.connect(self.imports.import_files)
@@ -56,6 +58,7 @@ class WindowController(QObject):
         controller = SessionController(
             self._window, pane.view, self._bridge, SessionTasks(self.tasks, lambda: pane.view.session)
         )
+        pane.view.page.replay_requested.connect(lambda row: self.replays.open(pane.view.session, row))
         pane.view.page.export.connect(lambda: self.exports.export(pane.view.session))
         self.sessions.append(controller)
 
@@ -72,6 +75,8 @@ class WindowController(QObject):
         """Run an action on sessions in the list, such as `pin`, `trash` or `export`."""
         if action == "export":
             self.exports.export(sessions[0])
+        elif action == "replay":
+            self.replays.open(sessions[0])
         elif action == "import":
             self.imports.open()
         else:

@@ -20,6 +20,7 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.labels import hairline, label
+from ui.widgets.replaceable_content import show_in_stack
 
 START_LOOKAHEAD: Final = 8  # the start of an allowed call is searched in this many events after the approval
 FILTERS: Final = (
@@ -75,6 +76,7 @@ class DecisionsPanel(QWidget):
         self._empty.setTextFormat(Qt.TextFormat.PlainText)
         self._empty.setProperty("tone", "second")
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._build_detail()
         self._lay_out()
 
@@ -150,7 +152,7 @@ class DecisionsPanel(QWidget):
                 "No decisions yet.\nApprovals, answers, decisions and issues appear here with their causes."
             )
         self._empty.setText(empty_text)
-        self._stack.setCurrentIndex(0 if decisions else 1)
+        show_in_stack(self, self._stack, self._list if decisions else self._empty)
         if self._detail.isVisible():
             self._show_detail(self._list.currentIndex())
 

@@ -35,10 +35,13 @@ class CommitDialog(QDialog):
 
     staged = Signal(object, bool)
     """The paths to stage (true) or unstage."""
-    committed = Signal(str)
+    committed = Signal(str, object)
+    """The message, and the GitStatus that is shown."""
     branch_requested = Signal(str)
-    push_requested = Signal()
-    pull_request_requested = Signal(str, str)
+    push_requested = Signal(object)
+    """The GitStatus that is shown."""
+    pull_request_requested = Signal(str, str, object)
+    """The title, the description, and the GitStatus that is shown."""
     programs_allowed = Signal(bool)
     """Whether the repository may run programs of its own."""
 
@@ -127,7 +130,7 @@ class CommitDialog(QDialog):
         self._message.textChanged.connect(self._enable)
         self._message.submitted.connect(self._perform)
         self._close.clicked.connect(self._go_back)
-        self._push.clicked.connect(self.push_requested)
+        self._push.clicked.connect(lambda: self.push_requested.emit(self._status))
         self._pull.clicked.connect(self._begin_pull_request)
         self._act.clicked.connect(self._perform)
 
@@ -275,9 +278,9 @@ class CommitDialog(QDialog):
         text = self._message.toPlainText().strip()
         if self._for_pull_request:
             title, _, body = text.partition("\n")
-            self.pull_request_requested.emit(title.strip(), body.strip())
+            self.pull_request_requested.emit(title.strip(), body.strip(), self._status)
         else:
-            self.committed.emit(text)
+            self.committed.emit(text, self._status)
 
     def _show_mode(self) -> None:
         """Show the parts for a commit, or for a pull request."""

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QVBoxLayout, QW
 from core.domain.problems import ErrorDetails
 from ui.style.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import resize_in_screen
 from ui.widgets.labels import label, read_only_text
 
 REPORT_FILE: Final = "journeyman-report.txt"
@@ -54,7 +55,7 @@ class CrashDialog(QDialog):
         row.setSpacing(8)
         column.addLayout(row)
         self._add_buttons(look, row)
-        self.resize(look.size(680), look.size(440))
+        resize_in_screen(self, look.size(680), look.size(440))
 
     def add(self, report: str) -> None:
         """Append the report of another error, unless the text has reached its maximum length."""

@@ -51,6 +51,7 @@ class EditMessageDialog(QDialog):
         column.addLayout(button_row(cancel, self._send))
         self.setMinimumWidth(look.size(520))
         self._field.textChanged.connect(lambda: self._send.setEnabled(bool(self._field.stripped_text())))
+        self._send.setEnabled(bool(text.strip()))  # a message can consist of attachments alone
         self._field.entered.connect(self._submit)
         self._send.clicked.connect(self._submit)
         cancel.clicked.connect(self.reject)

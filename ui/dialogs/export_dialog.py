@@ -25,6 +25,7 @@ from ui.style.number_formats import size as size_words
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import fit_to_content, grow_to_fit
 from ui.widgets.labels import allow_breaks, error_text, label
 
 MAX_NAME = 60
@@ -70,6 +71,7 @@ class ExportDialog(QDialog):
         self._build_end(column)
         self.setMinimumWidth(look.size(560))
         self._kinds.button(0).setFocus()
+        fit_to_content(self)
 
     def show_secrets(self, summary: str, samples: Sequence[str]) -> None:
         """Show the result of the secret scan; with samples, also the list and the option to keep the secrets."""
@@ -77,6 +79,7 @@ class ExportDialog(QDialog):
         self._samples.setPlainText("\n".join(map(visible, samples)))
         self._samples.setVisible(bool(samples))
         self._keep.setVisible(bool(samples))
+        grow_to_fit(self)
 
     def show_progress(self, done: int, total: int) -> None:
         self._bar.setRange(0, max(1, total))
@@ -92,12 +95,14 @@ class ExportDialog(QDialog):
         self._show.show()
         self._cancel.setText(self.tr("Close"))
         self._show.setFocus()
+        grow_to_fit(self)
 
     def show_error(self, message: str) -> None:
         """Show why the file was not written; the user can change the input and try again."""
         self._busy(False)
         self._message.setText(error_text(message))
         self._message.show()
+        grow_to_fit(self)
 
     def _build_secrets(self, column: QVBoxLayout) -> None:
         fonts = self._look.fonts

@@ -11,13 +11,13 @@ from ui.style.theme import RESOURCES, Look
 from ui.text.markdown import render
 from ui.text.safe_document import SafeDocument
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row
+from ui.widgets.dialog_parts import button_row, resize_in_screen
 
 PAGES_WIDTH = 180
 PAGES: Final = (
     "getting-started", "models", "permissions", "sessions", "reviewing", "undo", "safety", "skills", "skill-editor",
-    "memory", "agents", "mcp-servers", "external-agents", "hooks", "import-export", "keys", "settings", "command-line",
-    "data", "troubleshooting",
+    "memory", "agents", "mcp-servers", "packages", "external-agents", "hooks", "import-export", "keys", "settings",
+    "command-line", "data", "troubleshooting",
 )  # fmt: skip
 
 
@@ -29,7 +29,7 @@ class HelpDialog(QDialog):
         self.setObjectName("help")
         self.setWindowTitle(self.tr("Help"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.resize(look.size(900), look.size(640))
+        resize_in_screen(self, look.size(900), look.size(640))
         self._pages = QListWidget()
         self._pages.setObjectName("help.pages")
         self._pages.setAccessibleName(self.tr("Help topics"))

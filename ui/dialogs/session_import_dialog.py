@@ -22,10 +22,11 @@ from ui.style.number_formats import size as size_words
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import resize_in_screen
 from ui.widgets.labels import allow_breaks, error_text, label
 from ui.widgets.tooltip import tooltip_text
 
-NAME_FILTER = "*.jsonl *.json *.traj *.eval *.db"
+NAME_FILTER = "*.jsonl *.json *.traj *.eval *.db *.zip *.aider.chat.history.md"
 
 
 class FoundTranscript(NamedTuple):
@@ -85,7 +86,7 @@ class SessionImportDialog(QDialog):
         row.addWidget(cancel)
         row.addWidget(self._go)
         column.addLayout(row)
-        self.resize(look.size(640), look.size(460))
+        resize_in_screen(self, look.size(640), look.size(460))
         self._list.setFocus()
 
     def show_found(self, transcripts: Sequence[FoundTranscript]) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row
+from ui.widgets.dialog_parts import button_row, fit_to_content
 from ui.widgets.labels import label, read_only_text
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ class TrustDialog(QDialog):
         column.addLayout(self._buttons(look, has_files=bool(texts)))
         self.setMinimumWidth(look.size(520))
         self._cancel.setFocus()
+        fit_to_content(self)
 
     def _heading(self, folder_trust: "FolderTrust") -> str:
         if folder_trust.trusted:
@@ -89,7 +90,7 @@ class TrustDialog(QDialog):
         frame, _ = read_only_text(
             contents, look.fonts.mono, name="trust.contents", accessible_name=self.tr("Contents of the files")
         )
-        frame.setMinimumHeight(look.size(220))
+        frame.setMinimumHeight(min(look.size(220), self.screen().availableGeometry().height() // 4))
         frame.hide()
         return frame
 
@@ -98,7 +99,7 @@ class TrustDialog(QDialog):
         shown = not self._files.isVisibleTo(self)
         self._files.setVisible(shown)
         self._show.setText(self.tr("Hide files") if shown else self.tr("Show files"))
-        self.adjustSize()
+        fit_to_content(self)
 
     def _buttons(self, look: Look, *, has_files: bool) -> QHBoxLayout:
         self._show = Button(look, self.tr("Show files"), name="trust.show", tone="quiet")

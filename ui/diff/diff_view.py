@@ -63,6 +63,7 @@ class DiffView(QTableView):
         self._rows = DiffTableModel(self)
         self._painter = DiffLineDelegate(self._rows, look, self)
         self._make_comment: Callable[[str], CommentWidget] | None = None
+        self._comment_positions: list[int] = []
         self.rebuilding = False  # whether comment widgets are replaced, so that losing the focus means nothing
         self.setObjectName("changes.lines")
         self.setAccessibleName(self.tr("Changed lines"))
@@ -310,6 +311,11 @@ class DiffView(QTableView):
 
     def _place_comments(self) -> None:
         self.clearSpans()
+        header = self.verticalHeader()
+        for position in self._comment_positions:  # a reset model keeps the heights of its rows
+            if position < header.count():
+                header.resizeSection(position, header.defaultSectionSize())
+        self._comment_positions = [position for position, _ in self._rows.comment_rows()]
         if self._make_comment is None:
             return
         for position, name in self._rows.comment_rows():

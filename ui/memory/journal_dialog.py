@@ -12,7 +12,7 @@ from ui.memory.texts import author_text, kind_label, tr
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row
+from ui.widgets.dialog_parts import button_row, resize_in_screen
 from ui.widgets.labels import label
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class JournalDialog(QDialog):
         close.clicked.connect(self.reject)
         close.setDefault(True)
         column.addLayout(button_row(close))
-        self.resize(look.size(560), look.size(520))
+        resize_in_screen(self, look.size(560), look.size(520))
 
     def _add_day(self, day: "LearnedDay") -> None:
         fonts = self._look.fonts

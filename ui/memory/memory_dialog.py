@@ -12,7 +12,7 @@ from ui.memory.controller import MemoryInput
 from ui.memory.texts import field_label, folder_label, kind_description, kind_label, tr
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row
+from ui.widgets.dialog_parts import button_row, fit_to_content, grow_to_fit
 from ui.widgets.drop_down import DropDown
 from ui.widgets.labels import TextField, label, styled_frame
 
@@ -84,6 +84,7 @@ class MemoryDialog(QDialog):
         self._expires.setText(rejected.expires)
         self._wrong.setText(reason)
         self._wrong.show()
+        grow_to_fit(self)
 
     def _chosen(self) -> MemoryKind:
         return cast(MemoryKind, self._kind.currentData())
@@ -111,7 +112,7 @@ class MemoryDialog(QDialog):
         self._validate()
         first = next((field for _, field in self._fields.values() if not field.isHidden()), None)
         (first if by_fields and first else self._text).setFocus()
-        self.adjustSize()
+        fit_to_content(self)
 
     def _validate(self) -> None:
         entered = self.current_input()

@@ -22,6 +22,15 @@ def board_group(row: SessionRow, unseen: Collection[str]) -> str:
     return ""
 
 
+def working_agents(rows: Iterable[SessionRow]) -> dict[str, tuple[str, ...]]:
+    """Return the names of the sub-agents that work or wait, by the session that started them."""
+    agents: dict[str, tuple[str, ...]] = {}
+    for row in rows:
+        if row.parent and row.status in ("running", "waiting"):
+            agents[row.parent] = (*agents.get(row.parent, ()), row.subagent)
+    return agents
+
+
 def needs_decision(row: SessionRow) -> bool:
     """Return whether a session waits for a decision that its own page offers, such as to try a request again."""
     return row.status == "interrupted" or (row.status == "paused" and row.activity_kind == FAILED_REQUEST)

@@ -21,7 +21,7 @@ from ui.widgets.time_formats import short_age
 
 
 class BoardRow(AccentFrame):
-    """A row. `chosen` is emitted when it is clicked."""
+    """A row. `chosen` is emitted when it is clicked. `agents` are the sub-agents that work for the session."""
 
     chosen = Signal(str)
     open_requested = Signal(str)
@@ -32,6 +32,7 @@ class BoardRow(AccentFrame):
         super().__init__(fill=theme.panel, line=theme.line, edge=theme.panel)
         self._look, self._clock = look, clock
         self.row, self._chosen, self._last_line = row, False, ""
+        self.agents: tuple[str, ...] = ()
         self.setObjectName(f"overview.session.{row.id}")
         self._glyph = QLabel()
         self._title = ElidedLabel("", look.fonts.strong, name="overview.row.title")
@@ -57,14 +58,18 @@ class BoardRow(AccentFrame):
         age = short_age(row.created_at if row.status == "running" else row.updated_at, self._clock())
         figures = [money(row.cost) if row.cost else "", tokens, age]
         self._figures.setText(" · ".join(part for part in figures if part))
-        self._doing.show_text(visible(second_line(row, str(Path.home()), short=True)))
+        working = self.tr("sub-agents at work: {}").format(", ".join(self.agents)) if self.agents else ""
+        doing = " · ".join(filter(None, (second_line(row, str(Path.home()), short=True), working)))
+        self._doing.show_text(visible(doing))
         self._last.show_text(visible(last_line))
         self._last.setVisible(bool(last_line))
         self._clear.setVisible(can_clear)
+        for button in (self._open, self._clear):
+            button.setAccessibleName(f"{button.text()}: {visible(row.title)}")
         texts = (
             row.title,
             status_text(row.status),
-            second_line(row, str(Path.home()), short=True),
+            doing,
             last_line,
             self._figures.text(),
         )

@@ -16,14 +16,14 @@ from ui.ask.request_actions import RequestActions
 from ui.base.bridge import Bridge
 from ui.base.deferred_reader import DeferredReader
 from ui.base.panel_page import PanelPage, ShowToast, StartTask
-from ui.overview.board_groups import FAILED, FINISHED, RUNNING, WAITING, group_board
+from ui.overview.board_groups import FAILED, FINISHED, RUNNING, WAITING, group_board, working_agents
 from ui.overview.board_row import BoardRow
 from ui.style.theme import Look
+from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.labels import ENTER_KEYS, hairline, label
 
 CLEARABLE: Final = (FAILED, FINISHED)
-LAST_ROWS: Final = 12  # rows at the end of a session that are searched for its last line
 AGE_EVERY_MS: Final = 30_000
 
 
@@ -76,6 +76,8 @@ class OverviewPanel(PanelPage):
     def activate(self, about: tuple[str, ...]) -> None:
         self.refresh()
         self.setFocus(Qt.FocusReason.OtherFocusReason)
+        if self._chosen:
+            announce(self, f"{self._counts.text()}. {self._rows[self._chosen].accessibleName()}")
 
     def apply_updates(self, facts: Sequence[object]) -> None:
         touched = {fact.session.id for fact in facts if isinstance(fact, JournalUpdate)}
@@ -84,14 +86,17 @@ class OverviewPanel(PanelPage):
 
     def refresh(self, touched: Collection[str] | None = None) -> None:
         """Show the current state; `touched` are the sessions whose rows have changed, None if all may have."""
-        groups = group_board(self._board.rows(), self._board.unseen())
+        groups, agents = group_board(self._board.rows(), self._board.unseen()), working_agents(self._board.rows())
         order = [(group, row.id) for group, rows in groups.items() for row in rows]
         rows = {row.id: row for members in groups.values() for row in members}
         for group, session in order:
             known = self._rows.get(session)
-            if known is None or touched is None or session in touched or known.row != rows[session]:
+            names = agents.get(session, ())
+            is_current = known and known.row == rows[session] and known.agents == names
+            if known is None or touched is None or session in touched or not is_current:
                 part = known or self._create_row(rows[session])
-                part.show_row(rows[session], self._last_line(rows[session]), can_clear=group in CLEARABLE)
+                part.agents = names
+                part.show_row(rows[session], self._reading.last_reply(rows[session]), can_clear=group in CLEARABLE)
         if order != self._order:
             self._arrange(order)
         self._show_counts(groups)
@@ -176,13 +181,8 @@ class OverviewPanel(PanelPage):
         if sessions:
             place = sessions.index(self._chosen) + by if self._chosen in sessions else 0
             self._choose(sessions[min(max(place, 0), len(sessions) - 1)])
+            announce(self, self._rows[self._chosen].accessibleName())
             self._scroll.ensureWidgetVisible(self._rows[self._chosen])
-
-    def _last_line(self, row: SessionRow) -> str:
-        """Return the first line of the last reply of a session."""
-        first = max(0, row.rows - LAST_ROWS)
-        steps = self._reading.steps(row.id, first, row.rows - first)
-        return next((step.object for step in reversed(steps) if step.kind == "reply"), "")
 
     def _refresh_ages(self) -> None:
         if self.isVisible():

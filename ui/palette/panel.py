@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from ui.palette.ranking import PaletteEntry, PaletteMatch, rank_entries
 from ui.style.icons import pixmap
 from ui.style.theme import Look
+from ui.widgets.announce import announce
 from ui.widgets.labels import ENTER_KEYS, label
 from ui.widgets.paint import chip_width, draw_chip, draw_line, draw_selection
 
@@ -155,9 +156,7 @@ class Palette(QFrame):
         self._list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._list.setMouseTracking(True)
-        self._no_matches = label(
-            self.tr("No matches. Try a shorter search."), look.fonts.text, "second", name="palette.none"
-        )
+        self._no_matches = label("", look.fonts.text, "second", name="palette.none")
         self._no_matches.setContentsMargins(16, 8, 16, 8)
         column = QVBoxLayout(self)
         column.setContentsMargins(8, 8, 8, 8)
@@ -215,9 +214,15 @@ class Palette(QFrame):
         self._model.show_matches(rank_entries(self._entries, self._field.text(), self._recent))
         first = next((row for row, match in enumerate(self._model.matches) if match.entry.enabled), -1)
         self._list.setCurrentIndex(self._model.index(first))
+        empty = (
+            self.tr("No matches. Try a shorter search.") if self._entries else self.tr("There is nothing to choose.")
+        )
+        self._no_matches.setText(empty)
         self._no_matches.setVisible(not self._model.matches)
         self._list.setVisible(bool(self._model.matches))
         self._update_geometry()
+        if self.isVisible():
+            self._announce_current() if self._model.matches else announce(self, self._no_matches.text())
 
     def _choose(self) -> None:
         index = self._list.currentIndex()
@@ -276,6 +281,12 @@ class Palette(QFrame):
         else:
             target = min(max(target, 0), len(enabled_rows) - 1)
         self._list.setCurrentIndex(self._model.index(enabled_rows[target]))
+        self._announce_current()
+
+    def _announce_current(self) -> None:
+        """Announce the selected entry, which screen readers do not follow because the field has the focus."""
+        if text := self._list.currentIndex().data(Qt.ItemDataRole.AccessibleTextRole):
+            announce(self, str(text))
 
 
 def _split_by_match(text: str, positions: set[int]) -> list[tuple[str, bool]]:

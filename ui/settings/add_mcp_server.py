@@ -7,8 +7,9 @@ from PySide6.QtWidgets import QDialog, QFormLayout, QLineEdit, QVBoxLayout, QWid
 
 from core.domain.problems import ErrorDetails, Problem
 from core.mcp.config_import import ImportedMcpServer, parse_servers, server_from_input
+from core.mcp.server_config import environment_variables
 from ui.settings.add_provider import is_unencrypted
-from ui.settings.mcp_server_card import server_location
+from ui.settings.mcp_server_card import environment_text, server_location
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
@@ -115,7 +116,9 @@ class AddMcpServerDialog(QDialog):
     def _summary(self, imported: ImportedMcpServer) -> str:
         keys = ", ".join((*imported.secrets, *imported.missing_secrets))
         in_keyring = self.tr(" · saved in the keyring: {}").format(visible(keys)) if keys else ""
-        return f"{imported.server.name}: {server_location(imported.server)}{in_keyring}"
+        variables = environment_text(environment_variables(imported.server))
+        received = f"\n{visible(variables)}" if variables else ""
+        return f"{imported.server.name}: {server_location(imported.server)}{in_keyring}{received}"
 
     def _show_error(self, text: str) -> None:
         self._error.setText(error_text(visible(text)))

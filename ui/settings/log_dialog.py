@@ -7,7 +7,7 @@ from core.domain.visible import cut_lines
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row
+from ui.widgets.dialog_parts import button_row, resize_in_screen
 from ui.widgets.labels import label
 
 
@@ -35,4 +35,4 @@ class LogDialog(QDialog):
         close = Button(look, self.tr("Close"), name="log.close", hint=self.tr("Esc"))
         close.clicked.connect(self.accept)
         column.addLayout(button_row(close))
-        self.resize(look.size(640), look.size(420))
+        resize_in_screen(self, look.size(640), look.size(420))

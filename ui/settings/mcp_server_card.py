@@ -1,6 +1,6 @@
 """The card of an MCP server: its command or URL, state, environment or headers, and a check box for each tool."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QCoreApplication, Qt
@@ -45,6 +45,9 @@ class McpServerCard(QFrame):
         column.setSpacing(4)
         column.addLayout(self._head())
         column.addWidget(label(server_location(row.server), look.fonts.mono, "second", wrap=True))
+        if row.server.package:
+            origin = _tr("From the package {}").format(row.server.package)
+            column.addWidget(label(visible(origin), look.fonts.second, "second", wrap=True))
         state, tone = state_text(row)
         column.addWidget(label(state, look.fonts.second, tone, name=f"settings.tool.{self._name}.state", wrap=True))
         for variable in row.server.variables:
@@ -149,6 +152,11 @@ class McpServerCard(QFrame):
 def server_location(server: "McpServerSettings") -> str:
     """Return the URL of a server, or the command that starts it."""
     return visible(server.url or " ".join((server.command, *server.args)))
+
+
+def environment_text(variables: Collection[str]) -> str:
+    """Return the sentence that names the user's environment variables that a server receives; empty if none."""
+    return _tr("Receives your environment variables: {}").format(", ".join(variables)) if variables else ""
 
 
 def state_text(row: "McpServerRow") -> OutcomeText:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from ui.settings.mcp_server_card import McpServerCard, OutcomeText, server_location
+from ui.settings.mcp_server_card import McpServerCard, OutcomeText, environment_text, server_location
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.announce import announce
@@ -105,10 +105,14 @@ class McpServersPage(QWidget):
         texts.addWidget(label(visible(name), look.fonts.strong, wrap=True))
         texts.addWidget(label(server_location(project_server.server), look.fonts.mono, "second", wrap=True))
         keys = _tr(" · receives {}").format(", ".join(project_server.secrets)) if project_server.secrets else ""
+        variables = visible(environment_text(project_server.variables))
         outcome, tone = self._outcomes.get(name, ("", "second"))
         texts.addWidget(
             label(f"{visible(project_server.folder)}{visible(keys)}", look.fonts.second, "second", wrap=True)
         )
+        if variables:
+            note = label(variables, look.fonts.second, "waiting", name=f"settings.brought.{name}.variables", wrap=True)
+            texts.addWidget(note)
         if outcome:
             texts.addWidget(label(outcome, look.fonts.second, tone, name=f"settings.brought.{name}.said", wrap=True))
         row.addLayout(texts, 1)

@@ -12,6 +12,7 @@ SETTINGS_PAGES: Final = (
     "Network",
     "External agents",
     "MCP servers",
+    "Packages",
     "Permission rules",
     "Trusted folders",
     "Schedules",

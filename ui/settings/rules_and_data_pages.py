@@ -14,6 +14,7 @@ from ui.style.number_formats import size
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.flow_layout import FlowLayout
 from ui.widgets.labels import label, styled_frame
 from ui.widgets.time_formats import to_local_time
 
@@ -122,7 +123,7 @@ class DataPage(QWidget):
         )
         text = checked if state.checked_at else _tr("Checked for damage each week; not checked yet.")
         column.addWidget(label(text, look.fonts.second, "second", name="settings.data.checked", wrap=True))
-        column.addLayout(self._buttons(state))
+        column.addWidget(self._buttons(state))
         column.addSpacing(8)
         column.addWidget(label(_tr("Backups"), look.fonts.bold))
         text = _tr("Made on each day of use, and before each change of the data format. The last 7 are kept.")
@@ -137,9 +138,9 @@ class DataPage(QWidget):
         for weight in state.largest:
             column.addWidget(self._row(weight))
 
-    def _buttons(self, state: DataState) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(8)
+    def _buttons(self, state: DataState) -> QWidget:
+        container = QWidget()
+        row = FlowLayout(container)
         buttons = [
             ("back_up", _tr("Back up now"), True),
             ("check", _tr("Check for damage"), True),
@@ -152,8 +153,7 @@ class DataPage(QWidget):
             button.setEnabled(can)
             button.clicked.connect(lambda _=False, word=word: self.action_requested.emit(word, ""))
             row.addWidget(button)
-        row.addStretch(1)
-        return row
+        return container
 
     def _backup(self, name: str) -> QWidget:
         look, frame = self._look, styled_frame("well")

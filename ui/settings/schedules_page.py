@@ -161,6 +161,8 @@ class SchedulesPage(QWidget):
             form.addRow(label(title, fonts.text), field)
         for title, combo in ((_tr("Repeat"), self._interval), (_tr("If a time is missed"), self._missed)):
             combo.setAccessibleName(title)
+        self._at.setAccessibleName(_tr("First time"))
+        self._at.setAccessibleDescription(self._at.placeholderText())
         column.addLayout(form)
         column.addWidget(self._add, 0, Qt.AlignmentFlag.AlignRight)
         column.addLayout(self._rows)

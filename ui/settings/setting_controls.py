@@ -19,8 +19,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.domain.tiers import Tiers
+from core.domain.tiers import TierRule, Tiers
 from core.settings.schema import FolderPath, SettingInfo, Settings
+from ui.settings.tier_rules import TierRulesEditor
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
@@ -65,7 +66,8 @@ def create_control(look: Look, name: str, about: SettingInfo, value: Any, on_cha
     control = _control(look, name, about, value, on_change)
     control.setObjectName(f"settings.{name}")
     control.setAccessibleName(_tr(about.label))
-    control.setAccessibleDescription(_tr(about.help))
+    about_it = f"{_tr(about.label)}. {_tr(about.help)}" if isinstance(control, QComboBox) else _tr(about.help)
+    control.setAccessibleDescription(about_it)  # Qt presents the current choice of a drop-down list as its name
     control.setFont(look.fonts.text)
     return control
 
@@ -163,10 +165,11 @@ def _report_change(field: QLineEdit, on_change: OnChange) -> None:
 
 
 def _tiers(look: Look, value: Tiers, on_change: OnChange) -> QWidget:
-    """Return three fields with model names, one per tier; the first model of a tier that works is used.
+    """Return three fields with model names, one per tier, of which the first that works is used, and the tier rules.
 
     They are folded as long as no tier is set.
     """
+    current = value
     container, fields = QWidget(), QWidget()
     column = QVBoxLayout(container)
     column.setContentsMargins(0, 0, 0, 0)
@@ -188,9 +191,16 @@ def _tiers(look: Look, value: Tiers, on_change: OnChange) -> QWidget:
     form.setHorizontalSpacing(12)
     lines: dict[str, QLineEdit] = {}
 
-    def report(_: str) -> None:
+    def report(_: object) -> None:
+        nonlocal current
         small, mid, frontier = (_names(lines[tier].text()) for tier in ("small", "mid", "frontier"))
-        on_change(replace(value, small=small, mid=mid, frontier=frontier))
+        current = replace(current, small=small, mid=mid, frontier=frontier)
+        on_change(current)
+
+    def report_rules(rules: tuple[TierRule, ...]) -> None:
+        nonlocal current
+        current = replace(current, rules=rules)
+        on_change(current)
 
     for tier, title in (("small", _tr("Small")), ("mid", _tr("Mid")), ("frontier", _tr("Frontier"))):
         lines[tier] = _line(", ".join(getattr(value, tier)), report)
@@ -200,6 +210,7 @@ def _tiers(look: Look, value: Tiers, on_change: OnChange) -> QWidget:
         lines[tier].setFont(look.fonts.text)
         lines[tier].setMinimumWidth(look.size(FIELD_WIDTH))
         form.addRow(title, lines[tier])
+    form.addRow(TierRulesEditor(look, value.rules, report_rules))
     return container
 
 

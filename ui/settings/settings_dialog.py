@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, TypeVar
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QCompleter,
@@ -21,29 +21,33 @@ from PySide6.QtWidgets import (
 from core.domain.problems import ErrorDetails
 from core.domain.rules import PermissionRule
 from core.models.local.model_state import LocalModelStates
-from core.settings.schema import LOCAL_MODELS, MCP_SERVERS, MODELS, WEB, SettingInfo, Settings
+from core.settings.schema import LOCAL_MODELS, MCP_SERVERS, MEMORY, MODELS, WEB, SettingInfo, Settings
 from core.settings.schema import setting_info as about_setting
 from ui.base.tasks import ErrorSource
 from ui.settings.external_agents_page import ExternalAgentsPage
 from ui.settings.local_models_section import LocalModelsSection
 from ui.settings.mcp_servers_page import McpServersPage
+from ui.settings.packages_page import PackagesPage
 from ui.settings.permission_rules_page import PermissionRulesPage
 from ui.settings.providers_section import ProvidersSection
 from ui.settings.rules_and_data_pages import DataPage, DataState, TrustedFoldersPage, is_folder_trust
 from ui.settings.schedules_page import SchedulesPage
 from ui.settings.search_key import SearchKeySection
+from ui.settings.semantic_search_section import SemanticSearchSection
 from ui.settings.setting_controls import settings_with_control
 from ui.settings.settings_page import CustomSection, PageContents, SettingsPage
 from ui.style.theme import Look, set_style_properties
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import resize_in_screen
 from ui.widgets.fitting_scroll_area import FittingScrollArea
+from ui.widgets.focus_order import focus_neighbor, focusable_in_order
 from ui.widgets.labels import allow_breaks, error_text, label
 
 AGENTS: Final = about_setting("watch_sessions").page
+PACKAGES: Final = "Packages"
 RULES, FOLDERS, SCHEDULES, DATA = "Permission rules", "Trusted folders", "Schedules", "Data"
 SIZE: Final = (820, 580)
-SCREEN_MARGIN: Final = QSize(24, 60)  # room for the window frame and a visible part of the parent
 PAGES_WIDTH: Final = 170
 HIDDEN_SETTINGS: Final = frozenset({"reduced_motion"})  # not shown: no widget animates, so it has no effect
 P = TypeVar("P", bound=QWidget)
@@ -66,12 +70,14 @@ class SettingsDialog(QDialog):
     rule_action_requested = Signal(str, str)  # an action, and a permission rule or the command to test
     data_action_requested = Signal(str, str)  # an action, and the backup for `restore`
     session_requested = Signal(str)
+    semantic_search_requested = Signal(str)  # `look`, `enable` or `disable`
     schedules_requested = Signal()
     schedule_added = Signal(object)
     schedule_removed = Signal(str)
     agent_action_requested = Signal(str, str, str)  # an action, the agent, its command
     provider_action_requested = Signal(str, str)  # an action, and the provider or model
     local_model_action_requested = Signal(str, str)  # an action, and the local model or the path of a file
+    package_action_requested = Signal(str, str, str, str)  # see PackagesPage
     mcp_action_requested = Signal(str, str, str)  # an action, the MCP server, and one of its tools or keys, or a folder
 
     def __init__(self, look: Look, snapshot: SettingsSnapshot, parent: QWidget | None = None) -> None:
@@ -85,8 +91,7 @@ class SettingsDialog(QDialog):
         self.setObjectName("settings")
         self.setWindowTitle(self.tr("Settings"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        room = self.screen().availableGeometry().size()
-        self.resize(QSize(look.size(SIZE[0]), look.size(SIZE[1])).boundedTo(room - SCREEN_MARGIN))
+        resize_in_screen(self, look.size(SIZE[0]), look.size(SIZE[1]))
         self._search = QLineEdit()
         self._search.setObjectName("settings.search")
         self._search.setAccessibleName(self.tr("Search settings"))
@@ -126,12 +131,20 @@ class SettingsDialog(QDialog):
         return self._section(MCP_SERVERS, McpServersPage)
 
     @property
+    def packages(self) -> PackagesPage:
+        return self._section(PACKAGES, PackagesPage)
+
+    @property
     def rules(self) -> PermissionRulesPage:
         return self._section(RULES, PermissionRulesPage)
 
     @property
     def agents(self) -> ExternalAgentsPage:
         return self._section(AGENTS, ExternalAgentsPage)
+
+    @property
+    def semantic_search(self) -> SemanticSearchSection:
+        return self._section(MEMORY, SemanticSearchSection)
 
     @property
     def schedules(self) -> SchedulesPage:
@@ -174,6 +187,7 @@ class SettingsDialog(QDialog):
         if field := self.findChild(QLineEdit, f"settings.{name}"):
             field.setProperty("reported", value)
             field.setText(value)
+            field.setCursorPosition(0)
 
     def offer_models(self, names: Sequence[str]) -> None:
         """Offer these names as completions in the model field."""
@@ -223,14 +237,7 @@ class SettingsDialog(QDialog):
             page.changed.connect(self.changed)
             page.filter(self._search_words())
             self._stack.addWidget(FittingScrollArea(page))
-            self._put_close_last()
         return self._built[title]
-
-    def _put_close_last(self) -> None:
-        """Let Tab reach the controls of the page before the Close button."""
-        last = self.previousInFocusChain()
-        if last not in (None, self._close):
-            QWidget.setTabOrder(last, self._close)
 
     def _section(self, title: str, kind: type[P]) -> P:
         part = self._page(title).findChild(kind)
@@ -242,7 +249,6 @@ class SettingsDialog(QDialog):
         for title in titles:
             if title in self._built:
                 self._built[title].rebuild_section()
-                self._put_close_last()
         self._filter()
 
     def _search_words(self) -> list[str]:
@@ -276,6 +282,7 @@ class SettingsDialog(QDialog):
         providers = tr("providers servers api key keys keyring test price cost context window add")
         local = tr("local model models download gguf offline this computer ollama lm studio hugging face add delete")
         tools = tr("mcp model context protocol servers tools api key environment header")
+        packages = tr("packages plugins extensions hooks skills commands mcp git install trust update remove")
         agents = tr("external agents acp agent client protocol opencode codex claude gemini goose add test")
         rules = tr("permission permissions approval approvals rule allow deny ask sandbox revoke add edit test")
         folders = tr("trust trusted folder project instructions permission agents.md skills revoke")
@@ -289,9 +296,15 @@ class SettingsDialog(QDialog):
                 lambda: self.local_model_action_requested.emit("look", ""),
                 is_first=True,
             ),
+            MEMORY: CustomSection(
+                tr("semantic search embedding model install turn on off minilm"),
+                self._build_semantic_search,
+                lambda: self.semantic_search_requested.emit("look"),
+            ),
             WEB: CustomSection(tr("web search engine api key searxng brave tavily"), self._build_web),
             MCP_SERVERS: CustomSection(tools, self._build_tools, self._load_tools),
             AGENTS: CustomSection(agents, self._build_agents, lambda: self.agent_action_requested.emit("look", "", "")),
+            PACKAGES: CustomSection(packages, self._build_packages, self._load_packages),
             RULES: CustomSection(rules, self._build_rules),
             FOLDERS: CustomSection(folders, self._build_folders),
             SCHEDULES: CustomSection(schedules, self._build_schedules, self.schedules_requested.emit),
@@ -315,9 +328,19 @@ class SettingsDialog(QDialog):
         self.changed.connect(section.follow_setting)
         return section
 
+    def _build_semantic_search(self) -> QWidget:
+        section = SemanticSearchSection(self._look, self._shown.settings.embedding_model)
+        section.action_requested.connect(self.semantic_search_requested)
+        return section
+
     def _build_tools(self) -> QWidget:
         page = McpServersPage(self._look)
         page.action_requested.connect(self.mcp_action_requested)
+        return page
+
+    def _build_packages(self) -> QWidget:
+        page = PackagesPage(self._look)
+        page.action_requested.connect(self.package_action_requested)
         return page
 
     def _build_agents(self) -> QWidget:
@@ -363,6 +386,9 @@ class SettingsDialog(QDialog):
         if self.mcp_servers.overview is None:
             self.mcp_action_requested.emit("look", "", "")
 
+    def _load_packages(self) -> None:
+        self.package_action_requested.emit("look", "", "", "")
+
     def _load_data(self) -> None:
         if self._data is None:
             self.data_action_requested.emit("count", "")
@@ -389,3 +415,10 @@ class SettingsDialog(QDialog):
         column.setContentsMargins(12, 12, 12, 12)
         column.addLayout(middle, 1)
         column.addLayout(foot)
+
+    # Qt overrides
+
+    def focusNextPrevChild(self, next: bool) -> bool:
+        """Go from the list of pages to the controls of the page, and then to Close, whatever was built last."""
+        order = focusable_in_order(self._search, self._pages, self._stack, self._close)
+        return focus_neighbor(order, self.focusWidget(), forward=next)

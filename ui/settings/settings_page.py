@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from core.domain.tiers import Tiers
 from core.settings.schema import SettingInfo, Settings
 from ui.settings.setting_controls import FIELD_WIDTH, create_control
 from ui.style.theme import Look
@@ -138,6 +139,10 @@ class SettingsPage(QWidget):
         texts.addWidget(label(self.tr(about.help), fonts.second, "second", wrap=True))
         texts.addStretch(1)
         field = create_control(self._look, name, about, value, lambda new: self.changed.emit(name, new))
+        if isinstance(value, Tiers):  # it needs the whole width
+            texts.addWidget(field)
+            row.addLayout(texts, 1)
+            return container
         field.setMinimumWidth(self._look.size(FIELD_WIDTH))
         row.addLayout(texts, 1)
         row.addWidget(field, 0, Qt.AlignmentFlag.AlignTop)

@@ -18,7 +18,7 @@ class CloseGuard(QObject):
 
     Attributes:
         action: What to do about running sessions: `ask`, keep them running in the `background`, or `stop`.
-        has_tray: Whether the desktop shows tray icons.
+        has_tray: Returns whether the desktop shows tray icons now.
     """
 
     background_requested = Signal()
@@ -35,7 +35,8 @@ class CloseGuard(QObject):
         super().__init__(shell)
         self._look, self._shell, self._pages, self._selection = look, shell, pages, selection
         self._running = running
-        self.action, self.has_tray = "ask", False
+        self.action = "ask"
+        self.has_tray: Callable[[], bool] = lambda: False
         shell.may_close = self.may_close
 
     def restyle(self, look: Look) -> None:
@@ -76,7 +77,7 @@ class CloseGuard(QObject):
         elif action == "stop":
             self.stop_requested.emit()
         elif self._shell.findChild(CloseDialog) is None:
-            dialog = CloseDialog(self._look, self._running(), self._shell, has_tray=self.has_tray)
+            dialog = CloseDialog(self._look, self._running(), self._shell, has_tray=self.has_tray())
             dialog.chosen.connect(self._on_chosen)
             dialog.open()
 

@@ -71,6 +71,7 @@ class CommandHandlers(QObject):
             "session.archive": lambda: self._file("unarchive" if self._row().archived else "archive"),
             "session.trash": lambda: self._file("trash"),
             "session.fork": lambda: self._file("fork"),
+            "session.replay": lambda: self._file("replay"),
             "session.folder": lambda: self._file("folder"),
             "session.editor": lambda: self._file("editor"),
             "session.terminal": lambda: self._file("terminal"),

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -51,6 +51,7 @@ STORAGE: Final = ErrorSource("storage")
 class MainWindow(QWidget):
     """The contents of the window; actions are requested through signals, which the controllers handle."""
 
+    activated = Signal()
     closed = Signal()
     theme_toggle_requested = Signal()
     scale_requested = Signal(int)
@@ -69,8 +70,7 @@ class MainWindow(QWidget):
         self, shell: WindowFrame, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
     ) -> None:
         super().__init__()
-        self._shell = shell
-        self._look, self._state = look, state
+        self._shell, self._look, self._state = shell, look, state
         self.selection, self.state = selection, state
         self._reading = DeferredReader()
         self.session_index = SessionIndex(self._reading)
@@ -78,10 +78,9 @@ class MainWindow(QWidget):
         self._start: StartTask | None = None
         self.pane = StepPane(look, self._reading)
         self._folder = data_folder
-        home = str(data_folder)
         self.sessions = SessionsPanel(look, pages=[(page.id, page.title, page.icon) for page in PAGES if page.listed])
-        self.start = StartPanel(look, data_folder=home)
-        self.status = StatusLine(look, data_folder=home)
+        self.start = StartPanel(look, data_folder=str(data_folder))
+        self.status = StatusLine(look, data_folder=str(data_folder))
         self.notice = ErrorBar(look)
         self.unseen = UnseenSessions(state)
         self.inbox = InboxMenu(look, self.session_index.pending, self)
@@ -97,7 +96,6 @@ class MainWindow(QWidget):
         self._connect()
         self.close_guard = CloseGuard(look, shell, self.pages, selection, self.session_index.running)
         shell.set_content(self)
-        shell.activated.connect(self._mark_seen)
         shell.closing.connect(self._on_closing)
         self._columns.apply_widths()
 
@@ -486,6 +484,12 @@ class MainWindow(QWidget):
         self._columns.fit_pane(fits, double=self.split_view.is_split)
 
     # Qt overrides
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
+            self._mark_seen()
+            self.activated.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -46,8 +46,8 @@ class PageStack(QStackedWidget):
         page = self.page(name)
         self.setCurrentWidget(page)
         self.sidebar_fold_requested.emit(page in self._folding)  # overrides the request of the previous page
-        page.activate(about)
         self.focus_page()
+        page.activate(about)  # it may move the focus, or open the palette, which closes when it loses the focus
 
     def focus_page(self) -> None:
         """Focus the widget of the page that had the focus last, or else the page, unless it has the focus already."""

@@ -42,11 +42,15 @@ class SessionIndex:
 
     def apply_updates(self, batch: UpdateBatch) -> bool:
         """Apply a batch of updates; return whether the requests that wait for the user may have changed."""
+
+        def was_active(session: str) -> bool:
+            return self.row(session).status in {"running", "waiting"}
+
         unknown = any(name not in self._rows for name in batch.touched)
         self._ended += [
             row
             for row in batch.touched.values()
-            if not row.parent and has_ended(row) and self.row(row.id).status in {"running", "waiting"}
+            if not row.parent and has_ended(row) and (was_active(row.id) or row.id in batch.started)
         ]
         self._rows |= batch.touched
         return batch.requests_changed or unknown

@@ -10,6 +10,7 @@ from ui.shell.command_actions import HIDDEN, shortcut_text
 from ui.shell.commands import COMMANDS, Command
 from ui.style.theme import Look
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import resize_in_screen
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.labels import label
 
@@ -28,7 +29,8 @@ WIDGET_SHORTCUTS: Final = (
     ("Changes", (("N", "Next hunk"), ("P", "Previous hunk"), ("Shift+N", "Next file"), ("Shift+P", "Previous file"),
                  ("K", "Keep the hunk"), ("Shift+K", "Keep all hunks of the file"), ("U", "Revert the hunk"),
                  ("C", "Comment on the selected lines"), ("]", "Next comment"), ("[", "Previous comment"),
-                 ("Return", "Edit the comment"), ("Del", "Delete the comment"), ("Ctrl+Return", "Send the comments"),
+                 ("Return", "Go from the files to the diff; edit the comment"),
+                 ("Del", "Delete the comment"), ("Ctrl+Return", "Send the comments"),
                  ("O", "Open the file in the editor"), ("X", "Show more lines"),
                  ("Shift+X", "Show the whole file"), ("S", "Switch to side by side and back"),
                  ("Right", "Scroll long lines to the right"), ("Left", "Scroll long lines to the left"))),
@@ -69,6 +71,9 @@ class ShortcutsDialog(QDialog):
             column.insertWidget(column.count() - 1, self._build_group(title, lines))
             height += len(lines) + 2
         scroll = FittingScrollArea(content)
+        scroll.setObjectName("keys.scroll")
+        scroll.setAccessibleName(self.tr("Keyboard shortcuts"))
+        scroll.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # so that keys can scroll it
         close = Button(look, self.tr("Close"), name="keys.close", hint=self.tr("Esc"))
         close.clicked.connect(self.accept)
         button_row = QHBoxLayout()
@@ -79,7 +84,7 @@ class ShortcutsDialog(QDialog):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(scroll, 1)
         layout.addLayout(button_row)
-        self.resize(look.size(720), look.size(640))
+        resize_in_screen(self, look.size(720), look.size(640))
 
     def _add_column(self, columns: QHBoxLayout) -> QVBoxLayout:
         column = QVBoxLayout()
@@ -97,9 +102,9 @@ class ShortcutsDialog(QDialog):
         grid.setVerticalSpacing(4)
         grid.addWidget(label(self.tr(title), fonts.bold), 0, 0, 1, 2)
         for number, (keys, text) in enumerate(lines, 1):
-            grid.addWidget(label(self.tr(text), fonts.text, "second"), number, 0)
+            grid.addWidget(label(self.tr(text), fonts.text, "second", wrap=True), number, 0)
             chip = label(keys, fonts.caption, "key")
-            grid.addWidget(chip, number, 1, Qt.AlignmentFlag.AlignRight)
+            grid.addWidget(chip, number, 1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop)
         grid.setColumnStretch(0, 1)
         return group
 

@@ -68,6 +68,8 @@ class StatusLine(QFrame):
         self._servers = Button(look, "", name="status.servers", tone="quiet")
         self._servers.clicked.connect(lambda: self.servers_requested.emit())
         self._servers.hide()
+        for button in (self._models, self._servers, self._sandbox):
+            button.allow_shrinking()
         row.addWidget(self._servers)
         row.addWidget(self._traces)
         row.addWidget(self._sandbox)

@@ -14,6 +14,7 @@ from ui.ask.ask_area import OpenRequest
 from ui.ask.full_text import one_line
 from ui.ask.inbox import MAX_ENTRIES, entry_text
 from ui.ask.request_summary import summarize_permission, summarize_question
+from ui.widgets.announce import announce
 
 GATHER_MS: Final = 700  # requests within this time are combined into one notification
 SIDES: Final = (16, 22, 32, 64)
@@ -24,19 +25,25 @@ WaitingRequests = Sequence[tuple[SessionRow, OpenRequest]]
 
 
 class Tray(QObject):
-    """The tray icon. `show_requested` carries the session to show; if it is empty, only the window is raised."""
+    """The tray icon, which also decides when there is something to notify the user of.
+
+    `show_requested` carries the session to show; if it is empty, only the window is raised.
+    """
 
     show_requested = Signal(str)
+    notification_requested = Signal(str, str, str)
+    """Session, title and text of a notification to show."""
     new_session_requested = Signal()
     quit_requested = Signal()
 
     def __init__(
         self, app: QApplication, window: QWidget, picture: QIcon, waiting: Callable[[], WaitingRequests], dot: QColor,
-        clock: Callable[[], int] = wall_clock,
+        last_reply: Callable[[SessionRow], str] = lambda _: "", clock: Callable[[], int] = wall_clock,
     ) -> None:  # fmt: skip
         super().__init__(window)
         self._app = app
         self._window, self._picture, self._waiting, self._clock, self._dot = window, picture, waiting, clock, dot
+        self._last_reply = last_reply
         self._known_ids = {request.id for _, request in waiting()}
         self._notified = ""
         self._icon = QSystemTrayIcon(picture, self)
@@ -53,8 +60,6 @@ class Tray(QObject):
         self._ended_delay.timeout.connect(self._notify_of_ended)
         self.rebuild_menu()
         self.refresh()
-        if QSystemTrayIcon.isSystemTrayAvailable():
-            self._icon.show()
 
     @property
     def menu(self) -> QMenu:
@@ -65,6 +70,8 @@ class Tray(QObject):
         waiting = self._waiting()
         number = len(waiting)
         self._icon.setIcon(with_badge(self._picture, number, self._dot))
+        if not self._icon.isVisible() and QSystemTrayIcon.isSystemTrayAvailable():  # the desktop may start one later
+            self._icon.show()
         self._icon.setToolTip(self.tr("Journeyman: {} waiting for you").format(number) if number else "Journeyman")
         self._app.setBadgeNumber(number)
         if any(request.id not in self._known_ids for _, request in waiting):
@@ -98,10 +105,8 @@ class Tray(QObject):
         self._known_ids = {request.id for _, request in waiting}
         if not new or self._window.isActiveWindow():
             return
-        self._notified = new[0][0].id
         QApplication.alert(self._window)
-        if self._icon.isVisible():
-            self._icon.showMessage(*notification_text(new), self._picture, SHOWN_MS)
+        self.notification_requested.emit(new[0][0].id, *notification_text(new))
 
     def notify_ended(self, rows: Sequence[SessionRow]) -> None:
         """Schedule a notification that the runs of these sessions have ended."""
@@ -110,12 +115,19 @@ class Tray(QObject):
 
     def _notify_of_ended(self) -> None:
         ended, self._ended = self._ended, []
-        if not ended or self._window.isActiveWindow():
+        if not ended:
             return
-        self._notified = ended[-1].id
+        title, text = ended_text(ended, self._last_reply(ended[-1]))
+        if self._window.isActiveWindow():
+            announce(self._window, f"{title}. {text}")
+            return
         QApplication.alert(self._window)
-        if self._icon.isVisible():
-            self._icon.showMessage(*ended_text(ended), self._picture, SHOWN_MS)
+        self.notification_requested.emit(ended[-1].id, title, text)
+
+    def show_message(self, session: str, title: str, text: str) -> None:
+        """Show a message at the tray icon, if the desktop cannot show notifications otherwise."""
+        self._notified = session
+        self._icon.showMessage(title, text, self._picture, SHOWN_MS)
 
     def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
         if reason == QSystemTrayIcon.ActivationReason.Trigger:
@@ -137,11 +149,12 @@ def notification_text(new: WaitingRequests) -> tuple[str, str]:
     return f"Journeyman ({len(new)})", _shorten(", ".join(sessions[:3]) + more)
 
 
-def ended_text(rows: Sequence[SessionRow]) -> tuple[str, str]:
-    """Return title and text of the notification that runs have ended."""
+def ended_text(rows: Sequence[SessionRow], last_reply: str = "") -> tuple[str, str]:
+    """Return title and text of the notification that runs have ended; `last_reply` is that of the last row."""
     if len(rows) == 1:
         row = rows[0]
-        return _shorten(row.title) or "Journeyman", _shorten(f"{outcome(row)}: {row.activity}".removesuffix(": "))
+        detail = last_reply if outcome(row) == "Finished" else row.activity
+        return _shorten(row.title) or "Journeyman", _shorten(f"{outcome(row)}: {detail}".removesuffix(": "))
     failed = sum(outcome(row) == "Failed" for row in rows)
     counts = [f"{len(rows) - failed} finished"] * (len(rows) > failed) + [f"{failed} failed"] * bool(failed)
     titles = ", ".join(dict.fromkeys(_shorten(row.title, 40) for row in rows[:3]))

@@ -14,6 +14,7 @@ STEP_PANE: Final = 384
 MIN_CENTER: Final = 452  # minimum width of the central area while the step pane is shown
 MIN_SPLIT_CENTER: Final = 880
 SQUEEZED_CENTER: Final = 0.58  # least share of the window for the central area if the user squeezes the columns
+LARGE_TEXT_SIDEBAR: Final = 0.3  # most of the window that the sidebar gets because of large text
 DEFAULT_WIDTHS: Final = (("sidebar_width", SIDEBAR), ("pane_width", STEP_PANE))
 
 
@@ -26,6 +27,7 @@ class WindowColumns(QSplitter):
         self._sidebar_requested, self._folded, self._cramped = True, False, False
         self._pane_requested, self._pane_fits, self._double = state.text("pane", "yes") == "yes", False, False
         self._squeezed = False
+        self._applied_sidebar = 0
         self.setObjectName("window.columns")
         self.setHandleWidth(1)
         self.setChildrenCollapsible(False)
@@ -38,9 +40,16 @@ class WindowColumns(QSplitter):
 
     def apply_widths(self) -> None:
         """Set the column widths to the stored ones, or to the defaults."""
-        sidebar_width = int(self._state.number("sidebar_width", self._look.size(SIDEBAR)))
+        sidebar_width = self._applied_sidebar = self._sidebar_width()
         pane_width = int(self._state.number("pane_width", self._look.size(STEP_PANE)))
         self.setSizes([sidebar_width, max(1, self.window().width() - sidebar_width - pane_width), pane_width])
+
+    def _sidebar_width(self) -> int:
+        """Return the stored width, or less if it would take too much of the window because of large text."""
+        width = int(self._state.number("sidebar_width", self._look.size(SIDEBAR)))
+        at_usual_size = width * SIDEBAR // self._look.size(SIDEBAR)
+        limit = max(at_usual_size, self._sidebar.minimumWidth(), round(self.window().width() * LARGE_TEXT_SIDEBAR))
+        return min(width, limit) if at_usual_size < width else width
 
     def restyle(self, look: Look) -> None:
         """Scale the sidebar and the step pane with the text size, even while they are hidden."""
@@ -57,7 +66,7 @@ class WindowColumns(QSplitter):
     def save_widths(self) -> None:
         """Store the column widths; a hidden column keeps the width it had."""
         for name, part in (("sidebar_width", self._sidebar), ("pane_width", self._pane)):
-            if part.isVisible():
+            if part.isVisible() and not (part is self._sidebar and part.width() == self._applied_sidebar):
                 self._state.set_text(name, str(part.width()))
 
     def toggle_sidebar(self) -> None:

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QCloseEvent, QColor, QKeyEvent, QPaintEvent, QPalette, QResizeEvent
-from PySide6.QtWidgets import QAbstractButton, QCheckBox, QMainWindow, QWidget
+from PySide6.QtWidgets import QMainWindow, QWidget
 
 from ui.base.window_state import WindowState
 from ui.style.theme import Theme
@@ -22,8 +22,6 @@ class WindowFrame(QMainWindow):
     """
 
     closing = Signal()
-    activated = Signal()
-    """The window has become active."""
 
     def __init__(self, theme: Theme, state: WindowState) -> None:
         super().__init__()
@@ -68,18 +66,11 @@ class WindowFrame(QMainWindow):
         self._sidebar.setGeometry(0, 0, sidebar_width, self.height())
         self._edge.setGeometry(sidebar_width, 0, 1, self.height())
 
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.ActivationChange and self.isActiveWindow():
-            self.activated.emit()
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Click the focused button on Enter; by itself, Qt does so only in dialogs."""
-        focused, enter = self.focusWidget(), event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if not enter or not isinstance(focused, QAbstractButton) or isinstance(focused, QCheckBox):
+        from ui.shell.window_keys import handle_key  # loads enumerations, which would delay the first paint
+
+        if not handle_key(self.focusWidget(), event):
             super().keyPressEvent(event)
-        elif not event.isAutoRepeat():
-            focused.click()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         event.ignore()

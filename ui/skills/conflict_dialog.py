@@ -9,6 +9,7 @@ from core.domain.skill import MergeHunk, SkillSaveConflict
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import resize_in_screen
 from ui.widgets.labels import label, styled_frame
 from ui.widgets.segmented_control import SegmentedControl
 
@@ -60,7 +61,7 @@ class SaveConflictDialog(QDialog):
         column.addLayout(self._buttons())
         self.setMinimumWidth(look.size(560))
         if clashes:
-            self.resize(look.size(680), look.size(560))
+            resize_in_screen(self, look.size(680), look.size(560))
 
     def merged_text(self) -> str:
         """Return the merged text, with the selected side of each conflict."""

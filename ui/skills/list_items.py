@@ -6,11 +6,11 @@ from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication
 
-from core.domain.skill import SkillRow
+from core.domain.skill import READ_ONLY_SOURCES, SkillRow
 from ui.style.number_formats import short_folder
 
 PROPOSED, ARCHIVED = "proposed", "archived"
-GROUP_ORDER = ("library", "folder", "home", "builtin", ARCHIVED)
+GROUP_ORDER = ("library", "folder", "home", "package", "builtin", ARCHIVED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def second_line(row: SkillRow) -> str:
         case "archived":
             parts = [_tr("archived"), used]
         case _:
-            parts = [_place(row), used, "" if used and row.source != "builtin" else row.description]
+            parts = [_place(row), used, "" if used and row.source not in READ_ONLY_SOURCES else row.description]
     return " · ".join(" ".join(part.split()) for part in parts if part)
 
 
@@ -143,6 +143,7 @@ def _title(key: str, folder: str) -> str:
         "library": _tr("Yours"),
         "folder": _tr("From this folder"),
         "home": _tr("From your home folder"),
+        "package": _tr("From packages"),
         "builtin": _tr("Built in"),
         ARCHIVED: _tr("Archived"),
     }

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row
+from ui.widgets.dialog_parts import button_row, grow_to_fit
 from ui.widgets.drop_down import DropDown
 from ui.widgets.labels import label
 
@@ -79,6 +79,8 @@ class NameDialog(QDialog):
         wrong = self._fault(name) if name else ""
         self._wrong.setText(wrong)
         self._wrong.setVisible(bool(wrong))
+        if self.isVisible():
+            grow_to_fit(self)
         self._yes.setEnabled(bool(name) and not wrong)
 
     def _submit(self) -> None:

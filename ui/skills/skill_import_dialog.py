@@ -11,7 +11,7 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
-from ui.widgets.dialog_parts import button_row
+from ui.widgets.dialog_parts import button_row, resize_in_screen
 from ui.widgets.labels import label, styled_frame
 
 MAX_FINDINGS: Final = 5  # findings listed per skill
@@ -57,7 +57,7 @@ class SkillImportDialog(QDialog):
         column.addWidget(label(f"{text.format(visible(source_name))} {hint}", look.fonts.text, "second", wrap=True))
         column.addWidget(scroll, 1)
         column.addLayout(button_row(cancel, self._yes))
-        self.resize(look.size(600), look.size(min(560, 220 + 90 * len(skills))))
+        resize_in_screen(self, look.size(600), look.size(min(560, 220 + 90 * len(skills))))
         self._update()
         cancel.setFocus()
 

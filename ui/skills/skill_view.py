@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from core.domain.skill import SKILL_FILE, OpenSkill, SkillFileDiff, SkillFinding, SkillRow
+from core.domain.skill import READ_ONLY_SOURCES, SKILL_FILE, OpenSkill, SkillFileDiff, SkillFinding, SkillRow
 from ui.skills.compare_tab import CompareTab
 from ui.skills.edited_skill import EditedSkill, FileContents
 from ui.skills.editor import SkillEditor
@@ -147,9 +147,9 @@ class SkillView(QWidget):
     def update_save_state(self) -> None:
         if self.skill is None:
             return
-        builtin = self.skill.row.source == "builtin"
+        copies = self.skill.row.source in READ_ONLY_SOURCES
         unsaved = self.edit.changed
-        self.header.update_save_button(enabled=unsaved, label=self.tr("Save a copy") if builtin else self.tr("Save"))
+        self.header.update_save_button(enabled=unsaved, label=self.tr("Save a copy") if copies else self.tr("Save"))
         saved = self.tr("Version {}").format(self.edit.base) if self.edit.base else ""
         text = self.tr("Unsaved changes") if unsaved else saved
         text = self.tr("Read-only") if self.read_only else text

@@ -18,6 +18,7 @@ from ui.widgets.button import Button
 from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import hairline, label
+from ui.widgets.replaceable_content import show_in_stack
 from ui.widgets.splitter import horizontal_splitter
 
 LIST_WIDTH: Final = 300
@@ -213,14 +214,10 @@ class TerminalPanel(QWidget):
 
     def _update_empty(self) -> None:
         count = self._commands.rowCount()
-        focused: QWidget | None = self.window().focusWidget()
-        was_focused = focused is not None and self._stack.isAncestorOf(focused)
-        shown = self.splitter if count or self.is_reading else self._empty
-        self.setFocusProxy(self._empty if shown is self._empty else self._list)
-        if shown is not self._stack.currentWidget():
-            self._stack.setCurrentWidget(shown)
-            if was_focused:
-                self.setFocus()
+        if count or self.is_reading:
+            show_in_stack(self, self._stack, self.splitter, self._list)
+        else:
+            show_in_stack(self, self._stack, self._empty)
         if count >= MAX_COMMANDS:
             text = self.tr("The last {} commands")
         elif self.is_reading:

@@ -58,6 +58,7 @@ class DocumentFormats:
         self.marker = _marker_format(self.plain)
         self.code = _character_format(look.fonts.mono, look.theme.text)
         self.code_line = _code_line_format()
+        self.image_block = _image_block_format(self.plain.font())
         self.rule = _rule_format(look.theme)
         self.table = _table_format(look.theme)
         # Qt requires an empty paragraph before a frame; `invisible` text in a `gap` paragraph makes it tiny.
@@ -126,6 +127,13 @@ class DocumentFormats:
             char_format.setFontUnderline(True)
         return char_format
 
+    def caption_format(self, address: str) -> QTextCharFormat:
+        """Return the format of the description below an image, which opens `address` when clicked."""
+        char_format = QTextCharFormat(self.quoted)
+        char_format.setAnchor(True)
+        char_format.setAnchorHref(address)
+        return char_format
+
     def list_format(self, ordered: bool, start: int, depth: int) -> QTextListFormat:
         styles = QTextListFormat.Style
         bullet = styles.ListCircle if depth == 2 else styles.ListDisc
@@ -168,6 +176,14 @@ def _invisible_format(text_font: QFont) -> QTextCharFormat:
     invisible = QTextCharFormat()
     invisible.setFont(font)
     return invisible
+
+
+def _image_block_format(font: QFont) -> QTextBlockFormat:
+    """Return the line spacing of a paragraph with images: a share of the height of an image would be far too much."""
+    spaced = QTextBlockFormat()
+    distance = QFontMetricsF(font).height() * (LINE_SPACING / 100 - 1)
+    spaced.setLineHeight(distance, QTextBlockFormat.LineHeightTypes.LineDistanceHeight.value)
+    return spaced
 
 
 def _code_line_format() -> QTextBlockFormat:

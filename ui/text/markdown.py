@@ -1,17 +1,20 @@
 """Renders untrusted Markdown into a QTextDocument, incrementally while it streams.
 
-The length is limited, and no images or other resources are loaded.
+The length is limited. Images are files of the session's folder, loaded by `ui.text.answer_images`; nothing else is
+loaded.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QCoreApplication
-from PySide6.QtGui import QTextCursor, QTextDocument, QTextFrame
+from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextDocument, QTextFrame
 
 from ui.style.theme import Look
+from ui.text.answer_images import MAX_IMAGES, AnswerImages, image_format, image_link, image_of_link
 from ui.text.code_blocks import code_frames, color_code
 from ui.text.document_formats import INDENT, DocumentFormats
 from ui.text.file_links import code_link, file_link
@@ -37,13 +40,17 @@ SCHEMES: Final = ("http://", "https://", "mailto:")
 class MarkdownStream:
     """Writes Markdown into a document. If text was only appended, rendering resumes at the last block.
 
-    With `file_links`, links to files get an address of `ui.text.file_links`; otherwise they are shown as text.
+    With `file_links`, links to files get an address of `ui.text.file_links`; otherwise they are shown as text. Images
+    that are files are shown if `images` are given; other images are shown as links.
     """
 
-    def __init__(self, document: QTextDocument, look: Look, *, file_links: bool = False) -> None:
+    def __init__(
+        self, document: QTextDocument, look: Look, *, file_links: bool = False, images: AnswerImages | None = None
+    ) -> None:
         self._document = document
         self._look = look
-        self._file_links = file_links
+        self._file_links, self._images = file_links, images
+        self._shown_images: set[str] = set()
         self._text = ""
         self._settled_length = 0  # characters of the text whose blocks are final
         self._settled_end = _Position()
@@ -51,6 +58,11 @@ class MarkdownStream:
         document.setUndoRedoEnabled(False)
         document.setIndentWidth(look.size(INDENT))
         document.setDocumentMargin(0)
+
+    @property
+    def image_links(self) -> Collection[str]:
+        """The links of the images that are shown, or will be when they are loaded."""
+        return self._shown_images
 
     def write(self, text: str) -> int:
         """Show `text`; return the document position from which the contents may have changed."""
@@ -67,7 +79,10 @@ class MarkdownStream:
         blocks = _blocks(tail)
         all_at_once = QTextCursor(self._document)  # one edit block, because Qt lays out after each edit
         all_at_once.beginEditBlock()
-        writer = _Writer(self._document, DocumentFormats(self._look), self._settled_end, file_links=self._file_links)
+        writer = _Writer(
+            self._document, DocumentFormats(self._look), self._settled_end,
+            file_links=self._file_links, images=self._images, shown_images=self._shown_images,
+        )  # fmt: skip
         for block in blocks[:-1]:
             writer.write(block)
         if len(blocks) > 1 and len(text) <= TEXT_LIMIT:
@@ -99,6 +114,7 @@ class MarkdownStream:
         self._document.clear()
         self._settled_length = 0
         self._settled_end = _Position()
+        self._shown_images.clear()
         self._code = None
 
 
@@ -232,10 +248,13 @@ class _Writer:
     """Removes everything after a start position of a document, then appends tokens."""
 
     def __init__(
-        self, document: QTextDocument, formats: DocumentFormats, start: _Position, *, file_links: bool = False
-    ) -> None:
+        self, document: QTextDocument, formats: DocumentFormats, start: _Position, *, file_links: bool = False,
+        images: AnswerImages | None = None, shown_images: set[str] | None = None,
+    ) -> None:  # fmt: skip
         self._formats = formats
-        self._file_links = file_links
+        self._file_links, self._images = file_links, images
+        self._shown_images = set[str]() if shown_images is None else shown_images
+        self._break_due = False  # after an image, whose description is on a line of its own
         self._fresh = start.fresh
         self._cursor = QTextCursor(document)
         self._cursor.setPosition(start.position)
@@ -244,6 +263,7 @@ class _Writer:
         self._lists: list[_OpenList] = []
         self._quotes = 0
         self._heading = 0
+        self._in_table = False
 
     def position(self) -> _Position:
         return _Position(self._cursor.position(), self._fresh)
@@ -324,12 +344,17 @@ class _Writer:
             return
         marks: list[str] = []
         address = refused = ""
+        self._break_due = False
         for child in token.children:
+            if self._break_due and child.type in ("softbreak", "hardbreak"):
+                continue
+            if below_image := self._break_due and child.type != "image" and child.nesting == 0:
+                self._cursor.insertText("\u2028", base)
+                self._break_due = False
             match child.type:
                 case "text" | "text_special":
-                    self._cursor.insertText(
-                        visible_entities(child.content), formats.inline_format(base, marks, address)
-                    )
+                    text = child.content.lstrip() if below_image else child.content
+                    self._cursor.insertText(visible_entities(text), formats.inline_format(base, marks, address))
                 case "softbreak":
                     self._cursor.insertText(" ", formats.inline_format(base, marks, address))
                 case "hardbreak":
@@ -341,8 +366,7 @@ class _Writer:
                     formula = visible(child.content).replace("\n", "\u2028")
                     self._cursor.insertText(formula, formats.inline_format(base, [*marks, "em"], address))
                 case "image":
-                    description = visible_entities(child.content) or "image"
-                    self._cursor.insertText(f"[{description}]", formats.inline_format(base, ["image"], ""))
+                    self._image(child, base, address)
                 case "link_open":
                     href = str(child.attrGet("href") or "")
                     local = file_link(href) if self._file_links else ""
@@ -356,6 +380,32 @@ class _Writer:
                     marks.append(child.tag)
                 case _ if child.nesting == -1 and child.tag in marks:
                     marks.remove(child.tag)
+
+    def _image(self, token: "Token", base: QTextCharFormat, address: str) -> None:
+        """Write an image of the folder with its description below it. Other images are written as links."""
+        source = str(token.attrGet("src") or "")
+        link = image_link(source) if self._images else ""
+        path = image_of_link(link)
+        known = self._images.find(path) if self._images and self._may_show(link) else None
+        description = visible_entities(token.content) or visible(path) or "image"
+        if known is None or known.error or self._in_table:
+            target = address or link or (source if source.lower().startswith(SCHEMES) else "")
+            text = f"[{description}: {known.error}]" if known and known.error else f"[{description}]"
+            self._cursor.insertText(text, self._formats.inline_format(base, ["image"], target))
+            return
+        if not self._cursor.atBlockStart():
+            self._cursor.insertText("\u2028", base)
+        indent = (len(self._lists) + self._quotes) * self._formats.look.size(INDENT)
+        self._cursor.insertImage(image_format(link, base, indent))
+        self._cursor.insertText(f"\u2028{description}", self._formats.caption_format(address or link))
+        self._cursor.mergeBlockFormat(self._formats.image_block)
+        self._break_due = True
+
+    def _may_show(self, link: str) -> bool:
+        """Return whether this image may be shown, which counts it."""
+        if link and len(self._shown_images) < MAX_IMAGES:
+            self._shown_images.add(link)
+        return link in self._shown_images
 
     def _code(self, content: str, info: str) -> None:
         if self._fresh:
@@ -387,6 +437,7 @@ class _Writer:
             self._cursor.setBlockCharFormat(self._formats.invisible)
         table = self._cursor.insertTable(min(rows, visible_rows), columns, self._formats.table)
         row, column, head, style = -1, 0, False, ""
+        self._in_table = True
         for token in tokens[index:close]:
             if token.type == "tr_open":
                 row, column = row + 1, 0
@@ -398,7 +449,7 @@ class _Writer:
                 self._heading = 4 if head else 0
                 self._inline(token)
                 column += 1
-        self._heading = 0
+        self._heading, self._in_table = 0, False
         self._move_to_end()
         if rows > visible_rows:
             self._paragraph()

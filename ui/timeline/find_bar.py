@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
 
 from ui.style.icons import set_icon
 from ui.style.theme import Look
+from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.labels import label
 
@@ -130,6 +131,8 @@ class RunFindBar(QWidget):
         else:
             count = f"{len(self._hits):,}" + ("+" if len(self._hits) >= MAX_MATCHES else "")
             text = self.tr("{} of {}").format(self._index + 1, count)
+        if text and text != self._count.text():
+            announce(self, text)
         self._count.setText(text)
         for button in self._buttons[:2]:
             button.setEnabled(len(self._hits) > 1)

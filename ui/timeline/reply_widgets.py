@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QTextBrowser, QTextEdit, QToolButton, QWid
 
 from ui.style.icons import icon
 from ui.style.theme import Look, blend
+from ui.text.answer_images import AnswerImages, fit_images, image_link_of_path
 from ui.text.code_blocks import code_frames, code_text, draw_code_frames
 from ui.text.document_formats import CODE_PADDING
 from ui.text.markdown import MarkdownStream
@@ -23,6 +24,7 @@ PAUSE_FACTOR: Final = (
     4  # pause after an update, in multiples of its duration, so updates take at most a fifth of the time
 )
 MAX_HIGHLIGHTS: Final = 200
+IMAGE: Final = "\ufffc"  # stands for an image in the text of a document
 
 
 class ReplyText(QTextBrowser):
@@ -30,9 +32,9 @@ class ReplyText(QTextBrowser):
 
     link_clicked = Signal(str)
 
-    def __init__(self, look: Look, parent: QWidget) -> None:
+    def __init__(self, look: Look, images: AnswerImages, parent: QWidget) -> None:
         super().__init__(parent)
-        self._look = look
+        self._look, self._images = look, images
         self.setObjectName("timeline.reply")
         self.setProperty("bare", True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -49,9 +51,10 @@ class ReplyText(QTextBrowser):
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the list of steps opens the menu of the row
         self.setAccessibleName(self.tr("Reply"))
         self.setDocument(SafeDocument(self))
-        self._flow = MarkdownStream(self.document(), look, file_links=True)
+        self._flow = MarkdownStream(self.document(), look, file_links=True, images=images)
         self._copies: list[QToolButton] = []
         self._rests_until = 0.0
+        self._fitted_width = 0  # the width that the images were reduced to
         self.anchorClicked.connect(self._follow)
 
     def set_markdown(self, text: str, *, finished: bool) -> None:
@@ -61,6 +64,7 @@ class ReplyText(QTextBrowser):
             self._flow.finish(text)
         else:
             self._write_tail(text)
+        self._fitted_width = 0
         now = perf_counter()
         self._rests_until = now + PAUSE_FACTOR * (now - began)
 
@@ -75,8 +79,32 @@ class ReplyText(QTextBrowser):
         self.viewport().update(0, above, self.viewport().width(), self.viewport().height() - above)
 
     def selected_text(self) -> str:
-        """Return the selected part of the text with ordinary line breaks."""
-        return self.textCursor().selectedText().replace("\u2029", "\n").replace("\u2028", "\n")
+        """Return the selected part of the text with ordinary line breaks, and with the descriptions of images."""
+        selected = self.textCursor().selectedText().replace("\u2029", "\n").replace("\u2028", "\n")
+        return selected.replace(f"{IMAGE}\n", "").replace(IMAGE, "")
+
+    def show_image(self, link: str) -> bool:
+        """Render the text again if it contains an image with this link; return whether it does."""
+        if link not in self._flow.image_links:
+            return False
+        self._flow.restyle(self._look)
+        self._fitted_width = 0
+        return True
+
+    def links(self) -> list[tuple[str, str]]:
+        """Return text and address of each link, in order, and of a repeated address only the first."""
+        found: dict[str, str] = {}
+        cursor = self.document().begin()
+        while cursor.isValid():
+            part = cursor.begin()
+            while not part.atEnd():
+                fragment = part.fragment()
+                address, text = fragment.charFormat().anchorHref(), fragment.text().replace(IMAGE, "").strip()
+                if address and text:
+                    found.setdefault(address, text)
+                part += 1
+            cursor = cursor.next()
+        return [(text, address) for address, text in found.items()]
 
     @property
     def pause_ms(self) -> int:
@@ -86,12 +114,17 @@ class ReplyText(QTextBrowser):
     def restyle(self, look: Look) -> None:
         self._look = look
         self._flow.restyle(look)
+        self._fitted_width = 0
         for button in self._copies:
             self._fit_copy_button(button)
 
     def height_at(self, width: int) -> int:
         """Return the height of the text at a width."""
         document = self.document()
+        if self._fitted_width != width and self._flow.image_links:
+            fit_images(document, self._images, self._look, width, self.devicePixelRatioF())
+            document.setTextWidth(-1)  # or it would keep the layout with the earlier sizes
+        self._fitted_width = width
         if document.textWidth() != width:
             document.setTextWidth(width)
         return round(document.size().height() + 0.5)
@@ -187,6 +220,8 @@ class ReplyWidgets:
         self._parent = parent
         self._look = look
         self._follow = follow
+        self.images = AnswerImages(parent)
+        self.images.changed.connect(self._show_image)
         self._shown: dict[int, ReplyText] = {}
         self._stale: set[int] = set()
         self._needed_rows: set[int] = set()
@@ -255,6 +290,7 @@ class ReplyWidgets:
             self._recycle(reply)
         self._shown.clear()
         self._stale.clear()
+        self.images.clear()
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -264,9 +300,15 @@ class ReplyWidgets:
     def _take_spare(self) -> ReplyText:
         if self._spare:
             return self._spare.pop()
-        reply = ReplyText(self._look, self._parent)
+        reply = ReplyText(self._look, self.images, self._parent)
         reply.link_clicked.connect(self._follow)
         return reply
+
+    def _show_image(self, path: str) -> None:
+        """Show an image that was loaded in the replies that contain it; their rows are measured again."""
+        shown = [reply.show_image(image_link_of_path(path)) for reply in self._shown.values()]
+        if any(shown):
+            self._later(0)
 
     def _recycle(self, reply: ReplyText) -> None:
         reply.hide()

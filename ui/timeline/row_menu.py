@@ -1,6 +1,6 @@
 """The context menu of a row in the list of steps."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from PySide6.QtGui import QAction, QKeySequence
@@ -12,6 +12,8 @@ from ui.style.icons import icon
 from ui.style.theme import Look
 
 TEXT_KINDS = frozenset({"user", "reply"})
+MAX_LINKS = 20  # of a reply in its menu
+LINK_LENGTH = 60  # characters
 FILE_KINDS = frozenset({"read", "write", "edit"})
 
 
@@ -19,7 +21,8 @@ class RowState(NamedTuple):
     """What decides which actions a row offers.
 
     `repeat_obstacle` and `rewind_obstacle` say why the message cannot be sent again and why files cannot be reverted.
-    A row of a sub-agent is not `own`: it cannot be forked or rewound to here.
+    A row of a sub-agent is not `own`: it cannot be forked or rewound to here. `links` are the texts and addresses of
+    the links in a reply.
     """
 
     step: Step
@@ -27,6 +30,7 @@ class RowState(NamedTuple):
     selected_text: str = ""
     repeat_obstacle: str = ""
     rewind_obstacle: str = ""
+    links: Sequence[tuple[str, str]] = ()
 
 
 class _Entry(NamedTuple):
@@ -37,9 +41,12 @@ class _Entry(NamedTuple):
     obstacle: str = ""
 
 
-def row_menu(look: Look, state: RowState, on_action: Callable[[str], object], parent: QWidget) -> QMenu:
-    """Return the menu of a row; `on_action` gets the name of the action, such as `edit` or `copy`.
+def row_menu(
+    look: Look, state: RowState, on_action: Callable[[str], object], on_link: Callable[[str], object], parent: QWidget
+) -> QMenu:
+    """Return the menu of a row.
 
+    `on_action` gets the name of the action, such as `edit` or `copy`, and `on_link` the address of a link to open.
     The caller opens the menu, which deletes itself when it closes.
     """
     menu = QMenu(parent)
@@ -57,6 +64,23 @@ def row_menu(look: Look, state: RowState, on_action: Callable[[str], object], pa
         action.setEnabled(not entry.obstacle)
         action.setToolTip(entry.obstacle)
         action.triggered.connect(lambda _=False, name=entry.name: on_action(name))
+        menu.addAction(action)
+    if state.links:
+        menu.addMenu(_link_menu(look, state.links, on_link, menu))
+    return menu
+
+
+def _link_menu(look: Look, links: Sequence[tuple[str, str]], on_link: Callable[[str], object], parent: QMenu) -> QMenu:
+    """Return the submenu with the links of a reply, which the keyboard cannot reach in its text."""
+    menu = QMenu(translate("Open a link or image"), parent)
+    menu.setObjectName("row.menu.links")
+    menu.setAccessibleName(menu.title())
+    menu.setIcon(icon("share", look.theme.second))
+    menu.setFont(look.fonts.text)
+    for text, address in links[:MAX_LINKS]:
+        shown = text if len(text) <= LINK_LENGTH else f"{text[: LINK_LENGTH - 1]}…"
+        action = QAction(shown.replace("&", "&&"), menu)
+        action.triggered.connect(lambda _=False, address=address: on_link(address))
         menu.addAction(action)
     return menu
 
@@ -77,4 +101,5 @@ def _entries(state: RowState) -> Iterator[_Entry]:
         yield _Entry("similar", translate("Find similar steps"), "search")
     if state.own:
         yield _Entry("fork", translate("Fork from here"), "git-fork")
+        yield _Entry("replay", translate("Replay from here…"), "play")
         yield _Entry("rewind", translate("Revert files to here…"), "history", "", state.rewind_obstacle)

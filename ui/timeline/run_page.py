@@ -12,6 +12,7 @@ from core.domain.problems import ErrorDetails
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from ui.style.theme import Look
+from ui.text.answer_images import AnswerImages
 from ui.text.visible import visible
 from ui.timeline.failed_request_bar import FailedRequestBar
 from ui.timeline.find_bar import FindSource, RunFindBar
@@ -49,6 +50,8 @@ class RunPage(QWidget):
     export = Signal()
     fork = Signal(int)
     """The sequence number of the last event to copy to the new session; 0 for all events."""
+    replay_requested = Signal(int)
+    """The row before which the replay waits."""
     interruption_resolved = Signal(str)
     """`retry`, `skip` or `abort`: what to do with calls that may have run."""
     step_chosen = Signal(object)
@@ -158,6 +161,18 @@ class RunPage(QWidget):
         self._panels[name] = panel
         self._stack.addWidget(panel)
         self._tabs.add(name, text)
+        self._order_focus()
+
+    def _order_focus(self) -> None:
+        """Let Tab go from the contents of the tab to the bars below it, as they are on screen."""
+        last: QWidget = self._stack
+        part = self._stack.nextInFocusChain()
+        while part not in (None, self._stack):
+            last = part if self._stack.isAncestorOf(part) else last
+            part = part.nextInFocusChain()
+        for button in (*self._bar.findChildren(Button), *self._failed_bar.findChildren(Button)):
+            QWidget.setTabOrder(last, button)
+            last = button
 
     def show_tab(self, name: str) -> None:
         self._tabs.select(name)
@@ -189,6 +204,11 @@ class RunPage(QWidget):
             policy = QSizePolicy.Policy
             self._reserved.changeSize(0, height, policy.Minimum, policy.Preferred)  # a low window keeps its height
             layout.invalidate()
+
+    @property
+    def images(self) -> AnswerImages:
+        """The images of the answers."""
+        return self._view.replies.images
 
     def open_find(self) -> None:
         self._find.open()
@@ -270,9 +290,10 @@ class RunPage(QWidget):
             return
         reply = self._view.replies.shown.get(step.row)
         selected_text = reply.selected_text() if reply else ""
+        links = reply.links() if reply else []
         self._view.select_row(step.row)
         own = self._model.origin(step.row)[0] == self._row.id
-        state = RowState(step, own, selected_text, self.repeat_obstacle(), self._rewind_obstacle())
+        state = RowState(step, own, selected_text, self.repeat_obstacle(), self._rewind_obstacle(), links)
         actions: dict[str, Callable[[], object]] = {
             "edit": self.edit_message,
             "model": self.rerun_message,
@@ -281,11 +302,12 @@ class RunPage(QWidget):
             "file": lambda: self.file_requested.emit(step.object, 0),
             "similar": lambda: self._find.open_with(step.object),
             "fork": lambda: self.fork.emit(step.last_seq),
+            "replay": lambda: self.replay_requested.emit(step.row),
             "rewind": lambda: self.rewind_requested.emit(
                 step.last_seq, self.tr("after step {}").format(step.number) if step.number else self.tr("at this step")
             ),
         }
-        menu = row_menu(self._header.look, state, lambda name: actions[name](), self)
+        menu = row_menu(self._header.look, state, lambda name: actions[name](), self.link_clicked.emit, self)
         menu.popup(self._view.viewport().mapToGlobal(position))
 
     def _plain_text(self, step: Step, position: int) -> str:

@@ -274,6 +274,7 @@ class TimelineView(SingleColumnTable):
         self._schedule_layout()
 
     def _on_rows_added(self, rows: int) -> None:
+        self._replies.images.recheck()
         if not self._following:
             self._set_unseen(self._unseen + rows)
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QPushButton, QStyle, QStyleOptionButton, QWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QStyle, QStyleOptionButton, QWidget
 
 from ui.style.icons import pixmap
 from ui.style.theme import Look, blend, set_style_properties
@@ -16,6 +16,7 @@ ARROW: Final = 14
 GAP: Final = 8
 PAD: Final = 11
 CHIP_PAD: Final = 5
+SHRUNK_WIDTH: Final = 90  # pixels; least width of a button that may elide its text
 
 
 class Button(QPushButton):
@@ -36,6 +37,7 @@ class Button(QPushButton):
         super().__init__(text, parent)
         self._look, self._tone, self._icon, self._hint = look, tone, icon, ""
         self._opens, self._short = has_menu, False
+        self._may_shrink = False
         self._elide_mode = Qt.TextElideMode.ElideRight
         self.setObjectName(name)
         self.setAccessibleName(text)
@@ -79,6 +81,11 @@ class Button(QPushButton):
             self.updateGeometry()
             self.update()
 
+    def allow_shrinking(self) -> None:
+        """Elide the text if there is not enough room, instead of requiring the full width."""
+        self._may_shrink = True
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
     def has_icon(self) -> bool:
         return bool(self._icon)
 
@@ -103,7 +110,8 @@ class Button(QPushButton):
         return QSize(round(self._content_width()) + 2 * PAD, height)
 
     def minimumSizeHint(self) -> QSize:
-        return self.sizeHint()
+        hint = self.sizeHint()
+        return QSize(min(hint.width(), self._look.size(SHRUNK_WIDTH)), hint.height()) if self._may_shrink else hint
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Click on Enter, also in a dialog whose default is another button."""

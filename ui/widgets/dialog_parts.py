@@ -2,8 +2,15 @@
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QWidget
+
+SCREEN_MARGIN = QSize(24, 60)  # room for the window frame and a visible part of the parent
+
+
+def resize_in_screen(dialog: QDialog, width: int, height: int) -> None:
+    """Resize the dialog, but not beyond its screen: large text would put its buttons below the lower edge."""
+    dialog.resize(QSize(width, height).boundedTo(dialog.screen().availableGeometry().size() - SCREEN_MARGIN))
 
 
 def button_row(*buttons: QWidget) -> QHBoxLayout:
@@ -21,7 +28,14 @@ def grow_to_fit(dialog: QDialog) -> None:
     if layout := dialog.layout():
         layout.activate()
         least = dialog.height() if dialog.isVisible() else 0
-        dialog.resize(dialog.width(), max(least, layout.totalHeightForWidth(dialog.width())))
+        resize_in_screen(dialog, dialog.width(), max(least, layout.totalHeightForWidth(dialog.width())))
+
+
+def fit_to_content(dialog: QDialog) -> None:
+    """Give the dialog the size of its content; by itself, Qt limits the height to two thirds of the screen."""
+    dialog.adjustSize()
+    if layout := dialog.layout():
+        resize_in_screen(dialog, dialog.width(), max(dialog.height(), layout.totalHeightForWidth(dialog.width())))
 
 
 def open_folder_picker(

@@ -1,7 +1,7 @@
-"""A container whose content can be rebuilt without losing the keyboard focus."""
+"""Content that can be replaced without losing the keyboard focus."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 
 class ReplaceableContent(QWidget):
@@ -24,3 +24,17 @@ class ReplaceableContent(QWidget):
         content.show()
         if focused and (same_field := content.findChild(QWidget, focused)):
             same_field.setFocus(Qt.FocusReason.OtherFocusReason)
+
+
+def show_in_stack(panel: QWidget, stack: QStackedWidget, shown: QWidget, focus: QWidget | None = None) -> None:
+    """Show a widget in the stack of a panel; from now on the panel passes its focus to `focus`, or else to this widget.
+
+    A hidden widget would keep the focus, and Tab could not leave it.
+    """
+    focused: QWidget | None = panel.window().focusWidget()
+    had_focus = focused is not None and stack.isAncestorOf(focused)
+    panel.setFocusProxy(focus or shown)
+    if shown is not stack.currentWidget():
+        stack.setCurrentWidget(shown)
+        if had_focus:
+            panel.setFocus()

@@ -16,7 +16,6 @@ from core.domain.events import (
     SessionEvent,
     UntrustedContentRead,
 )
-from core.domain.modes import Mode
 from core.domain.problems import Problem
 from core.domain.proposal import ProposalKind
 from core.domain.provenance import new_boundary
@@ -35,6 +34,7 @@ from core.engine.policy.untrusted import fallback_boundary
 from core.engine.prompting.profiles import preferred_model
 from core.engine.services.mcp_servers import McpServerService
 from core.engine.services.memory_service import MemoryService
+from core.engine.services.packages import PackageService
 from core.engine.services.providers import Providers, ProvidersOverview
 from core.engine.services.sandbox_status import SandboxStatus, probe_sandbox
 from core.engine.services.skills import SkillService
@@ -76,6 +76,7 @@ class Engine(Maintenance, UserDecisions):
         skills: the skill library and the skills of project folders.
         memory: what agents remember across sessions.
         mcp_servers: the MCP servers: add, remove, test, accept changes, enable, disable.
+        packages: the installed packages: add, show, trust, update, remove.
         external_agents: the external agents: list, discover, add, remove, test, and change their settings in a session.
         providers: the model providers: add, remove, set and remove API keys.
     """
@@ -94,6 +95,7 @@ class Engine(Maintenance, UserDecisions):
         proposals: ProposalStore,
         memories: Memories,
         servers: McpServerService,
+        packages: PackageService,
         guests: ExternalAgents,
         markup: Callable[[str], str] | None = None,
     ) -> None:
@@ -106,6 +108,7 @@ class Engine(Maintenance, UserDecisions):
         self.providers = providers
         self.skills = skills
         self.mcp_servers = servers
+        self.packages = packages
         self.external_agents = guests
         self._proposals = proposals
         self._book = book
@@ -223,9 +226,7 @@ class Engine(Maintenance, UserDecisions):
                 task, workspace, lambda path, events: self.start(task, path, began, *origin, *events, files=files)
             )
         began = replace(began, boundary=began.boundary or new_boundary())
-        message = await self.mcp_servers.expand_mentions(
-            await self._expand(task, workspace, began.mode), began.boundary
-        )
+        message = await self.mcp_servers.expand_mentions(await self._expand(task, workspace), began.boundary)
         began = replace(began, untrusted_sources=(*began.untrusted_sources, *message.untrusted_sources))
         return await self._runs.open(
             SessionCreated(name, str(workspace), initial_title(task)),
@@ -249,7 +250,7 @@ class Engine(Maintenance, UserDecisions):
         """
         attached = await self._store_files(files)
         if text.startswith("/"):
-            text = await self._expand(text, Path(self.session(session).folder), (await self.last_start(session)).mode)
+            text = await self._expand(text, Path(self.session(session).folder))
         if text.startswith("/") or "@" in text:
             text = await self._with_mcp_mentions(session, text)
         await self._runs.send_message(session, text, now=now, attached=attached)
@@ -277,13 +278,13 @@ class Engine(Maintenance, UserDecisions):
             await self._journal.append(session, *(UntrustedContentRead("", source) for source in new_sources))
         return message.text
 
-    async def _expand(self, text: str, folder: Path, mode: Mode) -> str:
+    async def _expand(self, text: str, folder: Path) -> str:
         """Expand a custom slash command or the name of a skill; return any other text unchanged."""
         if not text.startswith("/"):
             return text
-        follows = self._followed(folder, mode)
+        follows = self._followed(folder)
         expanded = await asyncio.to_thread(expand_command, text, self._opened.path.parent, folder, follows)
-        return expanded if expanded != text else await self.skills.expand(text, folder, mode)
+        return expanded if expanded != text else await self.skills.expand(text, folder)
 
     async def choose_model(
         self, session: str, model: str, *, effort: str = "", max_output: int = 0, temperature: float | None = None

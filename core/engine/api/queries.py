@@ -6,7 +6,6 @@ from pathlib import Path
 
 from core.domain.event_values import InstructionFile
 from core.domain.events import EventRecord
-from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Problem
 from core.domain.question import Question
 from core.domain.search_query import matches_filters, parse_query
@@ -111,5 +110,5 @@ class Queries:
         """Return the open questions, oldest first."""
         return [(self.session(session), question) for session, question in self._reader.questions()]
 
-    def _followed(self, folder: Path, mode: Mode = DEFAULT_MODE) -> FollowedFiles:
-        return followed_files(self._book.current(), folder, mode)
+    def _followed(self, folder: Path) -> FollowedFiles:
+        return followed_files(self._book.current(), folder)

@@ -24,6 +24,7 @@ from core.domain.events import (
     Usage,
 )
 from core.domain.ids import call_id, permission_id
+from core.domain.line_matching import is_quickly_matched
 from core.domain.provenance import ContentSource, source_label
 from core.domain.steps import first_line
 from core.domain.text import Text
@@ -307,9 +308,9 @@ def relative_path(path: str, folder: Path) -> str:
 
 
 def unified_diff(diff: AgentFileDiff) -> str:
-    """Return a unified diff. If both versions together exceed 20,000 lines, return only the new line count."""
+    """Return a unified diff, or only the new line count if it would take long to compute."""
     before, after = (diff.before or "").splitlines(), diff.after.splitlines()
-    if len(before) + len(after) > 20_000:
+    if len(before) + len(after) > 20_000 or not is_quickly_matched(before, after):
         return f"[{diff.path}: {len(after):,} lines]"
     return "\n".join(difflib.unified_diff(before, after, diff.path, diff.path, lineterm="", n=2))
 

@@ -31,6 +31,7 @@ from core.engine.run.completion import check_completion
 from core.engine.run.guards import check_limits, complete_run, run_timeout
 from core.engine.run.run_context import RunContext
 from core.engine.state.limits import limits_near
+from core.settings.schema import ExternalAgentSettings
 
 MAX_UNKNOWN_UPDATES = 100  # The most unrecognized updates recorded per run.
 MAX_UPDATE_CHARS = 20_000
@@ -197,7 +198,7 @@ class ExternalRun:
         run = self._run
         existing = self._pool.get(run.session)
         agent_session = "" if existing else await self._earlier_session()
-        connection = await self._pool.connect(run.session, run.model_name, run.tool_context.folder, agent_session)
+        connection = await self._pool.connect(run.session, self._agent(), run.tool_context.folder, agent_session)
         if connection is not existing:
             command = " ".join(connection.agent.argv())
             await run.record(
@@ -212,9 +213,13 @@ class ExternalRun:
             )
         return connection
 
+    def _agent(self) -> ExternalAgentSettings:
+        start = self._run.conversation.start
+        return self._pool.find_agent(self._run.model_name, start.agent_command if start else "")
+
     async def _earlier_session(self) -> str:
         """Return the session ID that the agent itself used earlier in this session, or "". ACP can load it again."""
-        agent_session, agent = "", self._pool.find_agent(self._run.model_name)
+        agent_session, agent = "", self._agent()
         async for entry in self._run.journal.read(self._run.session):
             if isinstance(entry.event, ExternalAgentStarted) and entry.event.command == " ".join(agent.argv()):
                 agent_session = entry.event.agent_session_id

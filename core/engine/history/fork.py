@@ -61,7 +61,7 @@ def fork_events(
     if not events or not isinstance(events[0][1], SessionCreated):  # The data file has lost the first event.
         created_at = events[0][0] if events else now
         events.insert(0, (created_at, SessionCreated(session_id=fork_id, folder="", title=origin)))
-    events.append((now, SessionForked(origin, seq, reason)))
+    events.append((now, SessionForked(origin, seq, reason, imported=bool(imported_from))))
     events += [(now, ToolReturned(call, CUT_RESULT, failed=True)) for call in conversation.unresolved_calls()]
     if run_active:
         events.append((now, RunEnded("stopped", FORKED_RUN_REASON)))

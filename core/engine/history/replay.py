@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from core.domain.events import (
     EVENT_KINDS,
@@ -30,8 +30,10 @@ from core.domain.events import (
     RunStarted,
     SessionCreated,
     SessionEvent,
+    SubagentEnded,
     ToolCall,
     ToolReturned,
+    UntrustedContentRead,
 )
 from core.domain.external_agents import AGENT_PREFIX
 from core.domain.ids import permission_id
@@ -49,6 +51,7 @@ from core.domain.question import QuestionAsked
 from core.domain.text import Text
 from core.engine.history.fork import CUT_RESULT
 from core.engine.run.acceptance import CHECK_REASON
+from core.engine.run.background_agents import AGENT_REASON
 from core.engine.run.loop import run_turns
 from core.engine.run.run_context import RunContext
 from core.engine.services.hooks import HOOK_REASON, NO_OUTCOME, HookMoment, HookOutcome, hook_outcome
@@ -61,11 +64,12 @@ from core.store.data_folder import DATABASE_FILE
 from core.store.database import Database
 from core.store.journal import Journal, Listener
 from core.store.reader import Reader
-from core.tools.delegate import DelegateArguments
 from core.tools.tool import Tool
 from core.tools.tool_context import ToolContext, open_context
 
 BeforeEvent = Callable[[EventRecord], Awaitable[None]]
+EventOrigin = Literal["supplied", "played", "different"]
+NoteOrigin = Callable[[EventRecord, EventOrigin, SessionEvent | None], None]
 SETTLE_ITERATIONS = 60  # After this many event loop iterations the engine has offered its next event or is blocked.
 REQUEST = "request"
 BLOB_FIELDS = frozenset({"blob", "before", "after"})
@@ -117,11 +121,18 @@ class _ReplayJournal(Journal):
 
 
 async def replay_session(
-    reader: Reader, session: str, folder: Path, listener: Listener, before_event: BeforeEvent
+    reader: Reader,
+    session: str,
+    folder: Path,
+    listener: Listener,
+    before_event: BeforeEvent,
+    note_origin: NoteOrigin = lambda _entry, _origin, _instead: None,
 ) -> ReplayResult:
     """Replay a session in the data folder `folder`.
 
     `listener` receives each event once it is written; `before_event` is awaited before each event, to set the pace.
+    `note_origin` is called before an event is written, with where it comes from, and with the event that the engine
+    would have written instead, if it offered one.
     """
     entries = [
         EventRecord(session, seq, run, at, decode_event(kind, data))
@@ -135,9 +146,9 @@ async def replay_session(
     context = open_context(folder, folder)  # A run needs a context, but a replay executes no tool in it.
     try:
         async with asyncio.TaskGroup() as tasks:
-            return await _Replayer(entries, reader, _ReplayJournal(database, replay_reader), tasks, context).play(
-                listener, before_event
-            )
+            journal = _ReplayJournal(database, replay_reader)
+            replayer = _Replayer(entries, reader, journal, tasks, context, note_origin)
+            return await replayer.play(listener, before_event)
     finally:
         await context.close()
         replay_reader.close()
@@ -154,8 +165,11 @@ class _Replayer:
         journal: _ReplayJournal,
         tasks: asyncio.TaskGroup,
         tool_context: ToolContext,
+        note_origin: NoteOrigin,
     ) -> None:
         self._entries = entries
+        self._note_origin = note_origin
+        self._instead: SessionEvent | None = None
         self._tool_context = tool_context
         self._reader = reader
         self._journal = journal
@@ -184,8 +198,13 @@ class _Replayer:
         """Write the recorded event, whether the engine offered it or not, and resolve the matching offer."""
         event, kind = entry.event, EVENT_KINDS[type(entry.event)]
         offer = await self._find_offer(entry)
-        if offer is None and not self._is_external(event) and not self._ends_injected_start(event):
+        if offer:
+            self._note_origin(entry, "played", None)
+        elif self._is_external(event) or self._ends_injected_start(event):
+            self._note_origin(entry, "supplied", None)
+        else:
             self._result.differing.append(entry.seq)
+            self._note_origin(entry, "different", self._instead)
         if offer is None and _ends_run(event):
             await self._cancel_engine()
         blobs = {name: self._reader.blob(name) for name in blob_names(event)}
@@ -215,6 +234,7 @@ class _Replayer:
                 return offer
             if self._is_external(entry.event):
                 return None
+            self._instead = self._journal.offers[0].events[0] if self._journal.offers else None
             await self._cancel_engine()
         return None
 
@@ -233,6 +253,8 @@ class _Replayer:
     def _is_external(self, event: SessionEvent) -> bool:
         """Return whether the event came from outside the engine, as every event in a run of an external agent does."""
         start = self._conversation.start
+        if isinstance(event, SubagentEnded | UntrustedContentRead) and event.call_id in self._conversation.background:
+            return True  # the end of a sub-agent in the background, which can come at any time
         return is_external_input(event) or (start is not None and start.model.startswith(AGENT_PREFIX))
 
     def _ends_injected_start(self, event: SessionEvent) -> bool:
@@ -260,6 +282,7 @@ class _Replayer:
             evaluate=self._recorded_decision,
             has_time_limits=False,
             delegate=self._delegate,
+            check_agent=self._delegate,
             execute=self._recorded_outcome,
             sleep=_no_sleep,
             recorded_hooks=self._recorded_hooks,
@@ -332,8 +355,8 @@ class _Replayer:
         await asyncio.get_running_loop().create_future()
         raise AssertionError
 
-    async def _delegate(self, run: RunContext, call: ToolCall, arguments: DelegateArguments) -> None:
-        """Write the recorded outcome of a sub-agent. The session of the sub-agent is not replayed."""
+    async def _delegate(self, run: RunContext, call: ToolCall, _arguments: object) -> None:
+        """Write the recorded outcome of a call about a sub-agent. The session of the sub-agent is not replayed."""
         events: list[SessionEvent] = []
         for event in self._upcoming():
             if call.id in _call_ids(event):
@@ -383,7 +406,7 @@ def is_external_input(event: SessionEvent) -> bool:
         case RequestSent(purpose=use):
             return bool(use)
         case HarnessMessage(reason=reason):
-            return reason.startswith((HOOK_REASON, CHECK_REASON))
+            return reason.startswith((HOOK_REASON, CHECK_REASON, AGENT_REASON))
         case ToolReturned(output=output):
             return output in (SKIPPED_RESULT, CUT_RESULT)
         case QuestionAsked(question=question):

@@ -9,6 +9,7 @@ from typing import Literal
 from core.domain.events import CallStarted, EventRecord, FileChanged, ToolReturned
 from core.domain.problems import Problem
 from core.domain.rewind_events import FilesRewound, OpenRewinds, RewoundFile
+from core.domain.sensitive_paths import is_protected
 from core.engine.run.execute import count_changed_lines
 from core.store.blobs import blob_hash
 from core.workspace.broker import WRITE_LIMIT, FileBroker
@@ -176,15 +177,20 @@ def apply_plan(folder: Path, plan: RewindPlan, read_blob: ReadBlob) -> tuple[str
     skipped: list[str] = []
     with _open_folder(folder) as broker:
         for file in plan.changing_files:
-            current_hash = _hash(current_contents(broker, file.path))
             body = read_blob(file.target_hash) if file.target_hash else None
-            if current_hash != file.current_hash or not _write_file(broker, file, body):
+            if not _write_file(broker, file, body):
                 skipped.append(file.path)
     return tuple(skipped)
 
 
 def current_contents(broker: FileBroker, path: str) -> bytes | None:
-    """Return a file's contents, or None if there is no such file. Raise Problem if it is not a regular file."""
+    """Return a file's contents, or None if there is no such file.
+
+    Raise Problem if it is not a regular file, or if a link in place of a folder leads to another one.
+    """
+    folder = path.rpartition("/")[0]
+    if folder and broker.resolve(folder) != folder:
+        raise Problem(f"{path} is now reached through a link.", "A folder was replaced by it.", "Remove the link.")
     return None if broker.stat(path) is None else broker.read(path, WRITE_LIMIT)
 
 
@@ -202,12 +208,18 @@ def _open_folder(folder: Path) -> Iterator[FileBroker]:
 
 
 def _write_file(broker: FileBroker, file: FilePlan, body: bytes | None) -> bool:
-    """Write or remove one file and return whether that worked. Protected files too: the user requested the rewind."""
+    """Write or remove one file and return whether that worked.
+
+    A protected file, too, if the user sees that it is one: a path that only leads to a protected place is refused.
+    """
+    protected = is_protected(file.path)
     try:
+        if _hash(current_contents(broker, file.path)) != file.current_hash:
+            return False
         if body is None:
-            broker.remove(file.path, allow_protected=True)
+            broker.remove(file.path, allow_protected=protected)
         else:
-            broker.write(file.path, body, allow_protected=True, mode=file.target_mode)
+            broker.write(file.path, body, allow_protected=protected, mode=file.target_mode)
     except Problem:
         return False
     return True

@@ -29,6 +29,7 @@ from core.engine.history.rewind import (
     plan_undo,
     rewind_event,
 )
+from core.engine.history.stepped_replay import SteppedReplay
 from core.engine.policy.imported_sessions import without_permissions
 from core.engine.state.compaction import USER
 from core.engine.state.conversation import fold_events
@@ -95,11 +96,13 @@ class SessionHistory:
             raise Problem(f"There is no event {last}.", f"The session ends at {row.last_seq}.", "")
         name = session_id()
         events = fork_events(await self._entries(session, last), name, last, reason, self._clock())
-        silent_count = next(
-            index for index, (_, event) in enumerate(events) if event == SessionForked(session, last, reason)
-        )
+        silent_count = max(index for index, (_, event) in enumerate(events) if isinstance(event, SessionForked))
         await self._journal.append_timed(name, events, silent_count=silent_count)
         return name
+
+    async def run_replay(self, replay: SteppedReplay) -> None:
+        """Play a replay to its end, or until it is closed."""
+        await replay.run(self._reader)
 
     async def start_fork(self, prepared: PreparedFork) -> None:
         """Start the run of a fork. This is a separate step so that callers can subscribe to the fork's events first."""

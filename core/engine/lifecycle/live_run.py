@@ -25,7 +25,7 @@ async def run_to_end(
     run: RunContext, start_events: tuple[SessionEvent, ...], work: Callable[[RunContext], Awaitable[RunOutcome]]
 ) -> RunOutcome:
     """Record `start_events`, which are not in the event log yet, then execute the run and return its end."""
-    run.tool_context.commands.connect(_spawned, run.command_ended)
+    run.tool_context.commands.connect(spawn_background, run.command_ended)
     if start_events:
         await run.record(*start_events)
     return await work(run)
@@ -40,5 +40,5 @@ async def finish_uncanceled(coroutine: Coroutine[Any, Any, object]) -> None:
     task.result()
 
 
-def _spawned(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-    return asyncio.create_task(coroutine, name="command in the background")
+def spawn_background(coroutine: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    return asyncio.create_task(coroutine, name="work in the background")

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from weakref import WeakValueDictionary
@@ -23,7 +23,7 @@ from core.domain.question import QuestionAnswered
 from core.domain.sessions import SessionRow
 from core.domain.text import Attachment, Text
 from core.engine.lifecycle.answer_recorder import AnswerRecorder
-from core.engine.lifecycle.live_run import LiveRun, RunOutcome, finish_uncanceled, run_to_end
+from core.engine.lifecycle.live_run import LiveRun, RunOutcome, finish_uncanceled, run_to_end, spawn_background
 from core.engine.lifecycle.run_factory import RunFactory
 from core.engine.policy.imported_sessions import refuse_imported
 from core.engine.run.context_budget import compact_idle_session
@@ -83,7 +83,8 @@ class RunController:
         self._unsubscribe = journal.listen(self._on_event)
         self.sub_agents = SubAgents(
             journal, reader, self.check_start, self._open, self.resume, self.stop, self.is_active,
-            lambda: self._closing, factory.preferred_model,
+            lambda: self._closing, factory.preferred_model, factory.check_delegated_model, self.send_message,
+            self._pause_and_wait,
         )  # fmt: skip
 
     def is_active(self, session: str) -> bool:
@@ -201,6 +202,12 @@ class RunController:
             if (live := self._live.get(session)) is None:
                 raise Problem("This run is not active.", f"It is {self._row(session).status}.", "")
             live.context.pause_requested = True
+
+    async def _pause_and_wait(self, session: str) -> None:
+        """Pause a run that may be active, and wait until it is paused."""
+        with suppress(Problem):  # it is not active
+            await self.pause(session)
+        await self.wait_idle(session)
 
     async def compact(self, session: str) -> None:
         """Compact the context: after the current turn if a run is active, otherwise at once."""
@@ -349,7 +356,7 @@ class RunController:
         self._live[session] = LiveRun(asyncio.create_task(self._execute(context), name=f"run {session}"), context)
 
     async def _run_context(self, session: str, tool_context: ToolContext, model: Model | None) -> RunContext:
-        return await self._factory.create(session, tool_context, model, self.claimed, self.sub_agents.delegate)
+        return await self._factory.create(session, tool_context, model, self.claimed, self.sub_agents)
 
     async def _execute(self, run: RunContext) -> None:
         """Execute runs until no message is waiting, and record how each ends.
@@ -360,7 +367,8 @@ class RunController:
         start_events: tuple[SessionEvent, ...] = ()
         try:
             while True:
-                end = await self._run_to_end(live, start_events)
+                end = await self._run_to_end(live, self._work(run, start_events))
+                end = await self._run_to_end(live, self._end_background(run, end))
                 await finish_uncanceled(run.tool_context.close())  # Background processes end before the run ends.
                 if end is None:
                     return
@@ -377,10 +385,21 @@ class RunController:
             self._live.pop(run.session, None)
             await finish_uncanceled(run.tool_context.close())
 
-    async def _run_to_end(self, live: LiveRun, start_events: tuple[SessionEvent, ...]) -> RunOutcome | None:
-        """Execute a run and return the event that ends it, or None if Journeyman exits while it waits for the user."""
+    async def _work(self, run: RunContext, start_events: tuple[SessionEvent, ...]) -> RunOutcome:
+        """Execute a run, with the sub-agents that were in the background when it was paused or interrupted."""
+        run.agents.spawn = spawn_background
+        await self.sub_agents.follow_again(run)
+        return await run_to_end(run, start_events, self._factory.execute)
+
+    async def _end_background(self, run: RunContext, end: RunOutcome | None) -> RunOutcome | None:
+        """Pause or stop the sub-agents in the background of a run that ends, and return its end."""
+        await finish_uncanceled(self.sub_agents.end_background(run, end))
+        return end
+
+    async def _run_to_end(self, live: LiveRun, work: Awaitable[RunOutcome | None]) -> RunOutcome | None:
+        """Await work and return the event that ends the run; None if Journeyman exits while it waits for the user."""
         try:
-            return await run_to_end(live.context, start_events, self._factory.execute)
+            return await work
         except asyncio.CancelledError:
             if live.stop_reason:
                 return RunEnded("stopped", live.stop_reason)

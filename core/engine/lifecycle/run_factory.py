@@ -9,13 +9,15 @@ from core.domain.events import RunEnded, RunPaused, RunStarted
 from core.domain.external_agents import is_external_agent
 from core.domain.problems import Problem
 from core.domain.text import Text
-from core.domain.tiers import NO_TIERS, Tiers, choose_model
+from core.domain.tiers import NO_TIERS, TIER_NAMES, Tiers, choose_model
+from core.domain.visible import visible
 from core.engine.external.external_run import run_external_agent
 from core.engine.policy.grants import parse_grants
-from core.engine.policy.trust import is_trusted
+from core.engine.policy.trust import trust_decision
+from core.engine.run.delegate import SubAgents
 from core.engine.run.loop import run_turns
 from core.engine.run.policy_check import check_policy
-from core.engine.run.run_context import Delegation, RunContext
+from core.engine.run.run_context import RunContext
 from core.engine.services.skills import SkillService
 from core.engine.state.conversation import next_run_start
 from core.engine.state.live_updates import LiveUpdates
@@ -61,10 +63,25 @@ class RunFactory:
         Callers use it before they write any event.
         """
         parse_grants(began.allow, "the first")
+        if is_external_agent(began.model):
+            self.agent_connections.find_agent(began.model, began.agent_command)
         return self.models.model(choose_model(self.tiers(), began.model, ()).model, self._full_text(began.script))
 
+    def check_delegated_model(self, own: str, chosen: str) -> None:
+        """Raise Problem unless an agent may choose this model for a sub-agent: its own, or one of the user's tiers.
+
+        A task can contain what was read. So a model on this computer chooses only others on this computer.
+        """
+        tiers = self.tiers()
+        if chosen != own and chosen not in (*TIER_NAMES, *tiers.small, *tiers.mid, *tiers.frontier):
+            fix = "Leave the model out to use yours, or name a tier: small, mid or frontier."
+            raise Problem(f"There is no model {visible(chosen)!r} for sub-agents.", "The user has not offered it.", fix)
+        if chosen != own and self.models.is_on_this_computer(own) and not self.models.is_on_this_computer(chosen):
+            cause = "Your model runs on this computer, and what you read stays here."
+            raise Problem("A sub-agent cannot use a model elsewhere.", cause, "Leave the model out to use yours.")
+
     async def create(
-        self, session: str, tool_context: ToolContext, model: Model | None, claimed: set[str], delegate: Delegation
+        self, session: str, tool_context: ToolContext, model: Model | None, claimed: set[str], agents: SubAgents
     ) -> RunContext:
         """Create the context for a run of this session. If `model` is None, the model is created from its name."""
         conversation = await load_conversation(self.journal, session)
@@ -84,8 +101,9 @@ class RunFactory:
             accepts_images=self._accepts_images, compact_at=self.compact_at,
             supports_tool_calls=self.models.supports_tools, note_prompt_speed=self.models.note_prompt_speed,
             record_tool_support=self.models.record_tool_support,
-            claimed=claimed, delegate=delegate, skills=self.skills, proposals=self.proposals,
-            trusted=is_trusted(self.book.current(), str(tool_context.folder), started.mode),
+            claimed=claimed, delegate=agents.delegate, check_agent=agents.check_agent, skills=self.skills,
+            proposals=self.proposals,
+            trusted=trust_decision(self.book.current(), str(tool_context.folder)) is True,
         )  # fmt: skip
 
     def _accepts_images(self, model: str) -> bool | None:

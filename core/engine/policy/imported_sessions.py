@@ -2,14 +2,56 @@
 
 from dataclasses import replace
 
-from core.domain.events import RunStarted, SessionEvent
-from core.domain.import_events import source_program
+from core.domain.events import (
+    EVENT_KINDS,
+    BackgroundCommandEnded,
+    CallRefused,
+    CallStarted,
+    ContextCompacted,
+    DecisionMade,
+    HarnessMessage,
+    HookRan,
+    IssueReported,
+    LimitThresholdReached,
+    ModelChanged,
+    QueueChanged,
+    Replied,
+    ReplyInterrupted,
+    RequestRetried,
+    RequestSent,
+    RunEnded,
+    RunInterrupted,
+    RunPaused,
+    RunResumed,
+    RunStarted,
+    SandboxTested,
+    SessionCreated,
+    SessionEvent,
+    SessionForked,
+    SubagentEnded,
+    ToolReturned,
+    UntrustedContentRead,
+    UserMessage,
+)
+from core.domain.external_agents import AGENT_PREFIX, is_external_agent
+from core.domain.import_events import TranscriptImported, UnrecognizedRecordsKept, source_program
 from core.domain.modes import DEFAULT_MODE
-from core.domain.permissions import ModeChanged
+from core.domain.permissions import ModeChanged, PermissionDecided, PermissionRequested
 from core.domain.problems import Problem
 from core.domain.provenance import ContentSource, source_label
+from core.domain.question import QuestionAnswered, QuestionAnswerStarted, QuestionAsked
+from core.domain.recall_events import MemoriesRecalled
+from core.domain.session_metadata import SessionMetadataEvent
 from core.domain.sessions import SessionRow
-from core.domain.text import Text
+
+KEPT = (  # the conversation and its calls, which nothing acts on
+    SessionCreated, SessionForked, SessionMetadataEvent, TranscriptImported, UnrecognizedRecordsKept,
+    UserMessage, QueueChanged, HarnessMessage, RequestSent, RequestRetried, Replied, ReplyInterrupted,
+    CallStarted, CallRefused, ToolReturned, BackgroundCommandEnded, SubagentEnded, HookRan, SandboxTested,
+    QuestionAsked, QuestionAnswered, QuestionAnswerStarted, PermissionRequested, PermissionDecided,
+    ContextCompacted, DecisionMade, IssueReported, MemoriesRecalled, UntrustedContentRead,
+    LimitThresholdReached, RunPaused, RunInterrupted, RunResumed, RunEnded,
+)  # fmt: skip
 
 
 def refuse_imported(row: SessionRow) -> None:
@@ -23,12 +65,28 @@ def refuse_imported(row: SessionRow) -> None:
 
 
 def without_permissions(event: SessionEvent, source: str) -> SessionEvent:
-    """Return the event for a fork of an imported session: without permissions, and marked as untrusted content."""
-    if isinstance(event, RunStarted):
-        untrusted_sources = tuple(
-            dict.fromkeys((*event.untrusted_sources, source_label(ContentSource("import", source_program(source)))))
-        )
-        return replace(
-            event, mode=DEFAULT_MODE, allow=(), untrusted_sources=untrusted_sources, script=Text(), text_calls=False
-        )
-    return replace(event, mode=DEFAULT_MODE) if isinstance(event, ModeChanged) else event
+    """Return the event for a fork of an imported session: only the conversation, marked as untrusted content.
+
+    Everything that a run acts on, or that Journeyman would do on behalf of the session, is left out: its checks, its
+    agent, and the contents to which files would be reverted.
+    """
+    match event:
+        case RunStarted():
+            label = source_label(ContentSource("import", source_program(source)))
+            sources = tuple(dict.fromkeys((*event.untrusted_sources, label)))
+            return RunStarted(_model_name(event.model), interactive=event.interactive, untrusted_sources=sources)
+        case ModelChanged(model=model):
+            return ModelChanged(_model_name(model))
+        case ModeChanged():
+            return replace(event, mode=DEFAULT_MODE)
+        case _ if isinstance(event, KEPT):
+            return event
+        case _:  # other events refer to events by number, so it is not left out
+            return UnrecognizedRecordsKept(EVENT_KINDS[type(event)])
+
+
+def _model_name(model: str) -> str:
+    """Return the name of a model without the prefix of external agents, whose names can be commands."""
+    while is_external_agent(model):
+        model = model.removeprefix(AGENT_PREFIX)
+    return model

@@ -1,6 +1,7 @@
 """Finds the project instructions that apply in a folder: its own, those of its parents, and the files they import.
 
-Parents count up to the top folder of the repository. A file imports another with `@path`, relative to itself.
+Parents count up to the top folder of the repository, unless they belong to another user. A file imports another with
+`@path`, relative to itself.
 """
 
 import os
@@ -8,11 +9,13 @@ import posixpath
 import re
 import stat
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.domain.problems import Problem
 from core.workspace.broker import FileBroker
+from core.workspace.paths import is_own
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
 MAX_PARENTS = 8
@@ -49,12 +52,19 @@ def instruction_files(folder: Path) -> Iterator[FoundInstructions]:
 def parent_prefixes(folder: Path) -> list[str]:
     """Return the relative paths of the folders whose instructions apply, outermost first, then the folder.
 
-    Outside of a repository, only the folder itself counts.
+    Outside of a repository, or in one of another user, only the folder itself counts.
     """
     for levels, parent in enumerate((folder, *folder.parents[:MAX_PARENTS])):
         if os.path.lexists(parent / ".git"):
-            return ["../" * level for level in range(levels, -1, -1)]
+            folders = [parent / ".git", parent] if levels else []
+            return ["../" * level for level in range(levels, -1, -1)] if all(map(_is_own, folders)) else [""]
     return [""]
+
+
+def _is_own(path: Path) -> bool:
+    with suppress(OSError):
+        return is_own(path.lstat())
+    return False
 
 
 def imported_names(text: str, name: str) -> list[str]:
@@ -82,6 +92,8 @@ def _with_imports(
     broker: FileBroker, prefix: str, name: str, importer: str, seen: set[str], depth: int
 ) -> Iterator[FoundInstructions]:
     try:
+        if prefix and (status := broker.stat(name)) and not is_own(status):
+            raise Problem(f"{prefix}{name} belongs to another user.", "", "")
         contents = broker.read(name, MAX_FILE_SIZE, allow_secrets=False)
     except (Problem, OSError) as error:
         yield FoundInstructions(prefix + name, error=str(error), importer=importer)

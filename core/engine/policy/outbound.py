@@ -19,6 +19,7 @@ CHANGING_WORDS = words_of("""
     submit subscribe transfer trigger update upload upsert write
 """)
 ADDRESS = re.compile(r"://|\w@\w|(?<![\w.])(?:[\w-]+\.)+[a-z]{2,}(?![\w.])", re.IGNORECASE)
+MEMBER = re.compile(r"[A-Za-z][A-Za-z_-]{0,23}")  # a name that says what a value is, such as `due_date`
 SHOWN_CHARS = 60  # characters of a value that a request quotes
 DISTINCT_CHARS = 5  # a shorter value, such as the number 13, occurs in a message by coincidence
 
@@ -77,9 +78,12 @@ def _names_action(text: str, tool: str) -> bool:
 
 
 def _values(node: Any) -> Iterator[str]:
+    """Yield the values in the arguments of a call, and the names of members that can be values themselves."""
     match node:
         case dict():
-            for value in node.values():
+            for name, value in node.items():
+                if not MEMBER.fullmatch(name):
+                    yield name
                 yield from _values(value)
         case list():
             for value in node:

@@ -397,10 +397,11 @@ def _readable_secrets(call: ProposedCall, context: PolicyContext) -> tuple[str, 
 def _only_reads_folder(call: ProposedCall, context: PolicyContext) -> bool:
     """Return whether a command only does what the tools for reading do, which `READING_MODES` allow."""
     reach = _reach(call, context)
-    # Any sandbox prevents changes, but only a verified one hides secret files from code that the command runs.
-    return reach is not None and _only_reads(
-        reach, context, enforced=context.level == "verified" or not context.secret_files()
-    )
+    # Any sandbox prevents changes, but only a verified one hides secret files from code that the command runs, such as
+    # a program that the configuration of git names, and it hides only some of them.
+    is_verified = context.level == "verified"
+    enforced = all(is_verified and is_hidden_from_commands(path) for path in context.secret_files())
+    return reach is not None and _only_reads(reach, context, enforced=enforced)
 
 
 def _needs_no_rule(mode: Mode, context: PolicyContext, reach: CommandReach) -> bool:

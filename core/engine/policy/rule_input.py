@@ -59,9 +59,14 @@ def _folder(text: str) -> str:
 
 def rules_in_folder(rules: Sequence[PermissionRule], folder: str) -> tuple[PermissionRule, ...]:
     """Make *deny* and *ask* rules for a folder apply under every path that leads to it, such as a symbolic link."""
+    if not any(map(_limits_folder, rules)):  # spares resolving the path for each call
+        return tuple(rules)
     path = os.path.realpath(folder)
+    return tuple(
+        replace(rule, scope_id=folder) if _limits_folder(rule) and os.path.realpath(rule.scope_id) == path else rule
+        for rule in rules
+    )
 
-    def is_for_folder(rule: PermissionRule) -> bool:
-        return rule.scope == "folder" and rule.effect != "allow" and os.path.realpath(rule.scope_id) == path
 
-    return tuple(replace(rule, scope_id=folder) if is_for_folder(rule) else rule for rule in rules)
+def _limits_folder(rule: PermissionRule) -> bool:
+    return rule.scope == "folder" and rule.effect != "allow"

@@ -1,15 +1,17 @@
 """Looks at a folder for a decision: files that hold secrets or match a pattern, and the configuration of git."""
 
+import contextlib
+import fnmatch
 import os
 from collections.abc import Sequence
-from glob import iglob
-from itertools import islice
+from glob import has_magic
 from pathlib import Path
 
 from core.domain.git_config import is_harmless
 from core.domain.sensitive_paths import is_git, is_secret
 
 MAX_MATCHES = 2_000
+MAX_LISTED = 2_000  # folders
 DEPENDENCIES = frozenset({"node_modules", ".venv", "venv", ".tox", "site-packages"})  # files that anyone can download
 
 
@@ -27,9 +29,30 @@ def secret_files(folder: Path) -> tuple[str, ...]:
 
 
 def matching_files(folder: Path, pattern: str) -> Sequence[str]:
-    """Return the files that the shell would put in the place of a pattern, relative to the folder."""
-    matching = iglob(pattern, root_dir=folder)  # noqa: PTH207 - Path.glob also matches hidden files, unlike a shell
-    return tuple(islice(matching, MAX_MATCHES))
+    """Return the files that the shell would put in the place of a pattern, relative to the folder.
+
+    If too many folders would have to be listed to tell, as links to a folder above allow, return that it may be any.
+    """
+    root, listed = str(folder), 0
+    bases = ["/" if pattern.startswith("/") else ""]
+    for part in filter(None, pattern.split("/")):
+        matching: list[str] = []
+        for base in bases:
+            if not has_magic(part):
+                path = os.path.join(base, part)  # noqa: PTH118 - text is much faster
+                matching += [path] if os.path.lexists(os.path.join(root, path)) else []  # noqa: PTH118 - as above
+                continue
+            listed += 1
+            if listed > MAX_LISTED:
+                return (*secret_files(folder), *[".."] * MAX_MATCHES)
+            with contextlib.suppress(OSError):
+                names = fnmatch.filter(os.listdir(os.path.join(root, base)), part)  # noqa: PTH118, PTH208 - as above
+                shown = [name for name in names if part.startswith(".") or not name.startswith(".")]
+                matching += [os.path.join(base, name) for name in shown]  # noqa: PTH118 - as above
+        bases = matching
+    if pattern.endswith("/"):
+        bases = [f"{path}/" for path in bases if os.path.isdir(os.path.join(root, path))]  # noqa: PTH112, PTH118
+    return tuple(bases[:MAX_MATCHES])
 
 
 def leads_outside(folder: Path, path: str) -> bool:

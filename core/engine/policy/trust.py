@@ -14,9 +14,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from core.domain.clock import now
-from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Problem
 from core.domain.rules import Effect, PermissionRule, new_rule
+from core.domain.sensitive_places import place_reason
 from core.engine.policy.instruction_files import MAX_FILE_SIZE, NAMES, instruction_files
 from core.store.rule_store import LoadedRules, RuleStore, new_rule_id
 from core.workspace.broker import FileBroker
@@ -64,9 +64,8 @@ class FolderTrust:
 
 @dataclass(frozen=True, slots=True)
 class FollowedFiles:
-    """The project files that a run follows: all files, or only the files in `pins`, which maps paths to digests."""
+    """The project files that a run follows: the files in `pins`, which maps paths to digests."""
 
-    all: bool = False
     pins: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, name: str, body: bytes) -> bool:
@@ -74,7 +73,7 @@ class FollowedFiles:
 
     def follows_digest(self, name: str, digest: str) -> bool:
         """Return whether a file with this content digest is followed."""
-        return self.all or self.pins.get(name) == digest
+        return self.pins.get(name) == digest
 
     def reason(self) -> str:
         """Return the reason to show for a file that is not followed."""
@@ -91,21 +90,10 @@ def trust_decision(book: LoadedRules, folder: str) -> bool | None:
     return decision.effect == "allow" if decision else None
 
 
-def is_trusted(book: LoadedRules, folder: str, mode: Mode) -> bool:
-    """Return whether the files of a folder are trusted. If the user has not decided, mode `auto` trusts them."""
-    decision = trust_decision(book, folder)
-    return mode == "auto" if decision is None else decision
-
-
-def followed_files(book: LoadedRules, folder: Path, mode: Mode = DEFAULT_MODE) -> FollowedFiles:
-    """Return the project files that a run in the folder follows.
-
-    If the user has not decided on the folder, mode `auto` follows all project files and other modes follow none.
-    """
+def followed_files(book: LoadedRules, folder: Path) -> FollowedFiles:
+    """Return the project files that a run in the folder follows: none unless the user trusts the folder."""
     decision = _decision(book, str(folder))
-    if decision is None:
-        return FollowedFiles(all=mode == "auto" and book.rules is not None)
-    return FollowedFiles(pins=_pins(decision) if decision.effect == "allow" else {})
+    return FollowedFiles(_pins(decision) if decision and decision.effect == "allow" else {})
 
 
 def inspect_folder(book: LoadedRules, folder: Path) -> FolderTrust:
@@ -242,8 +230,8 @@ def _contents(broker: FileBroker, name: str) -> bytes | None:
 def refuse_unsafe_folder(folder: Path, data: Path) -> None:
     """Raise Problem for folders in which commands of an agent could do too much damage.
 
-    These are a whole disk, a home folder, Journeyman's data folder, Journeyman itself, and folders of the running
-    system or with sockets.
+    These are a whole disk, a home folder, Journeyman's data folder, Journeyman itself, folders of the running system
+    or with sockets, and those in which every file would be protected if the agent worked in a folder above.
     """
     real, home, data = folder.resolve(), Path.home().resolve(), data.resolve()
     why, do = system_state_reason(real), "Choose or create a folder inside it."
@@ -259,6 +247,8 @@ def refuse_unsafe_folder(folder: Path, data: Path) -> None:
         why = "It is your home folder" if home == real else "It contains your home folder"
     elif any(socket_folder.is_relative_to(real) for socket_folder in _socket_folders()):
         why = "It contains the sockets of running programs"
+    elif why := place_reason(real, home):
+        do = "Choose the project that contains the folder, or work in a copy."
     if why:
         raise Problem(f"An agent cannot work in {real}.", f"{why}.", do)
 

@@ -54,8 +54,8 @@ async def prepare_start(
     if not began.prompt_size:
         compact = needs_compact is not None and not began.reviewed_session and await needs_compact(began.model)
         began = replace(began, prompt_size="compact" if compact else "full")
-    obeys = None if safe else followed_files(book.current(), folder, began.mode)
-    offered = await skills.offered(folder, began.mode, safe=safe) if skills else ()
+    obeys = None if safe else followed_files(book.current(), folder)
+    offered = await skills.offered(folder, safe=safe) if skills else ()
     return await asyncio.to_thread(
         _prepare, began, folder, home, obeys, unconfigured(), offered, () if safe else mcp_tools()
     )

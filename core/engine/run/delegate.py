@@ -11,6 +11,7 @@ from core.domain.events import (
     CallStarted,
     HarnessMessage,
     RunEnded,
+    RunPaused,
     RunStarted,
     SessionCreated,
     SessionEvent,
@@ -24,6 +25,7 @@ from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.steps import first_line
 from core.domain.text import Text
+from core.engine.run.background_agents import AGENT_REASON
 from core.engine.run.run_context import SCHEMA_MISMATCH_PREFIX, RunContext
 from core.engine.state.conversation import Conversation
 from core.engine.state.limits import LIMIT_FIELDS
@@ -31,7 +33,17 @@ from core.engine.state.unresolved_calls import UNFINISHED, Resolution
 from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
 from core.store.reader import Reader
-from core.tools.delegate import MAX_DEPTH, NAME, DelegateArguments, SubagentLimits, subagent_name, timeline_text
+from core.tools.catalogue import read_arguments
+from core.tools.check_agent import CHECK_AGENT, CheckAgentArguments
+from core.tools.delegate import (
+    MAX_DEPTH,
+    MAX_PARALLEL,
+    NAME,
+    DelegateArguments,
+    SubagentLimits,
+    subagent_name,
+    timeline_text,
+)
 from core.tools.json_schema import extract_json, schema_error, validation_errors
 
 STOPPED_WITH_PARENT = "stopped together with its parent run"
@@ -49,6 +61,8 @@ class SubAgents:
     """Starts, resumes and stops the sessions of sub-agents. `shutting_down` says whether Journeyman is exiting.
 
     `preferred_model` returns the model or tier that an agent profile prefers; empty if it has no preference.
+    `check_model` is given the model of an agent and the one that it names for a sub-agent, and raises Problem unless
+    it may choose that one.
     """
 
     journal: Journal
@@ -60,6 +74,9 @@ class SubAgents:
     is_active: Callable[[str], bool]
     shutting_down: Callable[[], bool]
     preferred_model: Callable[[str], str]
+    check_model: Callable[[str, str], None]
+    send: Callable[[str, str], Awaitable[None]]
+    pause: Callable[[str], Awaitable[None]]
 
     async def delegate(self, run: RunContext, call: ToolCall, request: DelegateArguments) -> None:
         """Execute a `delegate` call and record its result. After a restart, resume the child session it started."""
@@ -72,7 +89,13 @@ class SubAgents:
         events: list[SessionEvent] = [CallStarted(call.id, NAME, NAME, timeline_text(request))]
         if not child:
             child = session_id()
-            events.append(SubagentStarted(call.id, child, subagent_name(request), Text(request.task)))
+            name, background = subagent_name(request), request.background
+            events.append(SubagentStarted(call.id, child, name, Text(request.task), background))
+        if request.background:
+            started = f"[{subagent_name(request)} works in the background. Its id is {call.id}.]"
+            await run.record(*events, ToolReturned(call.id, Text(started)))
+            run.agents.follow(call.id, self._follow(run, call, request, child, began))
+            return
         await run.record(*events)
         async with run.delegate_slots:
             try:
@@ -91,6 +114,84 @@ class SubAgents:
                 ]
         await run.record(*events)
 
+    async def _follow(
+        self, run: RunContext, call: ToolCall, request: DelegateArguments, child: str, began: RunStarted | None
+    ) -> None:
+        """Follow a sub-agent in the background to its end, and record the end and a message with its result."""
+        async with run.delegate_slots:
+            try:
+                await self._run_child(run, call, request, child, began)
+                ended, returned = await self._end_of_child(run, call, child)
+            except asyncio.CancelledError:
+                if not run.agents.keeps:
+                    await self._stop_child(child)
+                    if call.id in run.conversation.background:
+                        taints = await self._taint_events(call, child)
+                        await run.record(*taints, (await self._end_of_child(run, call, child))[0])
+                raise
+            except Problem as problem:  # The child could not be started or resumed.
+                ended, returned = SubagentEnded(call.id, child, "failed"), ToolReturned(call.id, Text(str(problem)))
+        taints = await self._taint_events(call, child)
+        text = _end_message(call.id, subagent_name(request), ended.status, returned.output.head, bool(taints))
+        await run.record(*taints, ended, HarnessMessage(Text(text), AGENT_REASON))
+
+    async def follow_again(self, run: RunContext) -> None:
+        """Go on with the sub-agents in the background of a run that is resumed after a pause or a crash."""
+        for call in tuple(run.conversation.background.values()):
+            request = read_arguments(NAME, run.full_text(call.arguments))
+            child = run.conversation.children[call.id]
+            try:
+                began = await self._plan(run, request) if not self._exists(child) else None
+            except Problem as problem:
+                await run.record(
+                    SubagentEnded(call.id, child, "failed"), HarnessMessage(Text(f"[{problem}]"), AGENT_REASON)
+                )
+                continue
+            run.agents.follow(call.id, self._follow(run, call, request, child, began))
+
+    async def end_background(self, run: RunContext, end: object) -> None:
+        """End the following of sub-agents with a run: they pause with it, and otherwise they are stopped.
+
+        If Journeyman exits, they are interrupted like the run itself.
+        """
+        if isinstance(end, RunPaused):
+            for call in run.agents.active:
+                await self.pause(run.conversation.children[call])
+        keep = isinstance(end, RunPaused) or self.shutting_down() or not isinstance(end, RunEnded)
+        await run.agents.close(keep=keep)
+
+    async def check_agent(self, run: RunContext, call: ToolCall, request: CheckAgentArguments) -> None:
+        """Execute a `check_agent` call."""
+        child = run.conversation.children.get(request.id, "")
+        await run.record(CallStarted(call.id, CHECK_AGENT, CHECK_AGENT, request.message or request.id))
+        try:
+            text, failed = await self._checked(run, request, child), False
+        except Problem as problem:
+            text, failed = str(problem), True
+        await run.record(ToolReturned(call.id, Text(text), failed))
+
+    async def _checked(self, run: RunContext, request: CheckAgentArguments, child: str) -> str:
+        """Do what a `check_agent` call asks for, and return the state or the result of the sub-agent."""
+        if not child:
+            ids = ", ".join(run.conversation.children) or "none"
+            raise Problem(f"There is no sub-agent {request.id!r}.", f"The ids are: {ids}.", "Start one with delegate.")
+        is_active = request.id in run.agents.active
+        if request.message and not (is_active and self._status(child) in UNFINISHED):
+            why = "It has ended." if not is_active else "It has not started yet."
+            raise Problem("The message was not sent.", why, "Start another sub-agent, or try again.")
+        if request.message:
+            await self.send(child, request.message)
+        if request.stop and is_active and self._exists(child):
+            await self._stop_child(child)
+        if request.wait_s or request.stop:
+            await run.agents.wait(request.id, None if request.stop else request.wait_s)
+        if request.id in run.agents.active:
+            row = self.reader.session(child)
+            doing = f": {row.activity}" if row and row.activity else ""
+            return f"[{request.id} is still working{doing}]"
+        _, returned = await self._end_of_child(run, ToolCall(request.id, NAME, Text()), child)
+        return returned.output.head
+
     def root_session(self, session: str) -> str:
         """Return the session to resume: for a sub-agent its outermost unfinished ancestor, otherwise the session."""
         row = self.reader.session(session)
@@ -107,6 +208,8 @@ class SubAgents:
         if parent.depth >= MAX_DEPTH:
             why = f"This sub-agent is already at the maximum depth of {MAX_DEPTH}."
             raise Problem("You cannot start another sub-agent.", why, "Do the task yourself.")
+        if arguments.model:
+            self.check_model(start.model, arguments.model)
         if arguments.schema is not None and (why := schema_error(arguments.schema)):
             raise Problem("The schema is not valid.", f"{why}.", "Correct it, or leave it out to get a reply in text.")
         own_tools = start.tools
@@ -130,7 +233,7 @@ class SubAgents:
             output_schema=Text(json.dumps(arguments.schema, ensure_ascii=False))
             if arguments.schema is not None
             else Text(),
-            **child_limits(run.conversation, arguments.limits),
+            **child_limits(run.conversation, arguments.limits, is_background=arguments.background),
         )
         self.check(began)
         return began
@@ -178,6 +281,11 @@ class SubAgents:
 
     async def _result_events(self, run: RunContext, call: ToolCall, child: str) -> list[SessionEvent]:
         """Return the events for the child's usage, the untrusted content that it read, and its reply."""
+        used, returned = await self._end_of_child(run, call, child)
+        return [used, *await self._taint_events(call, child), returned]
+
+    async def _end_of_child(self, run: RunContext, call: ToolCall, child: str) -> tuple[SubagentEnded, ToolReturned]:
+        """Return the usage of a child that has ended, and its reply."""
         conversation, last = Conversation(), RunEnded("failed")
         async for entry in self.journal.read(child):
             conversation.apply(entry)
@@ -193,8 +301,8 @@ class SubAgents:
             spent.get("cost", 0.0),
             spent.get("minutes", 0.0),
         )
-        returned = ToolReturned(call.id, Text(_result_text(run, conversation, last)), last.status != "completed")
-        return [used, *await self._taint_events(call, child), returned]
+        text = _result_text(run, conversation, last)
+        return used, ToolReturned(call.id, Text(text), last.status != "completed")
 
     async def _taint_events(self, call: ToolCall, child: str) -> list[SessionEvent]:
         """Return events for the untrusted sources that the child read, because its reply may repeat their content."""
@@ -205,9 +313,16 @@ class SubAgents:
         return [UntrustedContentRead(call.id, source) for source in sources]
 
 
-def child_limits(conversation: Conversation, requested: SubagentLimits) -> dict[str, Any]:
-    """Compute the limits of a child: the requested ones, capped by its share of what the parent has left."""
+def child_limits(
+    conversation: Conversation, requested: SubagentLimits, *, is_background: bool = False
+) -> dict[str, Any]:
+    """Compute the limits of a child: the requested ones, capped by its share of what the parent has left.
+
+    One in the background gets no more than if as many as possible worked at once, because others may start later.
+    """
     sharing_calls = max(1, sum(call.tool == NAME for call in conversation.pending.values()))
+    if is_background or conversation.background:
+        sharing_calls = max(sharing_calls, MAX_PARALLEL)
     limits: dict[str, Any] = {}
     for limit, name in LIMIT_FIELDS.items():
         amount, allowance = (
@@ -223,8 +338,8 @@ def child_limits(conversation: Conversation, requested: SubagentLimits) -> dict[
 
 
 def _tools_at_depth(names: tuple[str, ...], depth: int) -> tuple[str, ...]:
-    """Return the tools of a sub-agent at this depth. At MAX_DEPTH `delegate` is removed."""
-    return tuple(name for name in names if name != NAME or depth < MAX_DEPTH)
+    """Return the tools of a sub-agent at this depth. At MAX_DEPTH `delegate` is removed, with `check_agent`."""
+    return tuple(name for name in names if name not in (NAME, CHECK_AGENT) or depth < MAX_DEPTH)
 
 
 def _result_text(run: RunContext, conversation: Conversation, last: RunEnded) -> str:
@@ -235,6 +350,14 @@ def _result_text(run: RunContext, conversation: Conversation, last: RunEnded) ->
         return text or "[The sub-agent ended without a reply.]"
     why = f"[The sub-agent did not finish: {last.status}{': ' + last.reason if last.reason else ''}.]"
     return f"{why}\n{text}" if text else why
+
+
+def _end_message(call: str, name: str, status: str, result: str, untrusted: bool) -> str:
+    """Return the message that tells an agent that its sub-agent has ended, with the result unless it is `untrusted`."""
+    head = f"[The sub-agent {name} ({call}) has ended: {status}.]"
+    if untrusted:
+        return f"{head} It read untrusted content. Call check_agent with this id to read its result."
+    return f"{head}\n{result}"
 
 
 async def check_output_schema(run: RunContext) -> RunEnded | None:

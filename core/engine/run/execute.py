@@ -1,12 +1,12 @@
 """Execute one tool call and convert its outcome into events."""
 
-import difflib
 from typing import Any
 
 from core.domain.events import FileChanged, SessionEvent, ToolReturned
 from core.domain.problems import Problem
 from core.domain.text import Attachment, Text
 from core.store.blobs import blob_hash
+from core.timeline.text_diff import changed_blocks
 from core.tools.read_before_edit import updated_digests
 from core.tools.tool import READ_ONLY_ACCESS, FileChange, MediaContent, Tool, ToolResult
 from core.tools.tool_context import ToolContext
@@ -73,6 +73,5 @@ def count_changed_lines(before: bytes, after: bytes) -> tuple[int, int]:
     old, new = (body.decode("utf-8", "replace").splitlines() for body in (before, after))
     if not old or not new:
         return len(new), len(old)
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=len(old) > 2000)
-    same = sum(block.size for block in matcher.get_matching_blocks())
-    return len(new) - same, len(old) - same
+    blocks = changed_blocks(old, new)
+    return sum(block.new_end - block.new for block in blocks), sum(block.old_end - block.old for block in blocks)

@@ -7,7 +7,6 @@ import asyncio
 import time
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import Any
 
 from core.domain.events import (
     CallRefused,
@@ -25,6 +24,7 @@ from core.domain.events import (
 )
 from core.domain.problems import Problem, StorageProblem
 from core.domain.text import Text
+from core.engine.run.background_agents import wait_for_agents
 from core.engine.run.call_hooks import hooks_after_call, parse_call, run_call_hooks
 from core.engine.run.call_recording import record_result, record_start
 from core.engine.run.completion import check_completion
@@ -32,12 +32,11 @@ from core.engine.run.context_budget import (
     choose_request_model,
     compact_after_rejection,
     compact_if_needed,
-    max_result_tokens,
     next_choice,
     request_event,
     result_events,
-    with_excerpts,
 )
+from core.engine.run.engine_calls import ENGINE_CALLS
 from core.engine.run.guards import (
     check_limits,
     check_repetition,
@@ -46,18 +45,14 @@ from core.engine.run.guards import (
     time_is_up,
     within_time_limit,
 )
-from core.engine.run.manage_skill import manage_skill
 from core.engine.run.memory_recall import recall_memories
 from core.engine.run.permission import obtain_permission
 from core.engine.run.read_ahead import check_ahead, read_ahead
-from core.engine.run.recall_dropped import read_dropped
 from core.engine.run.reply_calls import calls_to_record
 from core.engine.run.run_context import RunContext
-from core.engine.run.search_sessions import search_sessions
 from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_text_calls, remember_written_calls
 from core.engine.run.untrusted_files import paths_label, with_untrusted_files
-from core.engine.run.use_skill import use_skill
-from core.engine.run.user_questions import CallQuestions, ask_user
+from core.engine.run.user_questions import CallQuestions
 from core.engine.state.compaction import HARNESS, USER
 from core.engine.state.live_updates import LiveUpdate
 from core.models.catalog import SCRIPTED
@@ -65,13 +60,9 @@ from core.models.model import Model, ModelError, ReplyDelta, RequestedCall
 from core.models.repetition import without_repetition
 from core.models.retry import retry_delay_s
 from core.models.stop_reasons import REPEATED
-from core.models.token_estimate import TEXT_BYTES_PER_TOKEN
 from core.models.written_call_reader import CallScreen
-from core.tools.catalogue import ASK, tool_named
-from core.tools.delegate import NAME as DELEGATE
-from core.tools.recall_dropped import RECALL_DROPPED, RecallDroppedArguments, timeline_text
-from core.tools.search_sessions import SEARCH_SESSIONS
-from core.tools.skill_tools import MANAGE_SKILL, USE_SKILL
+from core.tools.catalogue import tool_named
+from core.tools.skill_tools import MANAGE_SKILL
 from core.tools.tool import READ_ONLY_ACCESS, Tool
 
 EMPTY_REPLY = "The model returned an empty reply."
@@ -104,6 +95,8 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
         if run.hook_stop:
             return RunEnded("stopped", f"ended by your hook: {run.hook_stop}", summary=Text(run.last_reply_text()))
         if conversation.done and not conversation.has_new_input:
+            await wait_for_agents(run.agents, run.journal, run.session, conversation, lambda: run.pause_requested)
+        if conversation.done and not conversation.has_new_input and not run.agents.active:
             ended = await check_completion(run)
             if ended or not conversation.has_new_input:
                 return ended or await complete_run(run)
@@ -283,7 +276,8 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     if checked is None:
         return
     call, parameters = checked
-    if await _handled_by_engine(run, call, parameters):
+    if execute := ENGINE_CALLS.get(call.tool):
+        await execute(run, call, parameters)
         return
     tool = tool_named(call.tool)
     assert tool is not None
@@ -318,25 +312,6 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
     await hooks_after_call(run, call, _outcome(all_events))
 
 
-async def _handled_by_engine(run: RunContext, call: ToolCall, parameters: Any) -> bool:
-    """Handle a call of a tool that the engine itself implements. Return whether it is one."""
-    if call.tool == ASK:
-        await ask_user(run, parameters, call.id, call.tool)
-    elif call.tool == DELEGATE and run.delegate:
-        await run.delegate(run, call, parameters)
-    elif call.tool == RECALL_DROPPED:
-        await recall_dropped(run, call.id, parameters)
-    elif call.tool == SEARCH_SESSIONS:
-        await search_sessions(run, call.id, parameters)
-    elif call.tool == USE_SKILL:
-        await use_skill(run, call, parameters)
-    elif call.tool == MANAGE_SKILL:
-        await manage_skill(run, call, parameters)
-    else:
-        return False
-    return True
-
-
 def _described(run: RunContext) -> list[dict[str, str]]:
     return [{"id": call.id, "tool": call.tool} for call in run.conversation.pending.values()]
 
@@ -345,19 +320,6 @@ def _outcome(events: Sequence[SessionEvent]) -> dict[str, object]:
     returned = next((event for event in events if isinstance(event, ToolReturned)), None)
     return (
         {"failed": returned.failed, "exit_code": returned.exit_code, "output": returned.output.head} if returned else {}
-    )
-
-
-async def recall_dropped(run: RunContext, call: str, arguments: RecallDroppedArguments) -> None:
-    """Answer a `recall_dropped` call from the event log."""
-    try:
-        max_chars = int(max_result_tokens(run) * TEXT_BYTES_PER_TOKEN)
-        (output, attachments), failed = await read_dropped(run, arguments, max_chars), False
-    except Problem as problem:
-        output, attachments, failed = str(problem), (), True
-    await run.record(
-        CallStarted(call, RECALL_DROPPED, "read_back", timeline_text(arguments)),
-        *with_excerpts(run, [ToolReturned(call, Text(output), failed, attachments=attachments)]),
     )
 
 

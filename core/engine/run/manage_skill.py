@@ -4,7 +4,7 @@ from core.domain.events import CallStarted, ToolCall, ToolReturned
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal
 from core.domain.redact import Redactor
-from core.domain.skill import SKILL_FILE, Skill, SkillRow, is_valid_name
+from core.domain.skill import READ_ONLY_SOURCES, SKILL_FILE, Skill, SkillRow, is_valid_name
 from core.domain.text import Text
 from core.engine.run.run_context import RunContext
 from core.engine.services.skills import SkillService
@@ -73,7 +73,7 @@ async def _find_skill(run: RunContext, skills: SkillService, name: str) -> Skill
 
 
 def _target(arguments: ManageSkillArguments, row: SkillRow | None) -> str:
-    return row.key if row and row.source != "builtin" else f"{LIBRARY_PREFIX}{arguments.name}"
+    return row.key if row and row.source not in READ_ONLY_SOURCES else f"{LIBRARY_PREFIX}{arguments.name}"
 
 
 def _build_proposal(

@@ -30,6 +30,7 @@ from core.domain.question import (
 from core.domain.text import Attachment, Text
 from core.domain.tiers import NO_TIERS, Tiers, choose_model
 from core.engine.policy.untrusted import fallback_boundary, mark_and_redact
+from core.engine.run.background_agents import BackgroundAgents
 from core.engine.run.execute import execute_call, file_changed_event
 from core.engine.run.required_calls import required_calls
 from core.engine.run.task_reminder import asked_file, task_reminder
@@ -50,6 +51,7 @@ from core.store.reader import Reader
 from core.tools.argument_check import argument_fault
 from core.tools.background import CommandEnd
 from core.tools.catalogue import tool_specs
+from core.tools.check_agent import CheckAgentArguments
 from core.tools.delegate import MAX_PARALLEL, DelegateArguments
 from core.tools.mcp_tools import mcp_tool_specs
 from core.tools.tool import FileChange, Tool
@@ -63,7 +65,7 @@ CallExecutor = Callable[
     [Tool, str, Any, ToolContext, dict[str, str]], Awaitable[tuple[list[SessionEvent], dict[str, bytes]]]
 ]
 Delegation = Callable[["RunContext", ToolCall, DelegateArguments], Awaitable[None]]
-
+AgentCheck = Callable[["RunContext", ToolCall, CheckAgentArguments], Awaitable[None]]
 PolicyEvaluator = Callable[["RunContext", Tool, str, Any], Awaitable[PolicyDecision | None]]
 
 
@@ -112,6 +114,8 @@ class RunContext:
         record_tool_support: remembers for later runs whether a model supports tool calls.
         delegate_slots: limits how many sub-agents work at the same time.
         delegate: executes a `delegate` call.
+        check_agent: executes a `check_agent` call.
+        agents: the sub-agents in the background.
         resolution: the user's decision on unresolved calls, which also applies to sub-agents that are resumed.
         hooks: the user's hooks; None until they are loaded.
         skills: the skill library; None if the run uses no skills.
@@ -155,6 +159,8 @@ class RunContext:
     delegate_slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_PARALLEL))
     resolution: Resolution = ""
     delegate: Delegation | None = None
+    check_agent: AgentCheck | None = None
+    agents: BackgroundAgents = field(default_factory=BackgroundAgents)
     hooks: tuple[Hook, ...] | None = None
     hook_stop: str = ""
     hooked_until: int = 0

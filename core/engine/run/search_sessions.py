@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from core.domain.clock import SECOND
-from core.domain.events import CallRefused, CallStarted, SessionEvent, ToolReturned, UntrustedContentRead
+from core.domain.events import CallRefused, CallStarted, SessionEvent, ToolCall, ToolReturned, UntrustedContentRead
 from core.domain.problems import Problem
 from core.domain.provenance import ContentSource, mark_as_data, source_label
 from core.domain.sessions import SessionRow
@@ -22,14 +22,14 @@ AROUND = 12  # events before and after a match
 LINE_CHARS = 800
 
 
-async def search_sessions(run: RunContext, call: str, arguments: SearchSessionsArguments) -> None:
+async def search_sessions(run: RunContext, call: ToolCall, arguments: SearchSessionsArguments) -> None:
     """Answer a `search_sessions` call.
 
     What the sessions contain is data for the model. If one of them had read untrusted content, the run has, too.
     """
-    started = CallStarted(call, SEARCH_SESSIONS, "search", f"earlier sessions: {arguments.query}")
+    started = CallStarted(call.id, SEARCH_SESSIONS, "search", f"earlier sessions: {arguments.query}")
     if run.is_replay:  # a replay has no other sessions
-        events, _ = await run.execute(READ, call, arguments, run.tool_context, run.read_digests)
+        events, _ = await run.execute(READ, call.id, arguments, run.tool_context, run.read_digests)
         await run.record(started, *events)
         return
     try:
@@ -42,7 +42,7 @@ async def search_sessions(run: RunContext, call: str, arguments: SearchSessionsA
         else:
             text, found = _hits(run, arguments.query, {arguments.session} if arguments.session else names)
     except Problem as problem:
-        await run.record(CallRefused(call, SEARCH_SESSIONS, Text(str(problem))))
+        await run.record(CallRefused(call.id, SEARCH_SESSIONS, Text(str(problem))))
         return
     start = run.conversation.start
     boundary = (start and start.boundary) or fallback_boundary(run.session)
@@ -50,8 +50,8 @@ async def search_sessions(run: RunContext, call: str, arguments: SearchSessionsA
     before: list[SessionEvent] = [started]
     label = source_label(ContentSource("import", "earlier sessions"))
     if label not in run.conversation.permissions.untrusted and any(_read_untrusted(run, name) for name in found):
-        before.append(UntrustedContentRead(call, label))
-    await run.record(*before, *with_excerpts(run, [ToolReturned(call, Text(output))]))
+        before.append(UntrustedContentRead(call.id, label))
+    await run.record(*before, *with_excerpts(run, [ToolReturned(call.id, Text(output))]))
 
 
 def _earlier_sessions(run: RunContext) -> list[SessionRow]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from core.domain.events import CallRefused, DecisionMade, RunStarted
+from core.domain.events import CallRefused, DecisionMade, RunStarted, ToolCall
 from core.domain.ids import question_id
 from core.domain.question import (
     QUESTION_LIMITS,
@@ -20,26 +20,26 @@ from core.tools.ask_user import AskUserArguments, to_question
 MINUTE_S = 60
 
 
-async def ask_user(run: RunContext, parameters: AskUserArguments, call: str, tool: str) -> None:
+async def ask_user(run: RunContext, call: ToolCall, parameters: AskUserArguments) -> None:
     """Execute an `ask_user` call and record its result.
 
     If the user has already answered the same question in this run, that answer is reused. Once the run has asked as
     many questions as its autonomy level allows, the call is refused and the model has to decide without the user.
     """
-    name = question_id(run.session, call)
+    name = question_id(run.session, call.id)
     question = _with_time_limit(to_question(parameters, name), run.conversation.start)
     if name not in run.conversation.questions:
         if answer := _earlier_answer(run, question):
             reused = replace(answer, answered_by="earlier_answer")
-            await run.record(QuestionAsked(question, call), QuestionAnswered(name, call, reused))
+            await run.record(QuestionAsked(question, call.id), QuestionAnswered(name, call.id, reused))
             return
         limit = (
             QUESTION_LIMITS[run.conversation.start.autonomy] if run.conversation.start else QUESTION_LIMITS["balanced"]
         )
         if _questions_asked(run) >= limit:
-            await _decide_instead(run, question, call, tool, limit)
+            await _decide_instead(run, question, call, limit)
             return
-    await run.ask(question, call)
+    await run.ask(question, call.id)
 
 
 @dataclass(slots=True)
@@ -87,12 +87,12 @@ def _questions_asked(run: RunContext) -> int:
     return sum(answer is None or answer.answered_by != "earlier_answer" for answer in answers)
 
 
-async def _decide_instead(run: RunContext, question: Question, call: str, tool: str, limit: int) -> None:
+async def _decide_instead(run: RunContext, question: Question, call: ToolCall, limit: int) -> None:
     limit_text = "one question" if limit == 1 else f"{limit} questions"
     message = f"[Not asked: this run is limited to {limit_text}. Decide yourself, and record the decision with decide.]"
     reason = f"the run is limited to {limit_text}"
-    decision = DecisionMade(call, question.text, choice="left to the agent", reason=reason)
-    await run.record(decision, CallRefused(call, tool, Text(message)))
+    decision = DecisionMade(call.id, question.text, choice="left to the agent", reason=reason)
+    await run.record(decision, CallRefused(call.id, call.tool, Text(message)))
 
 
 def _with_time_limit(question: Question, start: RunStarted | None) -> Question:

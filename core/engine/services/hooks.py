@@ -1,12 +1,14 @@
 """Runs the user's hooks: commands for certain moments of a run, configured in `hooks.toml` in the data folder.
 
-Hooks run with the user's permissions, outside the sandbox, because only the user can write that file.
+Packages that the user trusts can bring more hooks. Hooks run with the user's permissions, outside the sandbox, because
+only the user can write these files. They run in the data folder and find no programs of the session's folder, because
+commands of an agent can change those.
 """
 
 import json
 import os
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -15,8 +17,10 @@ from typing import Any, Literal, get_args
 from core.domain.events import HarnessMessage, HookRan
 from core.domain.problems import Problem
 from core.domain.text import Text
+from core.packages.package_index import PackageIndex
 from core.store import former_names
 from core.workspace.launcher import CommandLimits, CommandRequest, ProcessLaunch, clean_environment, with_limits
+from core.workspace.program_search import own_path
 from core.workspace.running_command import start_command
 
 HookMoment = Literal[
@@ -44,6 +48,7 @@ DIRECTIVES: Mapping[str, frozenset[HookMoment]] = {  # what a hook may decide, a
     "failed": frozenset({"before_call"}),
     "stop": frozenset(HOOK_MOMENTS) - {"question", "before_end", "run_end"},
 }
+FOLDER_VARIABLE = "JOURNEYMAN_FOLDER"  # environment variable of hooks: the folder of the session
 DESKTOP_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_RUNTIME_DIR")
 
 
@@ -51,13 +56,17 @@ DESKTOP_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_B
 class Hook:
     """A command and the moment at which it runs.
 
-    `tools` are tool names or glob patterns that limit hooks for calls; an empty tuple matches every tool.
+    `tools` are tool names or glob patterns that limit hooks for calls; an empty tuple matches every tool. `place` is
+    the folder in which the command runs. `root` is the folder of the package that brings the hook, which the command
+    gets as PACKAGE_ROOT; None for the user's own hooks.
     """
 
     on: HookMoment
     command: str
     tools: tuple[str, ...] = ()
     timeout_s: float = DEFAULT_TIMEOUT_S
+    place: Path = Path("/")
+    root: Path | None = None
 
     def matches(self, moment: HookMoment, tool: str) -> bool:
         return self.on == moment and (not self.tools or any(fnmatchcase(tool, pattern) for pattern in self.tools))
@@ -88,28 +97,52 @@ NO_OUTCOME = HookOutcome()
 
 
 def load_hooks(data: Path) -> tuple[Hook, ...]:
-    """Load the hooks.
+    """Load the user's hooks and those of the packages that the user trusts.
 
-    If the file cannot be read, raise Problem instead of ignoring it, because a hook may be meant to refuse calls.
+    If they cannot be read, raise Problem instead of ignoring them, because a hook may be meant to refuse calls.
     """
     path = data / HOOKS_FILE
     try:
-        if not path.exists():
-            return ()
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise ValueError(f"it is larger than {MAX_FILE_BYTES:,} bytes")
-        document = tomllib.loads(path.read_text("utf-8"))
-        if unknown := sorted(set(document) - {"hook"}):
-            raise ValueError(f"unknown key {unknown[0]!r}; only [[hook]] is allowed")
-        entries = document.get("hook", [])
-        if not isinstance(entries, list):
-            raise ValueError("hooks are written as [[hook]]")
-        return tuple(_parse(entry) for entry in entries)
+        own = read_hooks(path)
     except (OSError, ValueError) as error:  # ValueError includes invalid TOML and invalid UTF-8.
         raise Problem("Your hooks cannot be read, so no run can start.", f"{error}.", f"Correct {path}.") from error
+    return (*own, *_package_hooks(data))
 
 
-def _parse(entry: Any) -> Hook:
+def _package_hooks(data: Path) -> Iterator[Hook]:
+    index = PackageIndex(data)
+    for package in index.packages():
+        state, root = index.state(package), index.folder(package.name)
+        if state == "trusted":
+            try:
+                yield from [replace(hook, place=data, root=root) for hook in read_hooks(root / HOOKS_FILE)]
+            except (OSError, ValueError) as error:  # an older version of Journeyman may have accepted them
+                fix = f"Update or remove it: journeyman packages show {package.name}"
+                raise Problem(f"The hooks of the package {package.name} cannot be read.", f"{error}.", fix) from error
+        elif package.has_hooks:
+            raise Problem(
+                f"The package {package.name} is not as you trusted it, so no run can start.",
+                "It has hooks, which may refuse calls.",
+                f"Review it with `journeyman packages show {package.name}`, and trust or remove it.",
+            )
+
+
+def read_hooks(path: Path) -> tuple[Hook, ...]:
+    """Return the hooks in a file; none if it does not exist. Raise OSError or ValueError if it is not valid."""
+    if not path.exists():
+        return ()
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise ValueError(f"it is larger than {MAX_FILE_BYTES:,} bytes")
+    document = tomllib.loads(path.read_text("utf-8"))
+    if unknown := sorted(set(document) - {"hook"}):
+        raise ValueError(f"unknown key {unknown[0]!r}; only [[hook]] is allowed")
+    entries = document.get("hook", [])
+    if not isinstance(entries, list):
+        raise ValueError("hooks are written as [[hook]]")
+    return tuple(_parse(entry, path.parent) for entry in entries)
+
+
+def _parse(entry: Any, data: Path) -> Hook:
     if not isinstance(entry, dict):
         raise ValueError("hooks are written as [[hook]]")
     if unknown := sorted(set(entry) - {"on", "command", "tools", "time_s"}):
@@ -127,7 +160,7 @@ def _parse(entry: Any) -> Hook:
         raise ValueError("tools: must be a list of names")
     if isinstance(time_s, bool) or not isinstance(time_s, int | float) or not 0 < time_s <= MAX_TIMEOUT_S:
         raise ValueError(f"time_s: must be a number of seconds, at most {MAX_TIMEOUT_S:g}")
-    return Hook(on, command, tuple(tools), float(time_s))
+    return Hook(on, command, tuple(tools), float(time_s), data)
 
 
 async def run_hooks(
@@ -209,10 +242,13 @@ async def _run(hook: Hook, folder: Path, payload: Mapping[str, Any]) -> HookRan:
     call = str(payload.get("call", {}).get("id", "")) if isinstance(payload.get("call"), dict) else ""
     limits = CommandLimits(time_s=hook.timeout_s)
     environment = clean_environment() | {name: os.environ[name] for name in DESKTOP_VARIABLES if name in os.environ}
+    environment |= {"PATH": own_path(folder), FOLDER_VARIABLE: str(folder)}
+    if hook.root:  # its files must stay as they were trusted, so Python must not write compiled ones next to them
+        environment |= {"PACKAGE_ROOT": str(hook.root), "PYTHONDONTWRITEBYTECODE": "1"}
     launch = ProcessLaunch(
-        with_limits(CommandRequest(hook.command, folder, limits)),
+        with_limits(CommandRequest(hook.command, hook.place, limits)),
         environment,
-        folder,
+        hook.place,
         "group",
         stdin_data=json.dumps(payload, ensure_ascii=False).encode("utf-8", "backslashreplace"),
     )

@@ -10,7 +10,7 @@ from core.domain.problems import ErrorDetails, Problem
 from core.engine.policy.trust import FollowedFiles
 from core.engine.services.mcp_mentions import ExpandedMessage, expand_mentions
 from core.mcp.config_import import MAX_CONFIG_LENGTH, ImportedMcpServer, parse_servers
-from core.mcp.server_config import SIGN_IN_NAME, secret_owner
+from core.mcp.server_config import SIGN_IN_NAME, environment_variables, secret_owner
 from core.mcp.server_state import McpServerState
 from core.mcp.servers import McpServers
 from core.mcp.tool_definition import diff_tools, tool_rejection
@@ -55,11 +55,15 @@ class McpServerRow:
 
 @dataclass(frozen=True, slots=True)
 class ProjectMcpServer:
-    """A server from the `.mcp.json` of a trusted folder; `secrets` are the names of the secrets it needs."""
+    """A server from the `.mcp.json` of a trusted folder.
+
+    `secrets` are the names of the secrets it needs, `variables` the user's environment variables that it receives.
+    """
 
     folder: str
     server: McpServerSettings
     secrets: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,12 @@ class McpServerService:
                 continue
             new = [definition for definition in definitions if definition.server.name not in known_names]
             offered += [
-                ProjectMcpServer(folder, definition.server, (*definition.secrets, *definition.missing_secrets))
+                ProjectMcpServer(
+                    folder,
+                    definition.server,
+                    (*definition.secrets, *definition.missing_secrets),
+                    environment_variables(definition.server),
+                )
                 for definition in new
             ]
         return McpOverview(tuple(rows), tuple(offered), tuple(errors))

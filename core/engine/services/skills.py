@@ -9,7 +9,6 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.problems import Problem
 from core.domain.rules import check_rule, new_rule
 from core.domain.skill import (
@@ -27,7 +26,7 @@ from core.domain.skill import (
 from core.engine.policy.proposed_call import RULE_SUBJECTS
 from core.engine.policy.trust import followed_files, pin_files
 from core.engine.services.slash_commands import TYPED_COMMAND
-from core.skills.library import SkillLibrary
+from core.skills.library import READ_ONLY_PREFIXES, SkillLibrary
 from core.skills.listing import TrustCheck
 from core.skills.skill_md import parse_skill
 from core.skills.transfer import export_skill, import_skills, preview_import
@@ -58,10 +57,10 @@ class SkillService:
         self.library = library
         self._book = book
 
-    async def list(self, folder: Path | None = None, mode: Mode = DEFAULT_MODE) -> tuple[SkillRow, ...]:
+    async def list(self, folder: Path | None = None) -> tuple[SkillRow, ...]:
         """List every skill in order of precedence, with its state in the folder."""
         real = _resolved(folder)
-        return await asyncio.to_thread(self.library.list, real, self._obeys(real, mode))
+        return await asyncio.to_thread(self.library.list, real, self._obeys(real))
 
     async def key_of(self, name: str, folder: Path | None = None) -> str:
         """Return the key of the skill that a name refers to."""
@@ -71,7 +70,7 @@ class SkillService:
     async def open(self, name: str, folder: Path | None = None) -> OpenSkill:
         """Return a skill's text, files, findings and versions. Pass its `base` to `save`."""
         key = await self.key_of(name, folder)
-        if self.library.can_write and not key.startswith("builtin/"):
+        if self.library.can_write and not key.startswith(READ_ONLY_PREFIXES):
             # Record the files on disk as a version, so that it can be a base.
             await self.library.save_disk_changes(key)
         real = _resolved(folder)
@@ -163,12 +162,10 @@ class SkillService:
         """Return the runs that used the skill, with their outcomes."""
         return await asyncio.to_thread(self.library.used_in, key)
 
-    async def offered(
-        self, folder: Path, mode: Mode, *, safe: bool = False
-    ) -> tuple[tuple[OfferedSkill, SkillRow], ...]:
+    async def offered(self, folder: Path, *, safe: bool = False) -> tuple[tuple[OfferedSkill, SkillRow], ...]:
         """Return the skills that a run in the folder may use, each with the version that the run will read."""
         project_folder = None if safe else _resolved(folder)
-        rows = await asyncio.to_thread(self.library.list, project_folder, self._obeys(project_folder, mode))
+        rows = await asyncio.to_thread(self.library.list, project_folder, self._obeys(project_folder))
         latest = await asyncio.to_thread(self.library.latest_versions)
         versions = [
             (row, await self._version(row, latest.get(row.key, (0, "")))) for row in rows if row.state == "enabled"
@@ -177,11 +174,11 @@ class SkillService:
             (OfferedSkill(row.name, row.source, version, row.key), row) for row, version in versions if version
         )
 
-    async def expand(self, text: str, folder: Path, mode: Mode) -> str:
+    async def expand(self, text: str, folder: Path) -> str:
         """Expand `/NAME text` to a request to use that skill, if the folder allows it. Return other text unchanged."""
         if not (typed := TYPED_COMMAND.fullmatch(text.strip())):
             return text
-        rows = await self.list(folder, mode)
+        rows = await self.list(folder)
         if not any(row.name == typed[1] and row.state == "enabled" for row in rows):
             return text
         return f"Use the skill {typed[1]}." + (f"\n\n{typed[2].strip()}" if typed[2] else "")
@@ -224,8 +221,8 @@ class SkillService:
             opened = await asyncio.to_thread(self.library.open, key)
             await pin_files(self._book, str(root), {f"{relative}/{file.path}": file.digest for file in opened.files})
 
-    def _obeys(self, folder: Path | None, mode: Mode = DEFAULT_MODE) -> TrustCheck | None:
-        return followed_files(self._book.current(), folder, mode).follows_digest if folder else None
+    def _obeys(self, folder: Path | None) -> TrustCheck | None:
+        return followed_files(self._book.current(), folder).follows_digest if folder else None
 
 
 def _resolved(folder: Path | None) -> Path | None:

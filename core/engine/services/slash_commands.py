@@ -1,37 +1,41 @@
 """Custom slash commands: Markdown files whose text is sent in place of `/name arguments`.
 
-The user's commands are in the `commands` folder of the data folder, and a project's in its `.agents/commands` folder.
-If two commands have the same name, the user's command is used.
+The user's commands are in the `commands` folder of the data folder, a project's in its `.agents/commands` folder, and
+those of a package in its `commands` folder. If two commands have the same name, that of the user is used, or else that
+of the project. A command of a package then has the name of the package before its own: `/package:name`.
 """
 
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from core.domain.problems import Problem
 from core.engine.policy.trust import FollowedFiles
+from core.packages.package_index import PackageIndex
 from core.workspace.broker import FileBroker
 
 USER_FOLDER, PROJECT_FOLDER = "commands", ".agents/commands"
 NAME = re.compile(r"[a-z0-9]+([-_][a-z0-9]+)*")
-TYPED_COMMAND = re.compile(r"/([a-z0-9][a-z0-9_-]*)(?:\s+(.*))?\s*", re.DOTALL)
+TYPED_COMMAND = re.compile(r"/([a-z0-9][a-z0-9_-]*(?::[a-z0-9][a-z0-9_-]*)?)(?:\s+(.*))?\s*", re.DOTALL)
 PLACEHOLDER = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
+SHELL_PLACEHOLDER = re.compile(r"!`[^`\n]+`|!\{")
 FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
 MAX_FILE_SIZE = 256 << 10
 MAX_COMMANDS = 200
 NO_PROJECT_FILES = FollowedFiles()
+CommandOrigin = Literal["own", "folder", "package"]
 
 
 @dataclass(frozen=True, slots=True)
 class SlashCommand:
-    """A slash command. `origin` is "own" for the user's commands and "folder" for those of a project."""
+    """A slash command. `origin` is "own" for the user's, "folder" for those of a project, or "package"."""
 
     name: str
     description: str
     template: str
-    origin: Literal["own", "folder"] = "own"
+    origin: CommandOrigin = "own"
 
 
 def load_commands(
@@ -39,13 +43,30 @@ def load_commands(
 ) -> dict[str, SlashCommand]:
     """Return all readable commands by name. A project command is included only if `follows` accepts its file."""
     commands = _project_commands(folder, follows) if folder else {}
-    for path in sorted((home / USER_FOLDER).glob("*.md"))[:MAX_COMMANDS]:
+    commands |= read_commands(home, "own")
+    for package, root in PackageIndex(home).trusted_folders().items():
+        for name, command in read_commands(root, "package").items():
+            if not runs_commands(command):
+                free_name = f"{package}:{name}" if name in commands else name
+                commands[free_name] = replace(command, name=free_name)
+    return dict(sorted(commands.items()))
+
+
+def read_commands(root: Path, origin: CommandOrigin) -> dict[str, SlashCommand]:
+    """Return the readable commands in the `commands` folder of the data folder or of a package, by name."""
+    commands: dict[str, SlashCommand] = {}
+    for path in sorted((root / USER_FOLDER).glob("*.md"))[:MAX_COMMANDS]:
         try:
             if NAME.fullmatch(path.stem) and path.stat().st_size <= MAX_FILE_SIZE:
-                commands[path.stem] = _read(path.stem, path.read_text("utf-8"), "own")
+                commands[path.stem] = _read(path.stem, path.read_text("utf-8"), origin)
         except (OSError, UnicodeDecodeError):
             continue  # The command is not offered. If the user types it anyway, the text is sent unchanged.
-    return dict(sorted(commands.items()))
+    return commands
+
+
+def runs_commands(command: SlashCommand) -> bool:
+    """Return whether a command of another program runs shell commands before it is sent, which ours never do."""
+    return bool(SHELL_PLACEHOLDER.search(command.template))
 
 
 def _project_commands(folder: Path, obeys: FollowedFiles) -> dict[str, SlashCommand]:
@@ -65,7 +86,7 @@ def _project_commands(folder: Path, obeys: FollowedFiles) -> dict[str, SlashComm
     return commands
 
 
-def _read(name: str, text: str, origin: Literal["own", "folder"]) -> SlashCommand:
+def _read(name: str, text: str, origin: CommandOrigin) -> SlashCommand:
     head = FRONT_MATTER.match(text)
     described = re.search(r"^description:[ \t]*(.+)$", head[1], re.MULTILINE) if head else None
     body = text[head.end() :].strip() if head else text.strip()

@@ -115,6 +115,7 @@ class Conversation:
         recalled_until: sequence number of the last user message for which memories were looked up.
         token_counts: estimated sizes of the messages. They are computed lazily and excluded from comparisons.
         children: IDs of the sessions of sub-agents, by the ID of the call that started them.
+        background: the calls that started sub-agents in the background that have not ended, by ID.
     """
 
     messages: list[Message] = field(default_factory=list)
@@ -139,6 +140,7 @@ class Conversation:
     total_turns: int = 0
     start: RunStarted | None = None
     children: dict[str, str] = field(default_factory=dict)
+    background: dict[str, ToolCall] = field(default_factory=dict)
     run: int = 0
     task: tuple[int, ...] = ()
     call_failed: bool = False
@@ -229,6 +231,7 @@ class Conversation:
     def _end_run(self) -> None:
         for name in tuple(self.pending):
             self._add_result(name, NOT_RUN, failed=True)
+        self.background.clear()
         self.done = True
 
     def unresolved_calls(self) -> dict[str, str]:
@@ -258,6 +261,8 @@ class Conversation:
             self.skills_used[event.call_id] = event
         else:
             self.children[event.call_id] = event.child_session
+            if event.background and event.call_id in self.pending:
+                self.background[event.call_id] = self.pending[event.call_id]
 
     def _learn_ratio(self, counted: int) -> None:
         model, estimated = self.last_request
@@ -383,6 +388,7 @@ class Conversation:
             spent = min(passed, event.minutes) if isinstance(event, SubagentEnded) else passed
             self.spent["minutes"] = self.spent.get("minutes", 0.0) + spent
         if isinstance(event, SubagentEnded):
+            self.background.pop(event.call_id, None)
             for limit, used in (("tokens", event.tokens), ("cost", event.cost)):
                 self.spent[limit] = self.spent.get(limit, 0.0) + used
         self.last_at = entry.at

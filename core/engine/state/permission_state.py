@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from core.domain.events import FileChanged, RunStarted, SessionEvent, UntrustedContentRead, UserMessage
+from core.domain.events import FileChanged, RunStarted, SessionEvent, SessionForked, UntrustedContentRead, UserMessage
 from core.domain.permissions import PermissionDecided, PermissionRequest, PermissionRequested
 from core.domain.provenance import ContentSource
 from core.domain.question import QuestionAnswered
@@ -37,6 +37,8 @@ class PermissionState:
                 if not self.untrusted.keys() >= set(sources):  # the author of the task has read untrusted content
                     self.user_words.clear()
                 self.untrusted.update(dict.fromkeys(sources))
+            case SessionForked(imported=True):
+                self.user_words.clear()
             case UserMessage(text=text):
                 self.user_words += () if self._message_is_expanded else (text.head,)
                 self._message_is_expanded = False

@@ -31,7 +31,7 @@ async def find_unresolved_calls(journal: Journal, reader: Reader, session: str) 
     """Return the calls that started but have no result, as call ID → display text. Sub-agents are included."""
     conversation = await load_conversation(journal, session)
     calls = conversation.unresolved_calls()
-    for child in filter(None, map(conversation.children.get, conversation.pending)):
+    for child in filter(None, map(conversation.children.get, (*conversation.pending, *conversation.background))):
         if reader.session(child):
             calls |= {
                 f"{child} {call}": text for call, text in (await find_unresolved_calls(journal, reader, child)).items()

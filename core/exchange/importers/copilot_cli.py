@@ -7,7 +7,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import ForeignCall
-from core.exchange.importers.message_parts import arguments_json
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
@@ -86,7 +86,7 @@ def _calls(requests: Any) -> list[ForeignCall]:
 
 
 def _add_result(data: dict[str, Any], at: int, builder: SessionBuilder) -> None:
-    result, error, shell = (_dict(data.get(name)) for name in ("result", "error", "shellExecution"))
+    result, error, shell = (dict_or_empty(data.get(name)) for name in ("result", "error", "shellExecution"))
     output, code = result.get("content") or error.get("message") or "", shell.get("exitCode")
     builder.add_result(
         str(data.get("toolCallId") or ""), output if isinstance(output, str) else arguments_json(output), at=at,
@@ -99,7 +99,7 @@ def _add_session_event(kind: str, data: dict[str, Any], at: int, builder: Sessio
         case "session.start" | "session.resume":
             builder.latest = max(builder.latest, at)
             builder.state.pop("usage recorded", None)
-            context = _dict(data.get("context"))
+            context = dict_or_empty(data.get("context"))
             builder.set_details(folder=str(context.get("cwd") or ""), model=str(data.get("selectedModel") or ""))
         case "session.model_change":
             builder.set_details(model=str(data.get("newModel") or ""))
@@ -108,7 +108,7 @@ def _add_session_event(kind: str, data: dict[str, Any], at: int, builder: Sessio
         case "session.usage_record":
             builder.state["usage recorded"] = True
             builder.complete_reply()  # the usage belongs to the next reply
-            builder.add_usage(_parse_usage(_dict(data.get("usage"))))
+            builder.add_usage(_parse_usage(dict_or_empty(data.get("usage"))))
         case "session.shutdown":
             return _add_total(data, builder)
         case "session.compaction_complete":
@@ -126,18 +126,14 @@ def _add_session_event(kind: str, data: dict[str, Any], at: int, builder: Sessio
 
 def _add_total(data: dict[str, Any], builder: SessionBuilder) -> bool:
     """Add the usage of a process that did not record the usage of each reply."""
-    metrics = _dict(data.get("modelMetrics"))
+    metrics = dict_or_empty(data.get("modelMetrics"))
     if builder.state.pop("usage recorded", None) or not metrics:
         return True
     for model in metrics.values():
-        builder.add_usage(_parse_usage(_dict(_dict(model).get("usage"))))
+        builder.add_usage(_parse_usage(dict_or_empty(dict_or_empty(model).get("usage"))))
     return True
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens", "reasoningTokens")
     return Usage(*(parse_count(usage.get(name)) for name in names))
-
-
-def _dict(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

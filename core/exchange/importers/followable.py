@@ -35,8 +35,9 @@ class _Tail:
 class AppendedLines:
     """Yields the lines appended to a set of files, to which new files may be added."""
 
-    def __init__(self, files: Callable[[], SessionFiles]) -> None:
+    def __init__(self, files: Callable[[], SessionFiles], *, blank: bool = False) -> None:
         self._files = files
+        self._blank = blank
         self._tails: dict[Path, _Tail] = {}
 
     def __call__(self) -> Iterator[TranscriptRecord]:
@@ -45,7 +46,7 @@ class AppendedLines:
             if status.st_size < tail.at or tail.node not in (0, status.st_ino):
                 raise FileReplaced
             tail.node = status.st_ino
-            for record in read_lines(path, key, start=tail.at):
+            for record in read_lines(path, key, start=tail.at, blank=self._blank):
                 tail.at = record.bytes_read
                 yield record
 

@@ -13,16 +13,18 @@ STEP_KINDS: Mapping[str, str] = MappingProxyType(
         name: kind
         for kind, names in {
             "command": "bash shell exec exec_command run run_command command execute_bash terminal local_shell cmd "
-            "unified_exec write_stdin shell_command python ipython execute_ipython_cell bash_session container.exec",
-            "read": "read read_file view cat open open_file notebookread view_image",
-            "write": "write write_file create create_file file_write",
+            "unified_exec write_stdin shell_command python ipython execute_ipython_cell bash_session container.exec "
+            "execute execute_command developer__shell",
+            "read": "read read_file readfile view cat open open_file notebookread view_image",
+            "write": "write write_file write_to_file writefile create create_file file_write",
             "edit": "edit edit_file multiedit str_replace str_replace_editor str_replace_based_edit_tool apply_patch "
-            "patch notebookedit file_edit file_editor text_editor",
+            "patch notebookedit file_edit file_editor text_editor apply_diff replace_in_file strreplacefile strreplace "
+            "applypatch insert_content search_and_replace developer__text_editor",
             "find": "glob list ls find list_dir list_files find_file",
-            "search": "grep search search_file search_dir codesearch",
-            "fetch": "webfetch fetch websearch web_search web_fetch browse browser fetch_url",
-            "delegate": "task agent delegate spawn_agent",
-            "todo": "todowrite todo update_plan task_tracker todoread plan",
+            "search": "grep search search_file search_files search_dir codesearch codebase_search",
+            "fetch": "webfetch fetch websearch web_search web_fetch browse browser fetch_url fetchurl searchweb",
+            "delegate": "task agent delegate spawn_agent new_task delegate_task",
+            "todo": "todowrite todo update_plan task_tracker todoread plan settodolist update_todo_list todo_write",
             "decision": "think decide",
             "question": "",
         }.items()

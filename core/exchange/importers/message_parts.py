@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from core.domain.events import Usage
-from core.exchange.importers.foreign_call import ForeignCall
+from core.exchange.importers.foreign_call import ForeignCall, plain_text
 from core.exchange.importers.record import parse_count
 
 Images = list[tuple[str, str, bytes]]
@@ -22,6 +22,26 @@ def tool_use_calls(content: Any) -> list[ForeignCall]:
         for part in parts
         if isinstance(part, dict) and part.get("type") == "tool_use"
     ]
+
+
+def tool_results(content: Any) -> list[tuple[str, str, bool, Images]]:
+    """Return the call id, text, failure and images of each tool result among the content blocks of a message."""
+    parts = content if isinstance(content, list) else []
+    return [
+        (
+            str(part.get("tool_use_id") or ""), plain_text(part.get("content")), part.get("is_error") is True,
+            images(part["content"] if isinstance(part.get("content"), list) else []),
+        )
+        for part in parts
+        if isinstance(part, dict) and part.get("type") == "tool_result"
+    ]  # fmt: skip
+
+
+def text_parts(content: Any) -> str:
+    """Return the text of message content without that of other parts, such as reasoning."""
+    if not isinstance(content, list):
+        return plain_text(content)
+    return plain_text([part for part in content if isinstance(part, dict) and part.get("type") == "text"])
 
 
 def chat_calls(calls: Any) -> list[ForeignCall]:
@@ -103,6 +123,10 @@ def arguments_json(value: Any) -> str:
     if value is None:
         return "{}"
     return value if isinstance(value, str) else _json(value)
+
+
+def dict_or_empty(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _body(data: Any) -> bytes:

@@ -22,7 +22,8 @@ from core.exchange.importers.record import (
     to_utf8,
 )
 from core.exchange.importers.session_builder import SessionBuilder
-from core.store.opencode_db import MAGIC, is_opencode_db, read_opencode_sessions
+from core.store.foreign_db import MAGIC
+from core.store.opencode_db import is_opencode_db, read_opencode_sessions
 
 RECENT_MS = 3_600_000  # a followed database is read again for sessions updated this recently
 

@@ -13,11 +13,15 @@ from core.domain.events import Usage
 from core.exchange.importers.foreign_call import ForeignCall
 from core.exchange.importers.message_parts import arguments_json
 from core.exchange.importers.record import (
+    MAX_LINE_BYTES,
     OpenSession,
     TranscriptRecord,
+    open_transcript,
     parse_cost,
     parse_count,
+    parse_line,
     read_document,
+    read_lines,
     to_json,
     to_utf8,
 )
@@ -57,13 +61,22 @@ class OpenTelemetryImporter:
         return b'"resourceSpans"' in head
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
-        spans = sort_spans(from_json(read_document(path)))
+        spans = sort_spans(_read_spans(path))
         for number, span in enumerate(spans, 1):
             size = path.stat().st_size * number // len(spans)
             yield TranscriptRecord(span.trace, to_json(asdict(span)), span, size, to_utf8(span.id))
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         return add_span(record.value, builder)
+
+
+def _read_spans(path: Path) -> list[OtlpSpan]:
+    """Read a JSON document, or the lines of a file exporter, each of which is one."""
+    with open_transcript(path) as file:
+        _, first = parse_line(file.readline(MAX_LINE_BYTES).strip())
+    if not isinstance(first, dict):
+        return from_json(read_document(path))
+    return [span for record in read_lines(path, "") for span in from_json(record.value)]
 
 
 def span_order(span: OtlpSpan) -> tuple[int, int, int]:

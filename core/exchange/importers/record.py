@@ -19,6 +19,7 @@ from core.exchange.importers.session_builder import SessionBuilder
 
 MAX_LINE_BYTES = 1 << 27  # bytes of a line; a longer one is split
 MAX_DOCUMENT_BYTES = 1 << 28  # bytes of a file that must be read as a whole
+MAX_DETAILS_BYTES = 1 << 24  # bytes of a file with details of a session
 COMPRESSED_SUFFIXES = (".gz", ".zst")
 GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
 BUFFER_BYTES = 1 << 20  # bytes read at once; the GIL is released for each read
@@ -102,8 +103,10 @@ def head_records(head: bytes) -> Iterator[dict[str, Any]]:
             yield value
 
 
-def read_lines(path: Path, key: str, before: int = 0, start: int = 0) -> Iterator[TranscriptRecord]:
-    """Yield a record for each line of a file, except blank lines and an incomplete last line.
+def read_lines(
+    path: Path, key: str, before: int = 0, start: int = 0, *, blank: bool = False
+) -> Iterator[TranscriptRecord]:
+    """Yield a record for each line of a file, except an incomplete last line, and blank lines unless `blank` is true.
 
     Reading starts at the byte `start`; `before` is added to the `bytes_read` of each record.
     """
@@ -113,7 +116,7 @@ def read_lines(path: Path, key: str, before: int = 0, start: int = 0) -> Iterato
         at = before + start
         for line in iter(lambda: file.readline(MAX_LINE_BYTES), b""):
             at += len(line)
-            if line.isspace():
+            if not blank and line.isspace():
                 continue
             raw, value = parse_line(line.rstrip(b"\r\n"))
             if value is None and not line.endswith(b"\n") and len(line) < MAX_LINE_BYTES:
@@ -142,6 +145,20 @@ def read_document(path: Path) -> Any:
         line = getattr(error, "lineno", 1)
         cause = f"Line {line}: expected JSON ({error})."
         raise Problem(f"{path.name} cannot be imported.", cause, "Nothing was imported.") from error
+
+
+def read_json_object(path: Path) -> dict[str, Any]:
+    """Read a small JSON file with details of a session; empty if it is missing or does not contain an object.
+
+    Something else than a file of such a size, such as a pipe, is not read.
+    """
+    try:
+        if not path.is_file() or path.stat().st_size > MAX_DETAILS_BYTES:
+            return {}
+        value = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def parse_line(raw: bytes) -> tuple[bytes, Any]:

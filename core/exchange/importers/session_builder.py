@@ -172,6 +172,11 @@ class SessionBuilder:
         """Mark the last reply as complete."""
         self._flush_reply()
 
+    def mark_final(self) -> None:
+        """Mark the last reply as the last of its run although it made calls, whose results the model does not read."""
+        self._flush_reply()
+        self._answered = True
+
     def add_usage(self, usage: Usage) -> None:
         """Add the usage of the last reply, for formats that report it in a separate record."""
         if self._pending:

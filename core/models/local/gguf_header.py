@@ -1,5 +1,6 @@
 """Reads what the header of a GGUF file says about its model."""
 
+import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ STRING, ARRAY = 8, 9
 FORMATS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 MAX_VALUES = 4096
 MAX_STRING = 1 << 24
+MAX_HEADER = 4 << 20  # bytes read, which also limits the time: real headers have some kilobytes before the vocabulary
 MAX_ARRAY = 4096  # longer arrays are skipped
 CACHE_BYTES = 2  # bytes of a number in the key-value cache
 NO_CHAT = ("bert", "nomic-bert", "jina-bert-v2", "clip", "t5encoder", "whisper")  # architectures that do not chat
@@ -35,16 +37,31 @@ class GgufHeader:
         return self.architecture not in NO_CHAT
 
 
+class _Header:
+    """A file of which only a limited number of bytes is read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._left = MAX_HEADER
+        self.skip = file.seek
+
+    def read(self, size: int) -> bytes:
+        self._left -= size
+        if self._left < 0:
+            raise ValueError("Its header is too long.")
+        return self._file.read(size)
+
+
 def read_header(path: Path) -> GgufHeader:
     """Read the header up to the vocabulary. Raises `Problem` for files in other formats."""
     try:
         with path.open("rb") as file:
-            return _read(file)
+            return _read(_Header(file))
     except (OSError, ValueError, KeyError, struct.error) as error:
         raise Problem(f"{path} is not a model file.", f"{error}", "Choose a file in the GGUF format.") from error
 
 
-def _read(file: BinaryIO) -> GgufHeader:
+def _read(file: _Header) -> GgufHeader:
     if file.read(4) != b"GGUF":
         raise ValueError("It does not begin with GGUF.")
     _, _, count = struct.unpack("<IQQ", file.read(20))
@@ -78,14 +95,14 @@ def _cache_bytes(own: dict[str, object]) -> int:
     return total * (key + value) * CACHE_BYTES
 
 
-def _read_string(file: BinaryIO) -> str:
+def _read_string(file: _Header) -> str:
     (length,) = struct.unpack("<Q", file.read(8))
     if length > MAX_STRING:
         raise ValueError("Its header is damaged.")
     return file.read(length).decode("utf-8", "replace")
 
 
-def _read_value(file: BinaryIO, kind: int) -> object:
+def _read_value(file: _Header, kind: int) -> object:
     """Return a value; a long array is skipped and returned as empty."""
     if kind == STRING:
         return _read_string(file)
@@ -100,6 +117,6 @@ def _read_value(file: BinaryIO, kind: int) -> object:
             _read_string(file)
         return []
     if count > MAX_ARRAY:
-        file.seek(struct.calcsize(FORMATS[item]) * count, 1)
+        file.skip(struct.calcsize(FORMATS[item]) * count, os.SEEK_CUR)
         return []
     return [_read_value(file, item) for _ in range(count)]

@@ -56,7 +56,7 @@ def test_a_known_setting_in_another_section_is_new() -> None:
         ('[branch "topic"]\n\tremote = origin\n\tmerge = refs/heads/main\n', False),
         ('[branch "topic"]\n\tremote = .\n', False),
         ('[remote "origin"]\n\turl = https://example.org/a.git\n', False),
-        ("[user]\n\tname = Bob\n", False),
+        ("[user]\n\tname = Bob\n", True),
     ],
 )
 def test_new_places_to_fetch_from_and_push_to_are_found(lines: str, elsewhere: bool) -> None:
@@ -65,3 +65,26 @@ def test_new_places_to_fetch_from_and_push_to_are_found(lines: str, elsewhere: b
 
 def test_a_changed_address_is_found() -> None:
     assert leads_elsewhere(USUAL.replace("example.org", "evil.example"), USUAL)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        '[remote "origin"]\n\tpush = :refs/heads/main', '[remote "origin"]\n\tmirror = true',
+        '[remote "origin"]\n\tfetch = +refs/heads/*:refs/heads/*', "[push]\n\tdefault = matching",
+        "[core]\n\tsharedRepository = 0666", "[core]\n\tprotectHFS = false", "[user]\n\temail = evil@example.org",
+    ],
+)  # fmt: skip
+def test_what_decides_the_next_push_is_found_although_it_runs_no_program(lines: str) -> None:
+    assert is_harmless(USUAL + lines) and leads_elsewhere(USUAL + lines, USUAL)
+    assert not leads_elsewhere(USUAL + lines, USUAL + lines)
+
+
+def test_an_author_may_be_named_where_there_is_none() -> None:
+    former = USUAL.partition("[user]")[0]
+    assert not leads_elsewhere(USUAL, former)
+
+
+def test_further_branches_to_fetch_are_usual() -> None:
+    more = '[remote "origin"]\n\tfetch = +refs/heads/x:refs/remotes/origin/x\n\tfetch = refs/tags/*:refs/tags/*'
+    assert not leads_elsewhere(USUAL + more, USUAL)

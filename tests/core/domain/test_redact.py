@@ -25,7 +25,7 @@ FOUND = {  # the text before the secret, and the secret
     "API key": ("", "sk-ant-api03-" + "aB3_" * 10),
     "GitLab token": ("", "glpat-" + "x" * 20),
     "npm token": ("", "npm_" + "a" * 36),
-    "authorization": ("Authorization: Basic ", "dXNlcjpwYXNzd29yZA=="),
+    "authorization": ("Authorization: Basic ", "dXNlcjpwdw=="),
     "bearer": ("bearer ", "a.b-c" * 6),
     "password in an address": ("postgres://ada:", "pw"),
     "password": ('password = "', "correct horse battery"),
@@ -41,8 +41,23 @@ FOUND = {  # the text before the secret, and the secret
     "xAI key": ("", "xai-" + "aB3xy" * 16),
     "netrc password": ("machine h.example login ada password ", "hunter2"),
     "password in a connection string": ("Server=db;Uid=sa;Pwd=", "hunter2"),
+    "authorization header": ("extraheader = AUTHORIZATION: basic ", "eC1hY2Nlc3MtdG9rZW46aHVudGVyMmhvcnNl"),
+    "password of sshpass": ("sshpass -p ", "hunter2horse"),
+    "password hash": ("bob:", "$apr1$abcdefgh$" + "0aB./" * 4 + "xY"),
     "named secret": ("DATADOG_API_KEY=", "0a1b2c3d4e5f60718293a4b5c6d7e8f9"),
 }
+
+
+def test_file_contents_lose_headers_with_tokens_but_not_those_of_examples() -> None:
+    redactor = Redactor(uncertain=False)
+    for kind in ("authorization header", "password of sshpass", "password hash"):
+        assert FOUND[kind][1] not in redactor.redact("".join(FOUND[kind]))
+    for line in (
+        "Authorization: Bearer YOUR_ACCESS_TOKEN_HERE", "authorization: bearer <access-token-goes-here>",
+        'headers["Authorization"] = "Bearer " + token', "Authorization: token {token_of_the_user}",
+        'sshpass -p "$PASSWORD" ssh host', "price: $2a$ and $apr1$",
+    ):  # fmt: skip
+        assert redactor.redact(line) == line
 
 
 @pytest.mark.parametrize("kind", FOUND)

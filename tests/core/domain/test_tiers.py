@@ -23,6 +23,14 @@ def test_rules_choose_the_tier(moments: tuple[TierCondition, ...], model: str, t
     assert (chosen.model, chosen.tier) == (model, tier) and chosen.reason
 
 
+def test_rules_of_the_user_count_in_their_order_and_need_none_for_the_rest() -> None:
+    rules = (TierRule("vision", "small"), TierRule("first_step", "frontier"))
+    tiers = Tiers(THREE.small, THREE.mid, THREE.frontier, rules)
+    assert choose_model(tiers, AUTO, ("first_step", "vision")).tier == "small"
+    assert choose_model(tiers, AUTO, ("first_step",)).tier == "frontier"
+    assert choose_model(tiers, AUTO, ()).tier == "mid"
+
+
 def test_a_named_model_works_and_leaves_summaries_to_the_small_one() -> None:
     assert choose_model(THREE, "mine", ("first_step",)) == ModelChoice("mine")
     assert choose_model(THREE, "mine", ("summary",)) == ModelChoice("s", "small", "a summary", ("s2",))

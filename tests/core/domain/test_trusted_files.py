@@ -21,6 +21,9 @@ CLAUDE.local.md GEMINI.md .cursorrules .cursor/rules/a.mdc .kilocode/rules/a.md 
 .pre-commit-config.yaml mise.toml .mise.toml .config/mise/config.toml .yarnrc.yml .envrc .husky/_/pre-commit
 .idea/workspace.xml .terraformrc .helix/languages.toml .latexmkrc .octaverc WARP.md QWEN.md .rules
 .lfsconfig .bsp/evil.json rust-analyzer.toml .luarc.json .externalToolBuilders/a.launch CMakeLists.txt.user
+.hg/hgrc .hg/hgrc-not-shared .hg/sharedpath .RData .perldb irb.rc _irbrc .iex.exs hie.yaml .sl/config
+.repo/repo/main.py _darcs/prefs/defaults .lite_project.lua team.sublime-project .rvmrc startup.m
+.jj/repo/workspace-config.toml
 .qoder/rules/a.md .venv/bin/git venv/bin/ls node_modules/.bin/ssh .amp/settings.json
 """
 ASKED = """

@@ -13,6 +13,7 @@ from core.domain.modes import Mode
 from core.domain.problems import Problem
 from core.domain.text import Text
 from core.engine.api.engine import Engine
+from core.engine.policy.trust import trust_decision
 
 BOUND_S = 60.0  # a longer wait is a hang; on a busy computer a third-party server is slow
 
@@ -38,10 +39,12 @@ class EngineHarness:
         services.engine.subscribe(lambda told: self.log.append(told.entry))
 
     async def start(
-        self, script: str, task: str = "Go.", max_turns: int = 60, mode: Mode = "auto", allow: tuple[str, ...] = ()
+        self, script: str, task: str = "Go.", max_turns: int = 60, mode: Mode | None = None, allow: tuple[str, ...] = ()
     ) -> str:
-        """Start a session. The default mode approves calls, because most tests are not about permissions."""
-        began = RunStarted("scripted", max_turns, Text(script), mode=mode, allow=allow)
+        """Start a session. Unless a mode is given, calls are approved and the folder is trusted."""
+        if mode is None and trust_decision(self.engine.rules(), str(self.folder)) is None:
+            await self.engine.trust(self.folder)
+        began = RunStarted("scripted", max_turns, Text(script), mode=mode or "auto", allow=allow)
         return await self.engine.start(task, self.folder, began)
 
     async def run(self, script: str, max_turns: int = 60) -> str:

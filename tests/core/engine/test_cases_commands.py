@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from core.domain.events import FileChanged, SandboxTested, SessionEvent, ToolReturned
+from core.workspace import program_search
 from core.workspace.launcher import CommandLimits
 from tests.core.engine import harness
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
@@ -208,6 +209,7 @@ def test_t20_a_failing_bubblewrap_is_reported_as_a_lower_level(tmp_path: Path, m
     stub.write_text("#!/bin/sh\necho 'no permission' >&2\nexit 1\n")
     stub.chmod(0o755)
     monkeypatch.setenv("PATH", str(stub.parent))
+    monkeypatch.setattr(program_search, "SYSTEM_PLACES", (str(stub.parent),))
 
     async def test() -> None:
         async with open_engine(tmp_path / "home", tmp_path / "work") as scene:

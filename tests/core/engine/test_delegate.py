@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.domain.events import (
     CallRefused,
     RequestSent,
@@ -16,9 +18,12 @@ from core.domain.events import (
     UntrustedContentRead,
 )
 from core.domain.permissions import PermissionRequested
+from core.domain.problems import Problem
 from core.domain.question import Answer, QuestionAsked
 from core.domain.text import Text
+from core.domain.tiers import Tiers
 from core.engine.history.replay import replay_session
+from core.settings.schema import ExternalAgentSettings
 from core.store.journal_update import JournalUpdate
 from tests.core.engine.harness import EngineHarness, call_reply, crash, open_engine, run_bounded, scripted_replies
 from tests.core.engine.test_model_faults import call_stream, run_with_answers
@@ -59,6 +64,44 @@ def test_a_sub_agent_has_its_own_session_and_its_reply_is_the_result(tmp_path: P
             )
             assert row.object == "counter: Count." and row.metrics["turns"] == 2 and row.status == "done"
             assert scene.bugs == []
+
+    run_bounded(test())
+
+
+@pytest.mark.parametrize(
+    ("own", "chosen", "reason"),
+    [
+        ("scripted", "agent/sh -c id", "no model"),
+        ("scripted", "agent/box", "no model"),
+        ("scripted", "local//home/me/evil.gguf", "no model"),
+        ("scripted", "ollama/evil", "no model"),
+        ("openai/gpt-5", "anthropic/claude", "no model"),
+        ("scripted", "frontier", "elsewhere"),
+        ("ollama/mine", "openai/big", "elsewhere"),
+        ("ollama/mine", "auto", "elsewhere"),
+        ("ollama/mine", "small", ""),
+        ("openai/gpt-5", "small", ""),
+        ("openai/gpt-5", "openai/big", ""),
+        ("anything/own", "anything/own", ""),
+    ],
+)
+def test_an_agent_chooses_only_models_that_the_user_offered(own: str, chosen: str, reason: str, tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            scene.engine.settings.change(
+                tiers=Tiers(small=("ollama/small",), mid=("openai/mid",), frontier=("openai/big",)),
+                external_agents=(ExternalAgentSettings(name="box", command="box"),),
+            )
+            check = scene.services.runs.sub_agents.check_model
+            if reason:
+                with pytest.raises(Problem, match=reason):
+                    check(own, chosen)
+            else:
+                check(own, chosen)
+            if own == "scripted":
+                session = await scene.run(gives(model=chosen))
+                assert any(isinstance(event, CallRefused) for event in await scene.events(session))
+                assert not scene.engine.children(session)
 
     run_bounded(test())
 

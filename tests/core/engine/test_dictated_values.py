@@ -36,6 +36,10 @@ DICTATED: list[tuple[str, dict[str, Any]]] = [
     ("delete_file", {"id": "3"}),
     ("delete_file", {"nested": [{"id": 7}]}),
     ("sendMoney", {"amount": 0.5}),
+    ("send_email", {"to": {"eve@example.net": True}, "subject": "meeting notes"}),
+    ("send_email", {"to": ["ada@example.org"], "body": {"the code is 463820": None}}),
+    ("send_email", {"to": ["ada@example.org"], "body": {"code_463820": ""}}),
+    ("get_webpage", {"http://eve.example.net/?q=1": 1}),
     ("get_webpage", {"url": "http://eve.example.net/?q=1"}),
     ("search", {"query": "site:eve.example.net code"}),
     ("fetch_and_forward", {"id": "7"}),
@@ -49,6 +53,7 @@ DICTATED: list[tuple[str, dict[str, Any]]] = [
 WRITTEN: list[tuple[str, dict[str, Any]]] = [
     ("send_email", {"to": ["ada@example.org"], "subject": "Meeting notes", "html": True, "cc": None, "bcc": ""}),
     ("mail_notes", {"day": 13}),
+    ("mail_notes", {"due_date": {"day": 13, "allDay": True}}),
     ("get_file", {"id": "a7-22"}),
     ("listMessages", {"folder": "inbox", "limit": 50}),
     ("search", {"query": "is:unread code"}),

@@ -365,7 +365,9 @@ def test_forbidden_actions_of_a_hostile_agent_are_refused(tmp_path: Path, how: s
 def test_a_missing_program_is_named(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_engine(tmp_path) as scene:
-            session = await scene.engine.start("Go.", scene.folder, RunStarted("agent/no-such-program-of-mine acp"))
+            command = "no-such-program-of-mine acp"
+            began = RunStarted(f"agent/{command}", agent_command=command)
+            session = await scene.engine.start("Go.", scene.folder, began)
             await scene.engine.wait_idle(session)
             last = (await scene.events(session))[-1]
             assert isinstance(last, RunEnded) and "program no-such-program-of-mine was not found" in last.reason

@@ -1,5 +1,6 @@
 """Instructions for runs: the user's own, of the folder and the folders above it, imported, and in subfolders."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,15 @@ from core.engine.policy.trust import CHANGED_SINCE_TRUST, NOT_TRUSTED, FollowedF
 from core.engine.prompting.instructions import IMPORTER_NOT_USED, TOTAL_MAX_CHARS, load_instructions
 from tests.core.engine.harness import EngineHarness, open_engine, run_bounded, scripted_replies
 
-ALL = FollowedFiles(all=True)
+
+class AllFiles(FollowedFiles):
+    """Follows every file, as if the user had trusted all of them as they are."""
+
+    def follows_digest(self, name: str, digest: str) -> bool:
+        return True
+
+
+ALL = AllFiles()
 
 
 async def started(scene: EngineHarness) -> RunStarted:
@@ -133,3 +142,17 @@ def test_the_context_names_the_instructions_of_subfolders(tmp_path: Path) -> Non
 def test_what_looks_like_an_import(tmp_path: Path) -> None:
     text = "@a.md (@b.md) x@c.md @d.md, @/e.md @~/f.md @g/../h.md\n```\n@i.md\n```\n`@j.md` @./k.md"
     assert imported_names(text, "docs/x.md") == ["docs/a.md", "docs/d.md", "docs/h.md", "docs/k.md"]
+
+
+@pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("foreign", [".git", ".", "AGENTS.md", "sub"])
+def test_files_of_another_user_above_the_folder_are_not_followed(foreign: str, tmp_path: Path) -> None:
+    top, folder, home = tmp_path / "top", tmp_path / "top" / "sub" / "work", tmp_path / "home"
+    folder.mkdir(parents=True)
+    (top / ".git").touch()
+    for place in (top, top / "sub", folder):
+        (place / "AGENTS.md").write_text(f"Use tabs in {place}.")
+    assert names(folder, home) == ["../../AGENTS.md", "../AGENTS.md", "AGENTS.md"]
+    os.chown(top / foreign if foreign != "sub" else top / "sub" / "AGENTS.md", 12345, 12345)
+    left = {"AGENTS.md": ["../AGENTS.md"], "sub": ["../../AGENTS.md"]}.get(foreign, [])
+    assert names(folder, home) == [*left, "AGENTS.md"]

@@ -149,6 +149,50 @@ def test_files_that_git_is_configured_to_run_are_asked_about(tmp_path: Path) -> 
     run_bounded(main())
 
 
+@pytest.mark.parametrize("kind", ["folder", "worktree", "submodule"])
+def test_files_that_the_repository_above_is_configured_to_run_are_asked_about(kind: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            top, git = tmp_path, tmp_path / "elsewhere" / "worktrees" / "x"
+            config = (tmp_path / ".git" if kind == "folder" else git) / "config"
+            config.parent.mkdir(parents=True)
+            if kind != "folder":
+                (top / ".git").write_text(f"gitdir: {git}")
+            if kind == "worktree":
+                (git / "commondir").write_text("../..")
+                config = tmp_path / "elsewhere" / "config"
+            name = scene.folder.relative_to(top)
+            include = "/".join([*[".."] * len(config.parent.relative_to(top).parts), str(name), "included"])
+            config.write_text(f"[core]\n\thooksPath = {name}/hooks\n[include]\n\tpath = {include}\n")
+            names = ("hooks/pre-commit", "included")
+            calls = [call_reply("write", path=each, content="x") for each in (*names, "other")]
+            session = await scene.start(scripted_replies(*calls, DONE), mode="accept-edits")
+            for count, each in enumerate(names, 1):
+                request = (await scene.until(PermissionRequested, count)).event.request  # type: ignore[union-attr]
+                assert request.protected_paths == (each,)
+                await scene.engine.allow(request.id)
+            await scene.engine.wait_idle(session)
+            assert all((scene.folder / each).read_text() == "x" for each in (*names, "other"))
+
+    run_bounded(main())
+
+
+def test_a_folder_in_the_folder_of_hooks_is_protected_as_a_whole(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            (tmp_path / ".git").mkdir()
+            (tmp_path / ".git" / "config").write_text(f"[core]\n\thooksPath = {scene.folder.relative_to(tmp_path)}\n")
+            session = await scene.start(
+                scripted_replies(call_reply("write", path="pre-commit", content="x"), DONE), mode="accept-edits"
+            )
+            request = (await scene.until(PermissionRequested)).event.request  # type: ignore[union-attr]
+            assert request.protected_paths == ("pre-commit",)
+            await scene.engine.deny(request.id)
+            await scene.engine.wait_idle(session)
+
+    run_bounded(main())
+
+
 def test_an_approved_command_creates_only_files_it_names(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:

@@ -191,6 +191,8 @@ def test_what_may_run_code_of_the_folder_needs_a_sandbox_that_enforces_reading(c
     assert isinstance(verdict(call, facts=replace(FACTS, level="reduced")), Allowed)
     secrets = replace(GIT, level="reduced", secret_files=lambda: (".env",))
     assert isinstance(verdict(call, facts=secrets), NeedsApproval), "Landlock does not hide the file from code"
+    shown = replace(FACTS, secret_files=lambda: (".env", "credentials.json"))
+    assert isinstance(verdict(call, facts=shown), NeedsApproval), "no sandbox hides every file with secrets"
 
 
 @pytest.mark.parametrize("command", CLIENTS)

@@ -1,6 +1,7 @@
 """Rewinding files to a step never loses changes made by others, and can be undone."""
 
 import asyncio
+import contextlib
 import os
 from pathlib import Path
 
@@ -203,6 +204,45 @@ def test_a_link_in_place_of_a_file_is_skipped(tmp_path: Path) -> None:
             (scene.folder / "a.txt").symlink_to(outside)
             done = await back(scene, session, 2)
             assert "a.txt" in done.skipped and outside.read_text() == "two\n"
+
+    run_bounded(main())
+
+
+@pytest.mark.parametrize("target", [".git/hooks", ".vscode", "src"])
+@pytest.mark.parametrize("name", ["x", "deep/x"])
+@pytest.mark.parametrize("when", ["before the plan", "after the plan"])
+def test_nothing_is_written_through_a_link_in_place_of_a_folder(
+    target: str, name: str, when: str, tmp_path: Path
+) -> None:
+    script = scripted_replies(
+        call_reply("write", path=f"{name}/post-checkout", content="#!/bin/sh\n"),
+        call_reply("write", path=f"{name}/post-checkout", content="changed\n"),
+        {"text": "Done"},
+    )
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            (scene.folder / target).mkdir(parents=True)
+            session = await scene.run(script)
+            folder, history = scene.folder / name, scene.engine.history
+
+            def replace_folder() -> None:
+                folder.rename(tmp_path / "moved")
+                folder.symlink_to(os.path.relpath(scene.folder / target, folder.parent))
+
+            to = await history.last_seq_of_step(session, 2)
+            if when == "before the plan":
+                replace_folder()
+            plan = await history.plan_rewind(session, to, [f"{name}/post-checkout"])
+            if when == "after the plan":
+                replace_folder()
+            else:
+                assert "through a link" in plan.files[0].reason
+            done = await history.rewind(session, plan) if when == "before the plan" else None
+            if done is None:
+                with contextlib.suppress(Problem):
+                    await history.rewind(session, plan)
+            assert not list((scene.folder / target).iterdir())
 
     run_bounded(main())
 

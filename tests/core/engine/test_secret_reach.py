@@ -1,5 +1,6 @@
 """Commands that read patterns or whole folders do not show secrets that the sandbox cannot hide without approval."""
 
+import subprocess
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from core.domain.modes import Mode
 from core.domain.permissions import Allowed, Denied, NeedsApproval, PolicyDecision, SandboxLevel
 from core.domain.sensitive_paths import is_hidden_from_commands, is_secret, names_secret
-from core.engine.policy.secret_files import matching_files, secret_files
+from core.engine.policy.secret_files import MAX_MATCHES, matching_files, secret_files
 from core.workspace.folder_scan import FolderScan
 from core.workspace.launcher import CommandRequest
 from core.workspace.trusted_places import NOTEWORTHY
@@ -299,3 +300,39 @@ def test_a_scan_finds_the_names_that_the_sandbox_hides(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
     assert set(FolderScan(tmp_path).scan_before().hidden) == set(NAMES) == set(secret_files(tmp_path))
+
+
+def test_a_pattern_over_links_to_the_folder_itself_is_decided_at_once(tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / f"l{number}").symlink_to(".")
+    (tmp_path / ".env").write_text("A=b")
+    found = matching_files(tmp_path, "*/" * 20 + "x")
+    assert ".env" in found and len(found) >= MAX_MATCHES, "it may be any file"
+
+
+def test_patterns_match_as_in_a_shell(tmp_path: Path) -> None:
+    for name in ("a.py", ".hidden.py", "d/b.py", "d/.e.py", "d/f/c.py", "[x]"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    for pattern in (
+        "*",
+        "*.py",
+        ".*.py",
+        "*/*.py",
+        "d/*",
+        "d//*.py",
+        "*/f/*.py",
+        "*/",
+        "**/*.py",
+        "nothing*",
+        "[[]x]",
+        "d/[bc].py",
+        "?.py",
+    ):
+        shell = subprocess.run(
+            ["sh", "-c", f"for f in {pattern}; do [ -e $f ] && echo $f; done; true"],
+            cwd=tmp_path, capture_output=True, text=True, check=True,
+        ).stdout.split()  # fmt: skip
+        assert sorted(matching_files(tmp_path, pattern)) == sorted(name.replace("//", "/") for name in shell), pattern
+    absolute = matching_files(tmp_path, f"{tmp_path}/*.py")
+    assert list(absolute) == [f"{tmp_path}/a.py"]

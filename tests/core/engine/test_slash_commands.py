@@ -6,9 +6,9 @@ import pytest
 
 from core.domain.events import RunStarted, UserMessage
 from core.domain.text import Text
-from core.engine.policy.trust import FollowedFiles
 from core.engine.services.slash_commands import expand_command, fill_template, load_commands
 from tests.core.engine.harness import open_engine, run_bounded, scripted_replies
+from tests.core.engine.test_instructions import AllFiles
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_personal_commands_precede_project_commands(tmp_path: Path) -> None:
     (folder / ".agents" / "commands" / "Odd Name.md").write_text("no")
     (tmp_path / "secret.md").write_text("secret")
     (folder / ".agents" / "commands" / "leak.md").symlink_to(tmp_path / "secret.md")
-    everything = FollowedFiles(all=True)
+    everything = AllFiles()
     assert list(load_commands(home, folder)) == ["review"], "a command of an untrusted folder was offered"
     found = load_commands(home, folder, everything)
     assert [(each.name, each.description, each.origin) for each in found.values()] == [

@@ -80,11 +80,12 @@ def test_changed_or_new_project_files_ask_again_and_are_not_followed(name: str, 
     run_bounded(test())
 
 
-def test_distrust_also_applies_in_the_trusting_mode(tmp_path: Path) -> None:
+def test_no_mode_trusts_a_folder(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_engine(tmp_path) as scene:
             lay(scene.folder)
-            assert (await began(scene, "auto"))[0] == "Make a plan.", "the mode counts as the user's decision"
+            said, system, _ = await began(scene, "auto")
+            assert said == "/plan" and "Use tabs." not in system, "no mode decides for the user"
             await scene.engine.trust(scene.folder, False)
             said, system, _ = await began(scene, "auto")
             assert said == "/plan" and "Use tabs." not in system
@@ -94,7 +95,7 @@ def test_distrust_also_applies_in_the_trusting_mode(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("word", "mode", "taints"), [
-    (None, "ask", True), (None, "auto", False), (True, "ask", False), (False, "auto", True),
+    (None, "ask", True), (None, "auto", True), (True, "ask", False), (False, "auto", True),
 ])  # fmt: skip
 def test_files_of_an_untrusted_folder_are_untrusted_content(
     word: bool | None, mode: Mode, taints: bool, tmp_path: Path
@@ -126,7 +127,7 @@ def test_a_folder_by_another_name_is_the_same_folder(tmp_path: Path) -> None:
 
 def test_unreadable_rules_trust_nothing(tmp_path: Path) -> None:
     lay(tmp_path)
-    assert followed_files(LoadedRules(None), tmp_path, "auto") == FollowedFiles()
+    assert followed_files(LoadedRules(None), tmp_path) == FollowedFiles()
     assert inspect_folder(LoadedRules(None), tmp_path).trusted is None
 
 
@@ -153,6 +154,30 @@ def test_neither_a_home_nor_its_parents_are_workspaces(tmp_path: Path, monkeypat
             refuse_unsafe_folder(folder, data)
     refuse_unsafe_folder(home / "work", data)
     refuse_unsafe_folder(data / "demo", data)
+
+
+def test_folders_of_settings_and_keys_are_no_workspaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, data = tmp_path / "ada", tmp_path / "ada" / ".local" / "share" / "journeyman"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for name in (
+        ".ssh", ".ssh/keys", ".gnupg", ".aws", ".config", ".config/autostart", ".config/systemd/user", ".config/fish",
+        ".config/gh", ".local", ".local/bin", ".local/share/applications", ".cargo", ".cargo/bin", "bin", ".vim/plugin",
+        "work/.git", "work/.git/hooks", "work/.vscode", "work/.github/workflows", "work/.husky", ".SSH", "x/.ssh",
+    ):  # fmt: skip
+        with pytest.raises(Problem, match="cannot work"):
+            refuse_unsafe_folder(home / name, data)
+    for name in ("work", ".dotfiles", ".config/nvim", ".local/share/chezmoi", "work/bin", "gradle", "work/worktrees/a"):
+        refuse_unsafe_folder(home / name, data)
+    refuse_unsafe_folder(data / "demo", data)
+    tree = home / "work" / ".claude" / "worktrees" / "fix"
+    with pytest.raises(Problem, match="cannot work"):
+        refuse_unsafe_folder(tree / "src", data)
+    tree.mkdir(parents=True)
+    (tree / ".git").write_text("gitdir: x")
+    refuse_unsafe_folder(tree / "src", data)
+    with pytest.raises(Problem, match="cannot work"):
+        refuse_unsafe_folder(tree / ".vscode", data)
 
 
 def test_folders_with_sockets_or_sandbox_files_are_no_workspaces(

@@ -22,7 +22,8 @@ DONE = {"text": "Done."}
 
 
 async def write_untrusted(scene: EngineHarness, *calls: dict[str, Any]) -> str:
-    """Run calls in a session that has read a web page."""
+    """Run calls in a session that has read a web page, in a trusted folder."""
+    await scene.engine.trust(scene.folder)
     began = RunStarted("scripted", 20, Text(scripted_replies(*calls, DONE)), mode="auto", untrusted_sources=(WEB,))
     session = await scene.engine.start("Save the page.", scene.folder, began)
     await scene.engine.wait_idle(session)
@@ -30,7 +31,8 @@ async def write_untrusted(scene: EngineHarness, *calls: dict[str, Any]) -> str:
 
 
 async def sources_after(scene: EngineHarness, *calls: dict[str, Any], folder: Path | None = None) -> list[str]:
-    """Run calls in a fresh session and return the untrusted sources that it has recorded."""
+    """Run calls in a fresh session in a trusted folder, and return the untrusted sources that it has recorded."""
+    await scene.engine.trust(folder or scene.folder)
     began = RunStarted("scripted", 20, Text(scripted_replies(*calls, DONE)), mode="auto")
     session = await scene.engine.start("Go on.", folder or scene.folder, began)
     await scene.engine.wait_idle(session)

@@ -20,6 +20,8 @@ from core.domain.question import (
 )
 from core.domain.text import Text
 from core.engine.run import run_context
+from core.engine.run.engine_calls import ENGINE_CALLS
+from core.tools.catalogue import ENGINE_TOOLS
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 
 TWO = [{"label": "A"}, {"label": "B"}]
@@ -36,6 +38,10 @@ async def begin(scene: EngineHarness, script: str, **how: object) -> str:
 
 def answered(scene: EngineHarness) -> list[Answer]:
     return [fact.event.answer for fact in scene.log if isinstance(fact.event, QuestionAnswered)]
+
+
+def test_the_engine_executes_every_call_that_the_catalog_leaves_to_it() -> None:
+    assert ENGINE_CALLS.keys() == ENGINE_TOOLS.keys()
 
 
 def test_P11_an_answered_question_is_not_asked_again(tmp_path: Path) -> None:

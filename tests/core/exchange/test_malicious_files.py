@@ -3,6 +3,7 @@
 import asyncio
 import copy
 import json
+import os
 import random
 import shutil
 import sqlite3
@@ -49,7 +50,7 @@ def spoil(path: Path, chance: random.Random) -> None:
         lines = path.read_text("utf-8").splitlines()
         lines[chance.randrange(len(lines))] = spoiled(chance.choice(lines), chance)
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    elif path.suffix == ".eval":
+    elif path.suffix in (".eval", ".db", ".md"):
         body = bytearray(path.read_bytes())
         body[chance.randrange(len(body))] ^= 1 << chance.randrange(8)
         path.write_bytes(bytes(body))
@@ -98,6 +99,10 @@ def hostile(folder: Path) -> Iterator[tuple[Path, str]]:
     yield _file(folder / "bytes.json", b'{"schema_version":"ATIF-v1.8","steps":"\xff"}'), "expected JSON"
     yield _file(folder / "other.json", '{"schema_version":"ATIF-v1.8","steps":7}'), ""
     yield _zip(folder / "bomb.eval", "samples/1.json", b" " * (300 << 20)), "up to 256 MB"
+    conversation = b'[{"mapping": {}, "create_time": 1, "x": "' + b" " * (300 << 20)
+    yield _zip(folder / "bomb.zip", "conversations.json", conversation), "has more than 256 MB"
+    yield _zip(folder / "deep.zip", "conversations.json", b'[{"mapping": 1, "create_time": ' + DEEP.encode()), "damaged"
+    yield _beside_a_pipe(folder / "droid.jsonl"), ""
     yield _zip(folder / "deep.eval", "samples/1.json", DEEP.encode()), "nested too deeply"
     yield _zip(folder / "list.eval", "header.json", b"[]"), "contains no records of Inspect"
     yield _database(folder / "opencode.db"), "not match the transcript format of OpenCode"
@@ -112,6 +117,15 @@ def _zip(path: Path, name: str, body: bytes) -> Path:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr(name, body)
     return path
+
+
+def _beside_a_pipe(path: Path) -> Path:
+    """Write a session of Droid whose settings are a pipe, which could not be read to an end."""
+    start = {"type": "session_start", "id": "d", "cwd": "/"}
+    message = {"type": "message", "message": {"role": "user", "content": "hi"}}
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(path.with_suffix(".settings.json"))
+    return _file(path, f"{json.dumps(start)}\n{json.dumps(message)}\n")
 
 
 def _database(path: Path) -> Path:

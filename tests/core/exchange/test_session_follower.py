@@ -1,6 +1,7 @@
 """Followed sessions of other agents grow here as they are written, without duplicates and at little cost."""
 
 import asyncio
+import json
 import os
 import shutil
 import sqlite3
@@ -17,7 +18,22 @@ from core.domain.sessions import SessionRow
 from core.exchange import session_follower
 from core.exchange.transcript_poller import FULL_SCAN_INTERVAL, RECENT_S, TranscriptPoller
 from tests.core.exchange.home import Home, home
-from tests.core.exchange.test_importers import CLAUDE, CODEX, COPILOT, GEMINI, OLDER, PI, held
+from tests.core.exchange.test_importers import (
+    AIDER,
+    AMP,
+    CLAUDE,
+    CODEX,
+    COPILOT,
+    DROID,
+    FOREIGN,
+    GEMINI,
+    KIMI,
+    KIMI_CODE,
+    OLDER,
+    PI,
+    ROO,
+    held,
+)
 
 BOUND_S = 30
 PLACES = {
@@ -27,6 +43,12 @@ PLACES = {
     PI: ".pi/agent/sessions/--home-me-garden--",
     GEMINI: ".gemini/tmp/garden/chats",
     COPILOT: ".copilot/session-state/dddddddd-1111-4222-8333-444444444444",
+    KIMI: ".kimi/sessions/97d66ca4/66666666-2222-4333-8444-555555555555",
+    KIMI_CODE: ".kimi-code/sessions/garden/55555555-2222-4333-8444-555555555555/agents/main",
+    DROID: ".factory/sessions/-home-me-garden",
+    AIDER: "work/garden",
+    AMP: ".local/share/amp/threads",
+    ROO: ".config/Code/User/globalStorage/rooveterinaryinc.roo-cline/tasks/5b1d9f0a-0000-4000-8000-000000000001",
 }
 
 
@@ -90,8 +112,19 @@ async def imported(tmp_path: Path, path: Path) -> tuple[int, ...]:
 
 @pytest.mark.parametrize(
     "sample",
-    [CLAUDE, CODEX, OLDER, PI, GEMINI, COPILOT],
-    ids=["Claude Code", "Codex", "between the lines", "pi", "Gemini CLI", "Copilot CLI"],
+    [CLAUDE, CODEX, OLDER, PI, GEMINI, COPILOT, KIMI, KIMI_CODE, DROID, AIDER],
+    ids=[
+        "Claude Code",
+        "Codex",
+        "between the lines",
+        "pi",
+        "Gemini CLI",
+        "Copilot CLI",
+        "Kimi CLI",
+        "Kimi Code",
+        "Droid",
+        "Aider",
+    ],
 )
 def test_a_session_grows_line_by_line_and_equals_an_import(sample: Path, tmp_path: Path) -> None:
     lines = sample.read_bytes().splitlines(keepends=True)
@@ -250,6 +283,50 @@ def test_opencode_grows_in_its_database(tmp_path: Path) -> None:
             db.commit()  # written to the WAL file
             (row,) = await person.until(lambda rows: rows[0].status == "done" and rows[0].turns)
             assert [e.text.head for e in await person.made.events(row.id) if isinstance(e, Replied)] == ["done"]
+
+    run(tmp_path, act)
+
+
+@pytest.mark.parametrize("sample", [AMP, ROO], ids=["Amp", "Roo Code"])
+def test_a_document_is_followed_as_it_is_rewritten(sample: Path, tmp_path: Path) -> None:
+    async def act(person: Watched) -> None:
+        path = person.place(sample)
+        for beside in sample.parent.glob("*.json"):
+            whole = json.loads(beside.read_bytes())
+            messages = whole.get("messages") if isinstance(whole, dict) else whole
+            if isinstance(messages, list):
+                del messages[3:]
+            path.with_name(beside.name).write_text(json.dumps(whole))
+        await person.until(lambda rows: len(rows) == 1 and rows[0].turns)
+        shutil.copytree(sample.parent, path.parent, dirs_exist_ok=True)
+        os.utime(path)
+        used = sum((await imported(tmp_path, path))[6:8])
+        (row,) = await person.until(lambda rows: rows[0].tokens == used and rows[0].status == "done")
+        assert await held(person.made, (row.id,)) == await imported(tmp_path / "again", path) and not person.troubles
+
+    run(tmp_path, act)
+
+
+def test_goose_grows_in_its_database(tmp_path: Path) -> None:
+    async def act(person: Watched) -> None:
+        path = person.folder / ".local" / "share" / "goose" / "sessions" / "sessions.db"
+        path.parent.mkdir(parents=True)
+        shutil.copy(FOREIGN / "goose" / "sessions.db", path)
+        with closing(sqlite3.connect(path)) as db:
+            last = db.execute("SELECT * FROM messages ORDER BY id DESC LIMIT 1").fetchone()
+            counted = db.execute("SELECT * FROM usage_ledger ORDER BY id DESC LIMIT 1").fetchone()
+            db.execute("DELETE FROM messages WHERE id = ?", (last[0],))
+            db.execute("DELETE FROM usage_ledger WHERE id = ?", (counted[0],))
+            db.execute("UPDATE sessions SET updated_at = datetime('now')")
+            db.commit()
+            (row,) = await person.until(lambda rows: rows and rows[0].turns)
+            assert (row.title, row.tokens) == ("Mend the total", 134)
+            db.execute(f"INSERT INTO messages VALUES ({', '.join('?' * len(last))})", last)
+            db.commit()  # the reply is complete, its request is not yet counted
+            db.execute(f"INSERT INTO usage_ledger VALUES ({', '.join('?' * len(counted))})", counted)
+            db.commit()
+            (row,) = await person.until(lambda rows: rows[0].status == "done")
+            assert row.tokens == 278
 
     run(tmp_path, act)
 

@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from mcp_types import ElicitRequestFormParams, ElicitResult
 
+from core.domain.address import ascii_url
 from core.domain.question import Answer, Question, QuestionOption, SubAnswer
 from core.mcp.elicitation import MAX_QUESTIONS, CallElicitation
-from core.mcp.elicitation_form import ElicitationForm, ascii_url, parse_form, url_rejection
+from core.mcp.elicitation_form import ElicitationForm, parse_form, url_rejection
 
 
 def form(**properties: dict[str, Any]) -> ElicitationForm:

@@ -74,7 +74,7 @@ def test_remember_saves_the_messages_around_it_and_the_end_of_the_run_those_that
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             remember = call_reply("remember", kind="preference", text=SENTENCE)
-            script = scripted_replies({"text": "Tabs it is.", **remember}, {"text": "Noted."})
+            script = scripted_replies({"text": "Tabs it is.", **remember}, {"text": "Noted."}, {"text": "Hi."})
             session = await scene.start(script, "How shall we indent the parser? I prefer tabs in Python files.")
             await scene.engine.wait_idle(session)
             assert scene.services.opened.database is not None
@@ -88,6 +88,11 @@ def test_remember_saves_the_messages_around_it_and_the_end_of_the_run_those_that
             assert saved.memory.version == 1
             (outcome,) = await scene.engine.memory.list_memories(kind="outcome")
             assert "Agent: Noted." in outcome.memory.content.context
+            await scene.engine.send_message(session, "I prefer tabs in Python files, as I said.")
+            await scene.engine.wait_idle(session)
+            await scene.services.opened.database.run(lambda db: None)
+            (later,) = await scene.engine.memory.list_memories(kind="preference")
+            assert later.memory.content.context == saved.memory.content.context  # only its own run completes it
 
     run_bounded(main())
 

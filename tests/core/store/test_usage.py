@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from core.domain.clock import now
 from core.domain.events import ContextCompacted, Replied, RequestSent, RunStarted, SessionEvent, SessionForked, Usage
 from core.domain.memory import DAY
@@ -58,6 +60,24 @@ def test_only_new_usage_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "j.db"
     fill(path)
     assert read_usage(path, 2_000_000_000_000_000) == []
+
+
+@pytest.mark.parametrize("jump", [30 * DAY, 31 * DAY, -2 * DAY // 24, -30 * DAY])
+def test_thirty_days_of_usage_after_a_jump_of_the_clock(tmp_path: Path, jump: int) -> None:
+    """A request was sent before the jump: its reply took no month, and nothing is counted twice or lost."""
+
+    async def work(journal: Journal) -> None:
+        session = await journal.create_session("/tmp/x", "A session")
+        for number, shift in enumerate((0, 0, jump, jump, jump)):
+            journal._clock = lambda at=NOW + shift + number * 1_000_000: at
+            await journal.append(session, FIRST[number])
+
+    path = tmp_path / "j.db"
+    write(path, work)
+    total = sum_usage(read_usage(path))
+    assert (total.replies, total.tokens, total.cost) == (2, 165, 0.25) and total.time <= 2_000_000
+    recent = sum_usage(read_usage(path, NOW + min(jump, 0) - DAY, NOW + max(jump, 0) + DAY))
+    assert (recent.replies, recent.tokens) == (2, 165)
 
 
 def test_a_clock_that_was_wrong_for_a_while_does_not_fill_the_range(tmp_path: Path) -> None:

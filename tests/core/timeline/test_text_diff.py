@@ -2,10 +2,12 @@
 
 from time import perf_counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.timeline.text_diff import TextDiff, diff_texts, is_text
+from core.engine.run.execute import count_changed_lines
+from core.timeline.text_diff import TextDiff, changed_blocks, diff_texts, is_text
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "", "d", "é\n"]), max_size=40).map("".join)
 
@@ -72,3 +74,13 @@ def test_a_large_file_is_compared_in_time() -> None:
 
 def test_binary_content_is_detected() -> None:
     assert is_text("Grüße\n".encode()) and is_text(b"") and not is_text(b"\x89PNG\0\0")
+
+
+@pytest.mark.parametrize("count", [400, 1_990, 20_000])
+def test_lines_that_occur_often_are_not_matched_one_by_one(count: int) -> None:
+    """With difflib, that takes minutes, and the window and all runs wait."""
+    old, new = ["a"] * count, ["a", "b"] * (count // 2)
+    assert changed_blocks(old, new) == ((1, count, 1, count),)
+    assert count_changed_lines(b"a\n" * count, b"a\nb\n" * (count // 2)) == (count - 1, count - 1)
+    unique = [str(number) for number in range(count)]
+    assert changed_blocks(unique, [*unique[:100], "x", *unique[101:]]) == ((100, 101, 100, 101),)

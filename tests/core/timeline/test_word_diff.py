@@ -55,3 +55,8 @@ def test_the_key_of_a_hunk_stays_if_the_file_changes_elsewhere() -> None:
     assert first.hunk_keys()[0] == second.hunk_keys()[1] != second.hunk_keys()[0]
     same = diff_texts("a\n" * 40, "x\na\n" + "a\n" * 30 + "x\n" + "a\n" * 9)
     assert len(set(same.hunk_keys())) == len(same.hunk_keys())
+
+
+def test_lines_of_very_many_equal_words_are_not_compared_word_by_word() -> None:
+    assert changed_ranges("a " * 240, "a b " * 120) == ([], [])
+    assert changed_ranges("a b c " * 10, "a b d " * 10) != ([], [])

@@ -1,9 +1,11 @@
 """The `edit` tool: one match, not in files that changed since they were read, and all or nothing."""
 
+from difflib import SequenceMatcher
 from pathlib import Path
 
 import pytest
 
+from core.tools import edit
 from core.tools.read_before_edit import updated_digests
 from core.tools.tool import FileChange, ToolResult
 from tests.core.tools.calls import call, create_file, seen
@@ -188,3 +190,20 @@ def test_known_contents_follow_reads_and_own_writes_only() -> None:
     other = updated_digests(first, ToolResult("", changes=(FileChange("a", b"somebody's", b"new"),)))
     assert other == {"a": "1"}  # it overwrote other contents than it had read
     assert updated_digests(first, ToolResult("", changes=(FileChange("a", b"x", None),))) == {}
+
+
+def test_a_text_that_is_not_there_is_compared_with_few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of these comparisons takes a tenth of a second, so the number of real ones is limited."""
+    lines = [f"{'a' * 90}{number:05}{'b' * 90}" for number in range(3_000)]
+    compared: list[str] = []
+
+    class Counting(SequenceMatcher[str]):
+        def ratio(self) -> float:
+            compared.append("")
+            return super().ratio()
+
+    monkeypatch.setattr(edit, "SequenceMatcher", Counting)
+    quoted = edit._nearest("\n".join([*lines, "x = compute(1)"]), "x = compute(2)")
+    assert "line 3001: 'x = compute(1)'" in quoted
+    edit._nearest("\n".join(lines), "ab" * 100)
+    assert len(compared) <= 2 * edit.MAX_CANDIDATES

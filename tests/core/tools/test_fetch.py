@@ -185,3 +185,14 @@ def test_a_proxy_reaches_no_private_address() -> None:
     for url, resolve in (("http://inside.example/", private), ("http://10.0.0.1/", allowed_address)):
         heard, result = proxied(url, b"HTTP/1.1 200 OK\r\n\r\n", resolve)
         assert heard == [] and "not a public address" in result
+
+
+def test_lookalike_letters_in_a_host_are_shown() -> None:
+    for url, shown in (
+        ("https://g\u0456thub.com/a", "https://xn--gthub-n2e.com/a"),
+        ("https://g\u0456thub.com:8443/a?q", "https://xn--gthub-n2e.com:8443/a?q"),
+        ("https://github.com/\u0456", "https://github.com/\u0456"),
+        ("https://[bad", "https://[bad"),
+        ("https://" + "\u0456" * 70, "https://" + "\u0456" * 70),
+    ):
+        assert FETCH.describe(FetchArguments(url)) == shown

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from core.domain.problems import Problem
+from core.workspace import folder_listing
 from core.workspace.committed_files import CommittedFiles, FileVersion
 from tests.core.tools.test_run import open_harness
 from tests.core.workspace.commands import open_sandbox
@@ -179,6 +181,39 @@ ATTACKS = {
         "GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git rebase -q -i --root --exec 'touch OBEYED'",
         "test -d .git/rebase-merge && git rebase --continue >/dev/null 2>&1",
     ),
+    "the strategy of an interrupted rebase": (
+        f"{GIT} && git commit -q --allow-empty -m 2",
+        f"GIT_SEQUENCE_EDITOR='sed -i s/pick/edit/' git rebase -q -i HEAD~1; mkdir git-merge-x; "
+        f"{HOOK} > git-merge-x/y; chmod +x git-merge-x/y; echo x/y > .git/rebase-merge/strategy; "
+        'echo "pick $(git rev-parse HEAD)" > .git/rebase-merge/git-rebase-todo',
+        "test -d .git/rebase-merge && ! test -e .git/rebase-merge/strategy && git rebase --continue >/dev/null 2>&1; "
+        "test ! -e .git/rebase-merge/strategy",
+    ),
+    "the strategy of an interrupted cherry-pick": (
+        GIT,
+        f"mkdir -p .git/sequencer git-merge-x; {HOOK} > git-merge-x/y; chmod +x git-merge-x/y; "
+        "printf '[options]\\n\\tstrategy-option = ours\\n[options] strategy = x/y\\n' > .git/sequencer/opts; "
+        'echo "pick $(git rev-parse HEAD)" > .git/sequencer/todo; git rev-parse HEAD > .git/sequencer/head',
+        "test ! -e .git/sequencer/opts && git cherry-pick --continue >/dev/null 2>&1; test ! -e .git/sequencer/opts",
+    ),
+    "a link to the state of a rebase": (
+        GIT,
+        "mkdir state; echo x/y > state/strategy; echo 'exec touch OBEYED' > state/git-rebase-todo; "
+        "ln -s ../state .git/rebase-merge",
+        "test ! -e .git/rebase-merge",
+    ),
+    "an unreadable state of a rebase": (
+        GIT,
+        "mkdir .git/rebase-merge; (echo exec touch OBEYED; head -c 9000000 /dev/zero | tr '\\0' '#') "
+        "> .git/rebase-merge/git-rebase-todo",
+        "test ! -e .git/rebase-merge/git-rebase-todo",
+    ),
+    "a remote without settings": (
+        GIT,
+        "for name in remotes branches; do mkdir -p .git/$name; "
+        "echo 'URL: https://evil.example/a' > .git/$name/elsewhere; done",
+        "test ! -e .git/remotes/elsewhere && test ! -e .git/branches/elsewhere",
+    ),
     "a configured program": (
         f"{GIT} && mkdir tools && printf '#!/bin/sh\\nfalse\\n' > tools/monitor && chmod +x tools/monitor && "
         "git config core.fsmonitor tools/monitor",
@@ -298,3 +333,88 @@ def test_p14_only_commits_of_the_user_bring_trusted_files(landing: str, runs: in
     assert any("reverted" in done.output or "Read-only" in done.output for done in found), found
     left = [path for name in (".envrc", ".husky/*", ".claude/*") for path in ground.folder.rglob(name)]
     assert [path for path in left if path.read_bytes() == b"evil\n"] == []
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("place", [".", "deep/er"])
+@pytest.mark.parametrize("scan_limit", [folder_listing.SCAN_LIMIT, 10])
+def test_very_many_files_hide_no_trusted_ones(
+    rung: str, place: str, scan_limit: int, ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_listing, "FILES", 300)
+    monkeypatch.setattr(folder_listing, "SCAN_LIMIT", scan_limit)
+    (ground.folder / "b.txt").write_text("b")
+    command = f"mkdir -p {place}; cd {place}; for i in $(seq 400); do : > a$i; done; mkdir .vscode named hooks; "
+    command += "echo x > .envrc; echo x > .vscode/tasks.json; echo x > AGENTS.md; echo x > hooks/pre-commit; : > HEAD; "
+    command += "mkdir -p sub/.git/hooks; echo x > sub/.git/hooks/post-checkout; seq 400 | sed s/^/z/ | xargs touch"
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        output = made.use(command).output
+        top = ground.folder / place
+        for name in (".envrc", ".vscode/tasks.json", "AGENTS.md", "sub/.git/hooks/post-checkout"):
+            assert not (top / name).exists() and (name in output or name.startswith("sub")), output
+        assert (top / "a1").exists() and (ground.folder / "b.txt").read_text() == "b" and "b.txt" not in output
+        with pytest.raises(Problem, match="too large to scan"):
+            made.use("true")
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize(
+    "source", ["refs/remotes/origin/pull", "refs/tags/pull", "refs/notes/pull", "HEAD~1", "main~1", "stash@{0}"]
+)
+def test_only_commits_that_the_user_works_on_bring_trusted_files(source: str, rung: str, ground: Ground) -> None:
+    """A branch that was fetched, and the old history, contain files that the user does not have now."""
+    plant = "mkdir -p .vscode; echo evil > .envrc; echo {} > .vscode/tasks.json; git add -A"
+    make = f"git init -q .; echo a > a; git add -A; git commit -qm a; {plant}; git commit -qm evil; "
+    make += "git rm -rq .envrc .vscode; git commit -qm clean; "
+    make += "".join(f"git update-ref refs/{name}/pull HEAD~1; " for name in ("remotes/origin", "tags", "notes"))
+    assert user(ground.folder, f"{make}{plant}; git stash -q").returncode == 0
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        for command in (
+            "git show {0}:.envrc > .envrc",
+            "git checkout -q {0} -- .envrc .vscode",
+            "git restore -s {0} .",
+        ):
+            output = made.use(command.format(source)).output
+            assert not (ground.folder / ".envrc").exists() and not (ground.folder / ".vscode").exists(), output
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("command", ["git checkout -q HEAD~2", "git switch -q other", "git reset -q --hard HEAD~2"])
+def test_an_earlier_commit_that_is_checked_out_brings_its_trusted_files(
+    command: str, rung: str, ground: Ground
+) -> None:
+    make = "git init -q .; echo mine > .envrc; git add -A; git commit -qm one; git branch other; git rm -q .envrc; "
+    assert user(ground.folder, f"{make} git commit -qm two; git commit -q --allow-empty -m three").returncode == 0
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        made.use(command)
+    assert (ground.folder / ".envrc").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "mv templates/.envrc .envrc",
+        "mv templates/app/.vscode .vscode",
+        "mv web old; mv templates/app web",
+        "rm -r web; mv templates/app web",
+        'python3 -c \'import os; os.rename("templates/.envrc", ".envrc")\'',
+    ],
+)
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_a_template_does_not_become_active_by_being_moved(command: str, rung: str, ground: Ground) -> None:
+    for name in ("templates/app/.vscode/tasks.json", "templates/.envrc", "web/index.html"):
+        (ground.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (ground.folder / name).write_text("text")
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        made.use(command)
+    for name in (".envrc", ".vscode/tasks.json", "web/.vscode/tasks.json"):
+        assert not (ground.folder / name).exists(), name
+
+
+@pytest.mark.parametrize("rung", ["landlock"])
+def test_a_renamed_folder_keeps_its_trusted_files(rung: str, ground: Ground) -> None:
+    (ground.folder / "app" / ".vscode").mkdir(parents=True)
+    (ground.folder / "app" / ".vscode" / "tasks.json").write_text("mine")
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        made.use("mv app new")
+    assert (ground.folder / "new" / ".vscode" / "tasks.json").read_text() == "mine"

@@ -35,6 +35,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "forget": {"id": "abcdefg", "reason": "it is wrong"},
     "ask_user": {"question": "?", "options": [{"label": "a"}]},
     "delegate": {"task": "t", "tools": ["read"], "limits": {"turns": 3}, "schema": {"type": "integer"}},
+    "check_agent": {"id": "r1c1", "message": "And then?", "wait_s": 5, "stop": False},
     "search_sessions": {"query": "words", "session": "", "event": 0},
     "recall_dropped": {"id": "r1c1", "start": 2, "end": 9},
     "use_skill": {"name": "code-review", "file": "references/more.md"},

@@ -145,9 +145,9 @@ def test_calls_that_only_read_list_no_folder_for_a_background_command(
 ) -> None:
     listed: list[Path] = []
 
-    def counted(folder: Path, trees: GitTrees) -> FolderListing:
+    def counted(folder: Path, trees: GitTrees, is_notable: Callable[[bytes], object]) -> FolderListing:
         listed.append(folder)
-        return take_snapshot(folder, trees)
+        return take_snapshot(folder, trees, is_notable)
 
     monkeypatch.setattr("core.workspace.folder_scan.take_snapshot", counted)
     monkeypatch.setattr("core.tools.revert_unapproved.MIN_INTERVAL_S", 3_600)

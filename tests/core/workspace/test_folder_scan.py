@@ -149,5 +149,7 @@ def test_an_endless_folder(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> N
     (ground.folder / "real" / "up").symlink_to("..")
     assert len(take_snapshot(ground.folder).lines) == 2
     monkeypatch.setattr(listing, "FILES", 1)
+    partial = take_snapshot(ground.folder, is_notable=lambda line: False)
+    assert partial.partial and len(partial.lines) == 1
     with pytest.raises(Problem, match="too large to scan"):
-        take_snapshot(ground.folder)
+        FolderScan(ground.folder).scan_before()

@@ -1,16 +1,20 @@
 """A command that deletes the history of a repository, such as a script, loses nothing."""
 
 import os
+import shlex
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
 from core.workspace import git_history
-from core.workspace.git_history import PREFIX, GitHistory
+from core.workspace.git_history import GitHistory
+from core.workspace.sandbox import Sandbox
 from tests.core.tools.test_run import open_harness
-from tests.core.workspace.commands import open_sandbox
-from tests.core.workspace.ground import Ground, create_ground
+from tests.core.tools.test_trusted_guard import running
+from tests.core.workspace.commands import await_, open_sandbox
+from tests.core.workspace.ground import CANARY, Ground, create_ground
 
 GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "PATH": os.environ["PATH"], "HOME": "/nonexistent"}
 SETTINGS = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "gc.auto=0")
@@ -24,6 +28,31 @@ LOSSES = [
     "rm -f .git/objects/??/*; chmod 0 .git/objects",
     "rm -rf .git/objects; ln -s ../../outside .git/objects",
     "rm -rf .git/refs .git/HEAD; ln -s ../../outside .git/refs",
+    "mv .git/objects/pack .git/objects/gone; rm -rf .git/objects/gone; mkdir .git/objects/pack",
+    "mv .git/objects .git/o; rm -rf .git/o; mkdir .git/objects",
+    "mv .git elsewhere; rm -rf elsewhere",
+    # Overwriting, also in place:
+    "for f in .git/objects/??/* .git/objects/pack/*; do chmod u+w $f; echo x > $f; done",
+    "for f in .git/objects/??/* .git/objects/pack/*; do chmod u+w $f; truncate -s 0 $f; done",
+    "for f in .git/objects/??/*; do chmod u+w $f; printf zz | dd of=$f conv=notrunc; touch -d @1 $f; done",
+    "for f in .git/objects/??/* .git/objects/pack/*; do mv $f $f.old; echo x > $f; rm -f $f.old; done",
+    "for f in .git/objects/pack/*.pack; do cp $f copy; rm -f $f; head -c 40 copy > $f; done",
+    "python3 -c 'import os,glob; [os.chmod(f, 0o644) or os.truncate(f, 9) for f in glob.glob(\".git/objects/*/*\")]'",
+    ": > .git/packed-refs; : > .git/HEAD",
+    "git pack-refs --all; echo junk > .git/packed-refs",
+    "echo junk > .git/refs/heads/main; echo ref: ../x > .git/HEAD",
+    "for f in .git/refs/heads/* .git/refs/tags/* .git/logs/HEAD .git/logs/refs/heads/*; do echo 0 > $f; done",
+    "rm -rf .git/refs/heads/main; mkdir .git/refs/heads/main",
+    # What git itself deletes:
+    "git update-ref -d refs/heads/main",
+    "git checkout -q --detach && git branch -D main side",
+    "git branch -D side; git reflog expire --expire=now --all; git gc -q --prune=now",
+    "git tag -d v1",
+    "git for-each-ref --format='delete %(refname)' | git update-ref --stdin",
+    "git symbolic-ref HEAD refs/heads/none; git update-ref -d refs/heads/main; git symbolic-ref HEAD refs/heads/main",
+    "git stash clear; git reflog expire --expire-unreachable=now --all; git prune --expire=now",
+    "git reflog expire --expire=now --all",
+    "git repack -adq --keep-unreachable; git prune-packed; rm -rf .git/objects/pack",
 ]
 
 
@@ -34,15 +63,38 @@ def git(folder: Path, *words: str) -> str:
 
 @pytest.fixture
 def ground(tmp_path: Path) -> Ground:
-    """Create a repository with packed and loose objects, a branch and a tag."""
+    """Create a repository with packed and loose objects, branches, a tag, a stash and a commit only in the reflog."""
     ground = create_ground(tmp_path)
-    git(ground.folder, "init", "-q", "-b", "main")
-    for number in (1, 2, 3):
-        (ground.folder / "file").write_text(f"{number}\n")
-        git(ground.folder, "add", "-A")
-        git(ground.folder, "commit", "-qm", str(number))
-        git(ground.folder, *(("repack", "-adq") if number == 2 else ("branch", f"b{number}")))
+    build(ground.folder)
     return ground
+
+
+def build(folder: Path) -> None:
+    git(folder, "init", "-q", "-b", "main")
+    for number in (1, 2, 3):
+        (folder / "file").write_text(f"{number}\n")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-qm", str(number))
+        git(folder, *(("repack", "-adq") if number == 2 else ("branch", f"b{number}")))
+    git(folder, "tag", "-m", "One", "v1", "b1")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "only in the reflog")
+    git(folder, "reset", "-q", "--hard", "HEAD~1")
+    git(folder, "checkout", "-q", "-b", "side")
+    git(folder, "commit", "-q", "--allow-empty", "-m", "side")
+    git(folder, "checkout", "-q", "main")
+    (folder / "file").write_text("stashed\n")
+    git(folder, "stash", "-q")
+
+
+def state(folder: Path) -> tuple[str, ...]:
+    """Return the references, what the reflogs name, the stashes, and every commit that can be reached."""
+    return (
+        git(folder, "show-ref", "--head"),
+        git(folder, "symbolic-ref", "HEAD"),
+        git(folder, "reflog", "--format=%H %gs", "HEAD"),
+        git(folder, "stash", "list", "--format=%H %gs"),
+        "\n".join(sorted(git(folder, "log", "--all", "--reflog", "--format=%H %s").splitlines())),
+    )
 
 
 def script(ground: Ground, text: str) -> str:
@@ -53,16 +105,118 @@ def script(ground: Ground, text: str) -> str:
 
 @pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
 @pytest.mark.parametrize("loss", LOSSES)
-def test_a_deleted_history_is_restored(loss: str, rung: str, ground: Ground) -> None:
-    tips = git(ground.folder, "show-ref", "--head")
-    assert tips.count("\n") >= 3
+def test_a_lost_history_is_restored(loss: str, rung: str, ground: Ground) -> None:
+    before = state(ground.folder)
+    assert "side" in before[4] and "only in the reflog" in before[4] and "refs/stash" in before[0] and before[3]
     with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
         done = made.use(script(ground, loss))
+        if "--detach" in loss:
+            git(ground.folder, "checkout", "-q", "main")
+        after = state(ground.folder)
+        assert (after[0], after[1], after[3], after[4]) == (before[0], before[1], before[3], before[4]), done.output
+        assert before[2] in after[2]
+        prevented = "busy" in done.output or "Read-only" in done.output
+        assert "which was restored" in done.output or "repack" in loss or prevented, done.output
+        assert git(ground.folder, "show", "main:file") == "3"
+        assert not git(ground.folder, "fsck", "--full", "--no-dangling")
+        assert "restored" not in made.use("git status; true").output
+    assert ground.intact() and not list(ground.folder.parent.glob("history-*"))
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("kind", ["a repository in a subfolder", "a submodule", "a worktree"])
+def test_further_repositories_are_guarded(kind: str, rung: str, tmp_path: Path) -> None:
+    ground = create_ground(tmp_path)
+    folder, kept = ground.folder, ground.folder / "deep" / "inner"
+    if kind == "a repository in a subfolder":
+        kept.mkdir(parents=True)
+        build(kept)
+    elif kind == "a submodule":
+        (other := tmp_path / "other").mkdir()
+        build(other)
+        git(folder, "init", "-q")
+        git(folder, "-c", "protocol.file.allow=always", "submodule", "-q", "add", str(other), "sub")
+        kept = folder / ".git" / "modules" / "sub"
+    else:
+        if rung == "landlock":
+            pytest.skip("commands cannot write to the repository of a worktree")
+        (other := tmp_path / "other").mkdir()
+        build(other)
+        folder, kept = tmp_path / "tree", other
+        git(other, "worktree", "add", "-q", str(folder))
+    place = kept / ".git" if (kept / ".git").exists() else kept
+    before = git(kept, "log", "--all", "--reflog", "--format=%H"), git(kept, "show-ref")
+    assert before[0]
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, folder) as made:
+        (folder / "clean.sh").write_text(f"cd {shlex.quote(str(place))} && rm -rf objects refs packed-refs\n")
+        done = made.use("sh clean.sh")
         assert "which was restored" in done.output, done.output
-        assert git(ground.folder, "show-ref", "--head") == tips
-        assert git(ground.folder, "log", "--format=%s", "main") == "3\n2\n1"
-        assert "dangling" not in git(ground.folder, "fsck", "--full") and git(ground.folder, "show", "main:file") == "3"
-    assert ground.intact() and not list(ground.folder.parent.glob(f"{PREFIX}*"))
+        assert (git(kept, "log", "--all", "--reflog", "--format=%H"), git(kept, "show-ref")) == before
+        if kind == "a repository in a subfolder":
+            (folder / "clean.sh").write_text("rm -rf deep\n")
+            assert "which was restored" in made.use("sh clean.sh").output
+            assert (git(kept, "log", "--all", "--reflog", "--format=%H"), git(kept, "show-ref")) == before
+            approved = made.use("rm -rf deep").output
+            assert "restored" not in approved and kept.exists() is (rung == "bubblewrap"), "a mount there"
+
+
+def test_what_the_user_deletes_between_commands_stays_deleted(ground: Ground) -> None:
+    with open_sandbox("landlock") as sandbox, open_harness(sandbox, ground.folder) as made:
+        assert not made.use("true").failed
+        git(ground.folder, "branch", "-D", "side")
+        git(ground.folder, "tag", "-d", "v1")
+        git(ground.folder, "stash", "clear")
+        git(ground.folder, "reflog", "expire", "--expire=now", "--all")
+        git(ground.folder, "gc", "-q", "--prune=now")
+        (ground.folder / "new").touch()
+        git(ground.folder, "add", "new")
+        git(ground.folder, "commit", "-qm", "by the user")
+        before = state(ground.folder)
+        assert "restored" not in made.use("true").output and state(ground.folder) == before
+        assert "restored" in made.use(script(ground, "rm -rf .git/objects .git/refs .git/HEAD")).output
+        assert state(ground.folder)[0] == before[0] and git(ground.folder, "log", "-1", "--format=%s") == "by the user"
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_a_command_in_the_background_cannot_hide_a_loss_behind_the_next_one(rung: str, ground: Ground) -> None:
+    before = state(ground.folder)
+
+    async def main(sandbox: Sandbox) -> None:
+        async with running(sandbox, ground.folder) as scene:
+            await scene.use("true", "c0")
+            text = "rm -rf .git/objects .git/refs 2>/dev/null; echo up; sleep 600"
+            await scene.use(script(ground, text), "c1", background=True)
+            await scene.recorder.wait_for(b"up")
+            await scene.use("true", "c2")
+            after = state(ground.folder)
+            assert (after[0], after[4]) == (before[0], before[4])
+
+    with open_sandbox(rung) as sandbox:
+        await_(main(sandbox))
+
+
+def test_a_history_that_is_too_large_is_said(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(git_history, "MAX_COPIED", 100)
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, ground.folder) as made:
+        assert "too large to be kept completely" in made.use("true").output
+
+
+def test_many_objects_are_kept(ground: Ground) -> None:
+    """More than git leaves loose by itself, as in a repository without automatic garbage collection."""
+    names = "\n".join(f"{number}" for number in range(9_000))
+    subprocess.run(
+        ["git", "hash-object", "-w", "--stdin-paths"], cwd=ground.folder, input="", text=True, check=True, env=GIT
+    )
+    blobs = ground.folder / "blobs"
+    blobs.mkdir()
+    for name in names.split():
+        (blobs / name).write_text(name)
+    git(ground.folder, "add", "blobs")
+    git(ground.folder, "commit", "-qm", "many")
+    with open_sandbox("landlock") as sandbox, open_harness(sandbox, ground.folder) as made:
+        assert "which was restored" in made.use(script(ground, "rm -rf .git/objects")).output
+    assert not git(ground.folder, "fsck", "--full", "--no-dangling")
+    assert git(ground.folder, "ls-tree", "-r", "--name-only", "HEAD", "blobs").count("\n") == 8_999
 
 
 def test_ordinary_work_is_not_undone(ground: Ground) -> None:
@@ -79,7 +233,7 @@ def test_ordinary_work_is_not_undone(ground: Ground) -> None:
             assert not done.failed and "restored" not in done.output, done.output
         assert git(ground.folder, "log", "--format=%s") == "5\n4\n3\n2\n1"
         assert "b3" not in git(ground.folder, "branch", "--all")
-        assert "restored" in made.use(script(ground, "rm -rf .git/objects")).output
+        assert "busy" in made.use(script(ground, "rm -rf .git/objects")).output, "all objects are packed"
         assert git(ground.folder, "log", "--format=%s") == "5\n4\n3\n2\n1"
 
 
@@ -90,23 +244,39 @@ def test_a_deletion_that_the_user_approved_stays(ground: Ground) -> None:
     assert not (ground.folder / ".git" / "objects").exists()
 
 
-def test_where_files_cannot_be_linked_they_are_copied_up_to_a_limit(
-    ground: Ground, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError(18, "another disk")
+def test_no_file_outside_is_kept_while_folders_are_swapped_for_links(ground: Ground) -> None:
+    """What is kept is written into the folder when a command deletes it."""
+    outside, git_folder = ground.outside, ground.folder / ".git"
+    name = next((git_folder / "objects").glob("??/*"))
+    places = [git_folder / "refs" / "heads", name.parent, git_folder / "objects", git_folder / "logs"]
+    for place in places:
+        for path in place.rglob("*"):
+            inside = outside / path.relative_to(place)
+            inside.parent.mkdir(parents=True, exist_ok=True)
+            inside.write_bytes(CANARY) if path.is_file() else inside.mkdir(exist_ok=True)
+    stopped = threading.Event()
 
-    monkeypatch.setattr(os, "link", refuse)
-    data = ground.folder.parent / "data"
-    for limit, kept in ((git_history.MAX_COPIED, True), (100, False)):
-        monkeypatch.setattr(git_history, "MAX_COPIED", limit)
-        history = GitHistory(ground.folder, data)
-        history.keep()
-        for path in (ground.folder / ".git" / "objects").rglob("*"):
-            path.unlink() if path.is_file() else None
-        root = os.open(ground.folder, os.O_RDONLY)
-        assert history.restore(root) is kept
-        os.close(root)
-        assert (git(ground.folder, "log", "--format=%s") == "3\n2\n1") is kept
-        history.drop()
-    assert not list(data.iterdir())
+    def flip() -> None:
+        while not stopped.is_set():
+            for place in places:
+                place.rename(f"{place}-moved")
+                place.symlink_to(outside)
+                place.unlink()
+                Path(f"{place}-moved").rename(place)
+
+    thread = threading.Thread(target=flip)
+    thread.start()
+    kept: list[bytes] = []
+    try:
+        for _ in range(60):
+            history = GitHistory(ground.folder, ground.folder.parent)
+            history.keep([".git"])
+            for repository in history._repositories.values():
+                kept += [file.body for file in repository._references.values()]
+                repository._copies.seek(0)
+                kept.append(repository._copies.read())
+            history.drop()
+    finally:
+        stopped.set()
+        thread.join()
+    assert kept and not any(CANARY in body for body in kept)

@@ -1,5 +1,6 @@
 """Git for the user: status, stage, commit, branch, push and pull requests, without running a repository's programs."""
 
+import contextlib
 import os
 import subprocess
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
+from core.workspace import git_commands
 from core.workspace.git_repository import GitFile, GitRepository, parse_status, propose_message
 
 
@@ -60,6 +62,18 @@ def bare_remote(repository: Path, tmp_path: Path) -> Path:
     return remote
 
 
+def commit(work: GitRepository, message: str) -> str:
+    return work.commit(message, work.status())
+
+
+def push(work: GitRepository) -> str:
+    return work.push(work.status())
+
+
+def open_pull_request(work: GitRepository, title: str, body: str) -> str:
+    return work.open_pull_request(title, body, work.status())
+
+
 def test_changes_are_staged_committed_and_branched(repository: Path) -> None:
     (repository / "a.py").write_text("x = 2\n")
     (repository / "new file.py").write_text("")
@@ -77,9 +91,112 @@ def test_changes_are_staged_committed_and_branched(repository: Path) -> None:
     work.stage(["ümläut.py"], False)
     assert [file.path for file in work.status().staged] == ["a.py"]
     work.create_branch("fix/x")
-    name = work.commit("Change x\n\n# not a comment")
+    name = commit(work, "Change x\n\n# not a comment")
     assert git(repository, "log", "-1", "--format=%h %D %B") == f"{name} HEAD -> fix/x Change x\n\n# not a comment"
     assert [file.path for file in work.status().files] == ["new file.py", "ümläut.py"]
+
+
+def index_of(repository: Path) -> str:
+    return git(repository, "diff", "--cached", "--name-only")
+
+
+@pytest.mark.parametrize(
+    "interference",
+    [
+        ["sh", "-c", "echo evil > evil.py; git add evil.py"],
+        ["sh", "-c", "echo evil > a.py; git add a.py"],
+        ["git", "reset", "-q"],
+        ["git", "rm", "-q", "--cached", "b.py"],
+        ["git", "commit", "-q", "--allow-empty", "-m", "Theirs"],
+        ["git", "checkout", "-q", "-b", "theirs"],
+        ["git", "checkout", "-q", "--detach"],
+    ],
+)
+def test_only_what_was_shown_is_committed(repository: Path, interference: list[str]) -> None:
+    (repository / "a.py").write_text("x = 2\n")
+    (repository / "b.py").write_text("")
+    work = GitRepository(repository)
+    work.stage(["a.py", "b.py"], True)
+    shown = work.status()
+    subprocess.run(interference, cwd=repository, check=True)
+    before, staged = git(repository, "rev-parse", "HEAD"), index_of(repository)
+    with pytest.raises(Problem, match="not what was shown"):
+        work.commit("Change x", shown)
+    assert git(repository, "rev-parse", "HEAD") == before and index_of(repository) == staged
+    if staged:
+        assert work.commit("Change x", work.status()) in git(repository, "rev-parse", "HEAD")
+
+
+def test_what_is_staged_while_the_commit_runs_stays_staged(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repository / "a.py").write_text("x = 2\n")
+    work = GitRepository(repository)
+    work.stage(["a.py"], True)
+    shown = work.status()
+    slow = tmp_path / "bin" / "git"  # stages more, or commits, just before git commits
+    slow.parent.mkdir()
+    for act, error in (("git add evil.py", ""), ("git commit -q --allow-empty --only -m Theirs", "not what was shown")):
+        (repository / "evil.py").write_text("evil")
+        slow.write_text(
+            f'#!/bin/sh\nif [ "$1" = commit ]; then (unset GIT_INDEX_FILE; PATH=/usr/bin:/bin; {act}); fi\n'
+            'exec /usr/bin/git "$@"\n'
+        )
+        slow.chmod(0o755)
+        monkeypatch.setattr(git_commands, "find_program", lambda *_: str(slow))
+        if error:
+            (repository / "a.py").write_text("x = 3\n")
+            work.stage(["a.py"], True)
+            with pytest.raises(Problem, match=error):
+                work.commit("Change x again", work.status())
+            assert git(repository, "log", "--format=%s") == "Theirs\nChange x\nStart"
+        else:
+            work.commit("Change x", shown)
+            assert git(repository, "show", "--format=", "--name-only", "HEAD") == "a.py"
+        assert index_of(repository) == ("a.py\nevil.py" if error else "evil.py")
+        monkeypatch.undo()
+
+
+def test_what_a_hook_stages_is_committed_and_does_not_stay_staged(repository: Path, tmp_path: Path) -> None:
+    hook = tmp_path / "format"
+    hook.write_text("#!/bin/sh\necho 'x = 5' > a.py; git add a.py\n")
+    add_hook(repository, "pre-commit", hook)
+    (repository / "a.py").write_text("x=5\n")
+    work = GitRepository(repository, run_programs=True)
+    work.stage(["a.py"], True)
+    commit(work, "Change x")
+    assert git(repository, "show", "HEAD:a.py") == "x = 5" and not git(repository, "status", "--porcelain")
+
+
+def test_only_commits_that_were_shown_are_pushed_and_only_there(repository: Path, tmp_path: Path) -> None:
+    remote, other = bare_remote(repository, tmp_path), tmp_path / "elsewhere.git"
+    git(tmp_path, "clone", "-q", "--bare", str(remote), str(other))
+    work = GitRepository(repository, run_programs=True)
+    shown = work.status()
+    git(repository, "commit", "-q", "--allow-empty", "-m", "Not shown")
+    assert work.push(shown) == "origin/main"
+    assert git(remote, "log", "--format=%s", "main") == "Start" and work.status().ahead == 1
+    shown = work.status()
+    git(repository, "config", "remote.origin.pushurl", str(other))
+    with pytest.raises(Problem, match=r"would run programs|not what was shown"):
+        work.push(shown)
+    with pytest.raises(Problem, match=r"would run programs|not what was shown|No program for pull"):
+        work.open_pull_request("Title", "", shown)
+    assert not git(other, "branch", "--list")
+
+
+def test_programs_that_were_not_shown_do_not_run(repository: Path, tmp_path: Path) -> None:
+    program, mark = spy(tmp_path)
+    (repository / "a.py").write_text("x = 2\n")
+    work = GitRepository(repository, run_programs=True)
+    work.stage(["a.py"], True)
+    shown = work.status()
+    add_hook(repository, "pre-commit", program)
+    with pytest.raises(Problem, match="would run programs"):
+        work.commit("Change", shown)
+    assert not mark.exists()
+    work.commit("Change", work.status())
+    assert mark.exists()
 
 
 def test_a_first_commit_a_renamed_and_a_deleted_file(tmp_path: Path, repository: Path) -> None:
@@ -91,7 +208,7 @@ def test_a_first_commit_a_renamed_and_a_deleted_file(tmp_path: Path, repository:
     fresh.stage(["b.txt"], True)
     fresh.stage(["b.txt"], False)
     fresh.stage(["b.txt"], True)
-    fresh.commit("Begin")
+    commit(fresh, "Begin")
     (empty / "b.txt").rename(empty / "c.txt")
     fresh.stage(["b.txt", "c.txt"], True)
     assert fresh.status().files == (GitFile("c.txt", "R", ""),)
@@ -117,19 +234,19 @@ def test_a_subfolder_works_on_its_whole_repository(repository: Path) -> None:
     work = GitRepository(repository / "sub")
     assert [file.path for file in work.status().files] == ["sub/b.py"]
     work.stage(["sub/b.py"], True)
-    assert work.commit("Add b")
+    assert commit(work, "Add b")
 
 
 @pytest.mark.parametrize(
     ("act", "words"),
     [
-        (lambda work: work.commit("Nothing"), "Nothing is staged"),
-        (lambda work: work.commit("  "), "There is no message"),
+        (lambda work: commit(work, "Nothing"), "Nothing is staged"),
+        (lambda work: commit(work, "  "), "There is no message"),
         (lambda work: work.create_branch("main"), "exists already"),
         (lambda work: work.create_branch("--force"), "not a valid branch name"),
         (lambda work: work.create_branch("a..b"), "not a valid branch name"),
-        (lambda work: work.push(), "no remote"),
-        (lambda work: work.open_pull_request("T", ""), "No program for pull requests"),
+        (lambda work: push(work), "no remote"),
+        (lambda work: open_pull_request(work, "T", ""), "No program for pull requests"),
     ],
 )
 def test_errors_are_said_in_words(repository: Path, act: object, words: str) -> None:
@@ -144,7 +261,7 @@ def test_a_missing_identity_and_a_missing_repository_are_said(tmp_path: Path, re
     work = GitRepository(repository)
     work.stage(["a.py"], True)
     with pytest.raises(Problem, match="does not know your name"):
-        work.commit("Change")
+        commit(work, "Change")
     plain = tmp_path / "plain"
     plain.mkdir()
     with pytest.raises(Problem, match="not in a git repository"):
@@ -154,7 +271,7 @@ def test_a_missing_identity_and_a_missing_repository_are_said(tmp_path: Path, re
 def test_a_push_reports_where_to_and_what_the_remote_refuses(repository: Path, tmp_path: Path) -> None:
     remote = bare_remote(repository, tmp_path)
     work = GitRepository(repository, run_programs=True)
-    assert work.push() == "origin/main"
+    assert push(work) == "origin/main"
     assert work.status().upstream == "origin/main" and git(remote, "log", "--format=%s", "main") == "Start"
     other = tmp_path / "other"
     git(tmp_path, "clone", "-q", str(remote), str(other))
@@ -164,10 +281,10 @@ def test_a_push_reports_where_to_and_what_the_remote_refuses(repository: Path, t
     git(other, "push", "-q")
     (repository / "a.py").write_text("x = 2\n")
     work.stage(["a.py"], True)
-    work.commit("Ours")
+    commit(work, "Ours")
     assert work.status().ahead == 1
     with pytest.raises(Problem, match="commits that you do not have"):
-        work.push()
+        push(work)
 
 
 @pytest.mark.parametrize("hook", ["pre-commit", "commit-msg", "post-commit", "post-checkout", "reference-transaction"])
@@ -179,13 +296,13 @@ def test_hooks_run_only_if_the_user_allows_them(repository: Path, tmp_path: Path
     assert work.status().programs == (f"hook {hook}",) and not work.status().blocked
     work.stage(["a.py"], True)
     work.create_branch("other")
-    work.commit("Change")
+    commit(work, "Change")
     assert not mark.exists()
     allowed = GitRepository(repository, run_programs=True)
     (repository / "a.py").write_text("x = 3\n")
     allowed.stage(["a.py"], True)
     allowed.create_branch("third")
-    allowed.commit("Change again")
+    commit(allowed, "Change again")
     assert mark.exists()
 
 
@@ -225,11 +342,11 @@ def test_settings_of_a_hostile_repository_run_nothing(
     with pytest.raises(Problem, match="would run programs"):
         work.stage(["a.py"], True)
     with pytest.raises(Problem, match="would run programs"):
-        work.commit("Change")
+        commit(work, "Change")
     with pytest.raises(Problem, match="would run programs"):
-        work.push()
+        push(work)
     with pytest.raises(Problem, match="would run programs"):
-        work.open_pull_request("Title", "")
+        open_pull_request(work, "Title", "")
     assert not mark.exists()
 
 
@@ -264,7 +381,7 @@ def test_a_push_to_a_local_repository_asks_because_of_its_hooks(repository: Path
         status = GitRepository(repository).status()
         assert any("local repository" in name for name in status.programs), url
         with pytest.raises(Problem, match="would run programs"):
-            GitRepository(repository).push()
+            push(GitRepository(repository))
     for settings in (["url", "./evil.git"], ["pushurl", "./evil.git"], ["pushurl", "./evil.git", "https://host/a"]):
         git(repository, "config", "--unset-all", "remote.origin.url")
         git(repository, "config", "remote.origin.url", "https://github.com/a/b")
@@ -273,7 +390,7 @@ def test_a_push_to_a_local_repository_asks_because_of_its_hooks(repository: Path
         status = GitRepository(repository).status()
         assert "./evil.git" in status.remote_url and any("local repository" in name for name in status.programs)
         with pytest.raises(Problem, match="would run programs"):
-            GitRepository(repository).push()
+            push(GitRepository(repository))
     git(repository, "config", "--unset-all", "remote.origin.pushurl")
     git(repository, "config", "--unset-all", "remote.origin.url")
     assert not mark.exists()
@@ -323,12 +440,12 @@ def test_a_pull_request_is_opened_by_the_program_of_the_host(
     git(repository, "remote", "add", "origin", url)
     work = GitRepository(repository)
     assert work.status().pull_request_program == program
-    assert work.open_pull_request("Fix -x", "Why") == "https://host.example/pull/7"
+    assert open_pull_request(work, "Fix -x", "Why") == "https://host.example/pull/7"
     assert record.read_text().splitlines() == words
     assert f"={os.devnull}" in Path(f"{record}.env").read_text(), "hooks stay disabled in the git that it runs"
     (programs / program).write_text("#!/bin/sh\necho 'You are not logged in' >&2; exit 4\n")
     with pytest.raises(Problem, match=f"You are not logged in.*{program} auth login"):
-        work.open_pull_request("Fix", "")
+        open_pull_request(work, "Fix", "")
 
 
 def test_git_of_the_folder_is_not_run(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -356,3 +473,50 @@ def test_the_proposed_message_names_the_session_and_its_files() -> None:
     assert propose_message("Fix  the\nletter", ["a", "b"]) == "Fix the letter\n\n- a\n- b"
     assert len(propose_message("x" * 300, [])) == 72 and propose_message("", []) == "Update files"
     assert propose_message("T", [str(n) for n in range(20)]).endswith("- 11\n- and 8 more")
+
+
+def test_a_nested_repository_runs_no_program(repository: Path, tmp_path: Path) -> None:
+    program, mark = spy(tmp_path)
+    nested = repository / "nested"
+    nested.mkdir()
+    git(nested, "init", "-q")
+    (nested / ".gitattributes").write_text("* filter=e\n")
+    (nested / "x").write_text("x\n")
+    git(nested, "add", "-A")
+    git(nested, "commit", "-qm", "x")
+    git(repository, "add", "nested")
+    git(repository, "commit", "-qm", "nested")
+    for key in ("filter.e.clean", "filter.e.smudge", "core.fsmonitor"):
+        git(nested, "config", key, str(program))
+    git(nested, "config", "filter.e.required", "true")
+    os.utime(nested / "x", (1, 1))
+    remote = bare_remote(repository, tmp_path)
+    git(repository, "config", "remote.origin.url", f"file://{remote}")
+    work = GitRepository(repository)
+    work.status()
+    with pytest.raises(Problem):
+        work.commit("Nothing", work.status())
+    (repository / "a.py").write_text("x = 3\n")
+    work.stage(["a.py", "nested"], True)
+    work.stage(["nested"], False)
+    work.stage(["nested"], True)
+    work.commit("Change x", work.status())
+    work.create_branch("other")
+    with contextlib.suppress(Problem):  # the hooks of a local remote are programs
+        work.push(work.status())
+    assert not mark.exists()
+
+
+def test_deleted_files_replaced_files_and_new_repositories_are_staged(repository: Path) -> None:
+    (repository / "a.py").unlink()
+    (repository / "b").write_text("")
+    git(repository, "add", "b")
+    git(repository, "commit", "-qm", "b")
+    (repository / "b").unlink()
+    (repository / "b").mkdir()
+    (repository / "b" / "c").write_text("")
+    git(repository, "init", "-q", "new")
+    git(repository / "new", "commit", "-q", "--allow-empty", "-m", "new")
+    work = GitRepository(repository)
+    work.stage([file.path for file in work.status().files], True)
+    assert git(repository, "diff", "--cached", "--no-renames", "--name-status") == "D\ta.py\nD\tb\nA\tb/c\nA\tnew"

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory, gettempdir
 import pytest
 
 from core.domain.problems import Problem
-from core.workspace import readable_system, seccomp_filter
+from core.workspace import program_search, readable_system, seccomp_filter
 from core.workspace.bubblewrap import MAX_MOUNTS, Bubblewrap
 from core.workspace.landlock import Landlock
 from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
@@ -95,6 +95,7 @@ def test_t20_a_failing_rung_is_skipped(tmp_path: Path, monkeypatch: pytest.Monke
     stub.write_text("#!/bin/sh\necho 'no permission' >&2\nexit 1\n")
     stub.chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(program_search, "SYSTEM_PLACES", (str(tmp_path),))
     with contextlib.closing(choose_sandbox(launchers=[Bubblewrap, Landlock])) as made:
         assert made.level in ("reduced", "none") and made.name != "bubblewrap"
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))

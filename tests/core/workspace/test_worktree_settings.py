@@ -1,5 +1,6 @@
 """The settings of a repository make git run no program outside the sandbox, unless the user trusts its folder."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -57,11 +58,75 @@ def test_a_trusted_repository_is_checked_out_as_it_is_configured(top: Path) -> N
     assert planted(top) == ["marker"]
 
 
+def test_a_nested_repository_runs_nothing_either(top: Path) -> None:
+    inner, marker = top / "inner", top.parent / "marker"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    (inner / "x").write_text("x")
+    (inner / ".gitattributes").write_text("* filter=x=y\n")
+    git(inner, "add", "-A")
+    git(inner, *COMMIT)
+    git(top, "add", "inner")
+    git(top, *COMMIT)
+    for key in ("filter.x=y.clean", "filter.x=y.process", "core.fsmonitor"):
+        git(inner, "config", key, f"touch {marker}; cat")
+    (inner / "x").write_text("y")
+    tree, _ = create_worktree(top, "task")
+    (found,) = list_worktrees(top)
+    remove_worktree(found, discard=True)
+    assert planted(top) == [] and not Path(tree.folder).exists()
+
+
 def test_ordinary_settings_need_no_trust(top: Path) -> None:
     git(top, "config", "remote.origin.url", "https://example.org/a.git")
     git(top, "config", "lfs.https://example.org/a.git/info/lfs.access", "basic")
     _, folder = create_worktree(top, "task")
     assert (folder / "a.txt").read_text() == "text\n"
+
+
+def nested_repository(folder: Path, marker: Path) -> Path:
+    """Create a repository in a folder, staged as a submodule. Its settings run a program for each changed file."""
+    sub = folder / "sub"
+    sub.mkdir()
+    git(sub, "init", "-q")
+    (sub / ".gitattributes").write_text("* filter=e\n")
+    (sub / "x").write_text("x\n")
+    git(sub, "add", "-A")
+    git(sub, *COMMIT)
+    git(folder, "add", "sub")
+    for key in ("clean", "smudge"):
+        git(sub, "config", f"filter.e.{key}", f"touch {marker}-sub-{key}; cat")
+    git(sub, "config", "core.fsmonitor", f"touch {marker}-sub-monitor")
+    os.utime(sub / "x", (1, 1))
+    return sub
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_a_nested_repository_runs_no_program_when_a_worktree_is_created(top: Path, trusted: bool) -> None:
+    nested_repository(top, top.parent / "marker")
+    git(top, *COMMIT)
+    _, folder = create_worktree(top, "task", follow_settings=trusted)
+    assert (folder / "a.txt").exists() and planted(top) == []
+
+
+def test_a_worktree_with_a_nested_repository_is_listed_and_removed_without_running_its_programs(top: Path) -> None:
+    created, folder = create_worktree(top, "task")
+    nested_repository(folder, top.parent / "marker")
+    git(folder, *COMMIT)
+    git(top, "merge", "-q", created.branch)
+    (tree,) = list_worktrees(top)
+    assert (tree.changed_files, tree.commits_ahead) == (0, 0)
+    remove_worktree(tree)
+    assert planted(top) == [] and not folder.exists()
+
+
+def test_changes_made_after_a_worktree_was_listed_are_not_lost(top: Path) -> None:
+    _, folder = create_worktree(top, "task")
+    (tree,) = list_worktrees(top)
+    (folder / "new.txt").touch()
+    with pytest.raises(Problem, match="would be lost"):
+        remove_worktree(tree)
+    assert (folder / "new.txt").exists()
 
 
 def test_listing_and_removing_worktrees_runs_no_program(top: Path) -> None:

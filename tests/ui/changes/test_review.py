@@ -212,6 +212,24 @@ def test_comments_are_written_by_mouse_on_several_lines_of_several_files(panel: 
     assert "b.py:4-6\n```\nline 3\nline 4\nline five\n```\nTwo\nlines." in text
 
 
+def test_enter_goes_from_the_files_to_the_diff(panel: ChangesPanel) -> None:
+    panel.setFocus()
+    files_list = find(panel, QListView, "changes.files")
+    assert panel.window().focusWidget() is files_list
+    press(files_list, Qt.Key.Key_Return)
+    assert panel.window().focusWidget() is view_of(panel)
+
+
+def test_the_rows_of_another_file_have_no_room_for_the_comments_of_this_one(panel: ChangesPanel) -> None:
+    view = view_of(panel)
+    click(view.viewport(), gutter(view, DiffLine("old", 6)))
+    write(field(panel), "Do not rename it.")
+    assert len({view.rowHeight(row) for row in range(view.rows.rowCount())}) == 2
+    view.setFocus()
+    panel.show_file("b.py")
+    assert len({view.rowHeight(row) for row in range(view.rows.rowCount())}) == 1
+
+
 def test_comments_survive_a_restart_and_are_edited_and_deleted(
     qtbot: QtBot, look: Look, panel: ChangesPanel, store: Store
 ) -> None:

@@ -65,7 +65,8 @@ class Scene:
 
     def __init__(self, look: Look) -> None:
         self.gone: list[tuple[str, int]] = []
-        self.picks: list[Callable[[str], None]] = []
+        self.picks: list[Callable[[str], object]] = []
+        self.excluded: list[str] = []
         self.started: list[str] = []
         self.told: list[str] = []
         self.panel = ComparePanel(
@@ -74,7 +75,7 @@ class Scene:
             start_task=self.start,
             show_toast=self.say,
             row=self.row,
-            pick_session=lambda _, act: self.picks.append(act),
+            pick_session=self.pick,
             show_event=lambda name, seq: self.gone.append((name, seq)),
         )
 
@@ -84,6 +85,10 @@ class Scene:
     def start(self, work: Coroutine[Any, Any, Any], name: str) -> None:
         work.close()
         self.started.append(name)
+
+    def pick(self, hint: str, act: Callable[[str], object], *, exclude: str = "") -> None:
+        self.picks.append(act)
+        self.excluded.append(exclude)
 
     def say(self, text: str, undo: Callable[[], None] | None = None) -> None:
         self.told.append(text)
@@ -123,6 +128,20 @@ def test_one_session_asks_for_the_other(scene: Scene) -> None:
     scene.picks[0]("s9")
     assert scene.started == ["compare"]
     assert find(scene.panel, QLabel, "compare.right.title").accessibleName() == "Title of s9"
+    for side in ("left", "right"):
+        click(find(scene.panel, QPushButton, f"compare.{side}.choose"))
+    assert scene.excluded == ["s1", "s9", "s1"], "a session is not offered for both sides"
+
+
+def test_the_keyboard_starts_in_the_list_of_steps(scene: Scene) -> None:
+    scene.panel.activate(("s1", "s2"))
+    scene.panel.show_alignment(PARTED)
+    assert scene.panel.focusWidget() is find(scene.panel, QListView, "compare.steps")
+
+
+def test_without_a_session_the_keyboard_starts_at_the_first_choice(scene: Scene) -> None:
+    scene.panel.activate(())
+    assert scene.panel.focusWidget() is find(scene.panel, QPushButton, "compare.left.choose")
 
 
 def test_enter_expands_equal_steps_and_goes_to_a_step(scene: Scene) -> None:

@@ -152,3 +152,34 @@ def test_a_hundred_sessions_are_grouped_and_only_the_selected_one_has_a_card(qap
         assert page._rows[page._chosen].visibleRegion().boundingRect().height() > 10, "it is scrolled into view"
 
     live(qapp, home, act)
+
+
+def test_a_session_names_its_sub_agents_while_they_work(qapp: QApplication, home: Path) -> None:
+    asking = {"name": "ask_user", "arguments": QUESTION}
+    delegate = {"name": "delegate", "arguments": {"task": "Count.", "name": "counter", "background": True}}
+    replies = {
+        "replies": [{"calls": [delegate]}, {"text": "I wait."}, {"text": "Done."}],
+        "roles": {"agent:counter": [{"calls": [asking]}, {"text": "Counted."}]},
+    }
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(lambda: window._bridge, "the engine")
+        session = await person.start(json.dumps(replies))()
+        await activate(window)
+        window.actions_by_id["page.overview"].trigger()
+        page = window.pages.page("overview")
+        assert isinstance(page, OverviewPanel)
+
+        def doing() -> str:
+            row = page.findChild(QWidget, f"overview.session.{session}")
+            return row.accessibleName() if row else ""
+
+        await until(lambda: "sub-agents at work: counter" in doing(), "the sub-agent")
+        window.show_session(session)
+        model = window.view.page.model
+        rows = (model.step_of_row(row) for row in range(model.count))
+        step = await until(lambda: next((each for each in rows if each and each.kind == "delegate"), None), "its step")
+        assert step.status == "running" and step.metrics["background"] == 1
+
+    live(qapp, home, act)

@@ -22,15 +22,25 @@ from pytestqt.qtbot import QtBot
 
 from core.agents.known_agents import known_agents
 from core.domain.rules import PermissionRule
-from core.domain.tiers import Tiers
+from core.domain.tiers import DEFAULT_RULES, TierRule, Tiers
 from core.settings.schema import MCP_SERVERS, MEMORY, MODELS, WEB, Settings
 from core.store.session_sizes import SessionSize
+from tests.screens.sample_mcp_servers import SERVERS
+from tests.screens.sample_packages import PACKAGES as SAMPLE_PACKAGES
 from tests.ui.hands import click, find, press, write
 from ui.settings.external_agents_page import ExternalAgentsPage
 from ui.settings.mcp_servers_page import McpServersPage
 from ui.settings.rules_and_data_pages import DataState
 from ui.settings.setting_controls import settings_with_control
-from ui.settings.settings_dialog import AGENTS, FOLDERS, HIDDEN_SETTINGS, RULES, SettingsDialog, SettingsSnapshot
+from ui.settings.settings_dialog import (
+    AGENTS,
+    FOLDERS,
+    HIDDEN_SETTINGS,
+    PACKAGES,
+    RULES,
+    SettingsDialog,
+    SettingsSnapshot,
+)
 from ui.settings.settings_page import SYNONYMS, SettingsPage
 from ui.style.theme import Look, apply_theme, load_fonts, load_theme
 from ui.widgets.number_field import NumberField
@@ -57,7 +67,8 @@ def test_every_setting_has_a_control_with_a_name(dialog: SettingsDialog) -> None
         if name not in HIDDEN_SETTINGS:
             dialog.show_page(about.page)
             field = find(dialog, QWidget, f"settings.{name}")
-            assert field.accessibleName() == about.label and field.accessibleDescription() == about.help
+            named = f"{about.label}. {about.help}" if isinstance(field, QComboBox) else about.help
+            assert field.accessibleName() == about.label and field.accessibleDescription() == named
 
 
 @pytest.mark.colors
@@ -239,6 +250,61 @@ def test_the_dialog_fits_the_screen_at_the_largest_text_size(look: Look, qtbot: 
     qtbot.addWidget(dialog)
     room = dialog.screen().availableGeometry().size()
     assert dialog.width() <= room.width() and dialog.height() <= room.height()
+
+
+@pytest.mark.parametrize("title", [PACKAGES, RULES, MCP_SERVERS])
+def test_tab_reaches_the_controls_of_a_page_before_the_close_button(look: Look, qtbot: QtBot, title: str) -> None:
+    made = SettingsDialog(look, SettingsSnapshot(Settings(), [RULE]))
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(made)
+    made.show_page(title)
+    made.show()
+    qtbot.waitActive(made)
+    made.packages.show_packages(SAMPLE_PACKAGES)  # loaded after the page was opened
+    made.mcp_servers.show_servers(SERVERS)
+    reached: list[str] = []
+    while "settings.close" not in reached and len(reached) < 60:
+        QTest.keyClick(made, Qt.Key.Key_Tab)
+        reached.append(made.focusWidget().objectName())
+    page = {PACKAGES: "settings.package.minutes.remove", RULES: f"settings.revoke.{RULE.id}"}
+    assert page.get(title, "settings.tool.letters.remove") in reached
+    assert reached[-1] == "settings.close"
+
+
+def test_the_rules_of_the_tiers_are_changed_moved_removed_and_reset(look: Look, qtbot: QtBot) -> None:
+    made = SettingsDialog(look, SettingsSnapshot(Settings(tiers=Tiers(mid=("a/b",))), []))
+    made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(made)
+    made.show_page(MODELS)
+    made.show()
+    saved: list[Tiers] = []
+    made.changed.connect(lambda name, value: saved.append(value) if name == "tiers" else None)
+
+    def part(name: str) -> QPushButton:
+        return find(made, QPushButton, f"settings.tiers.{name}")
+
+    reset = part("rules.reset")
+    assert not reset.isEnabled() and not part("rules.add").isEnabled()
+    tier = find(made, QComboBox, "settings.tiers.rule.0.tier")
+    tier.setFocus()
+    press(tier, Qt.Key.Key_Down)
+    assert saved[-1].rules[0] == TierRule("summary", "mid") and reset.isEnabled()
+    click(part("rule.2.up"))
+    assert [rule.when for rule in saved[-1].rules][:3] == ["summary", "vision", "review"]
+    click(part("rule.1.remove"))
+    assert "vision" not in [rule.when for rule in saved[-1].rules]
+    click(part("rules.add"))
+    assert saved[-1].rules[-2:] == (TierRule("vision", "frontier"), TierRule("any", "mid"))
+    otherwise = find(made, QComboBox, "settings.tiers.rule.any.tier")
+    otherwise.setFocus()
+    press(otherwise, Qt.Key.Key_Up)
+    assert saved[-1].rules[-1] == TierRule("any", "small")
+    small = find(made, QLineEdit, "settings.tiers.small")
+    small.setText("c/d")
+    small.editingFinished.emit()
+    assert saved[-1].small == ("c/d",) and saved[-1].rules[-1] == TierRule("any", "small")  # the rules stay
+    click(reset)
+    assert saved[-1].rules == DEFAULT_RULES
 
 
 @pytest.mark.parametrize("tiers", [Tiers(), Tiers(mid=("a/b",))])

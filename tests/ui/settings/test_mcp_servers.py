@@ -40,10 +40,10 @@ FOUND = McpOverview(
     (
         McpServerRow(FILES, McpServerState("files", "failed", GONE)),
         McpServerRow(FAR, McpServerState("far", "open"), ("Authorization",)),
-        McpServerRow(OFF, McpServerState("off")),
+        McpServerRow(replace(OFF, package="letters"), McpServerState("off")),
         McpServerRow(replace(FAR, name="near", variables=(), oauth=True), McpServerState("near")),
     ),
-    (ProjectMcpServer("/home/me/work", McpServerSettings(name="box", command="./box"), ("TOKEN",)),),
+    (ProjectMcpServer("/home/me/work", McpServerSettings(name="box", command="./box"), ("TOKEN",), ("PGHOST", "X")),),
     (ErrorDetails("This is no JSON.", "/home/me/other/.mcp.json: line 1."),),
 )
 
@@ -76,7 +76,8 @@ def test_status_missing_settings_and_project_servers_are_shown(dialog: SettingsD
         "npx -y files", "The MCP server files has ended. It printed: <b>no</b>", "Reads <b>a</b> file.",
         "It cannot be used until you set Authorization.", "Authorization: not set", "X: ${X}",
         "Off: its tools are not offered to agents.", "Found in trusted folders", "/home/me/work · receives TOKEN",
-        "This is no JSON. /home/me/other/.mcp.json: line 1.",
+        "Receives your environment variables: PGHOST, X", "This is no JSON. /home/me/other/.mcp.json: line 1.",
+        "From the package letters",
     ):  # fmt: skip
         assert words in said, words
     assert not find(dialog, QCheckBox, "settings.tool.off.of.read0").isEnabled()
@@ -149,6 +150,7 @@ def test_a_command_is_added_with_its_environment(adding: AddMcpServerDialog, qtb
     find(adding, QPlainTextEdit, "add_tool.keys").setPlainText("TOKEN=moss\nLEVEL=${LEVEL}")
     read = find(adding, QLabel, "add_tool.read").text()
     assert "saved in the keyring: TOKEN" in read and "moss" not in read
+    assert "Receives your environment variables: LEVEL" in read
     with qtbot.waitSignal(adding.added) as added:
         click(add)
     (one,) = added.args[0]

@@ -1,6 +1,7 @@
 """The model files on this computer: their names, context windows, memory and measured speeds."""
 
 import asyncio
+import struct
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,17 @@ def test_a_measured_speed_is_kept(tmp_path: Path) -> None:
     assert again.rows()[0].speed == ModelSpeed(60.0, 21.0)
     (tmp_path / "speeds.json").write_text("[[")
     assert LocalModels(tmp_path, LocalModelOptions, {}, table=TABLE).rows()[0].speed == ModelSpeed()
+
+
+def test_a_header_that_claims_very_many_strings_is_refused_at_once(tmp_path: Path) -> None:
+    """Empty strings of a sparse file: they take no space, but reading them would take minutes."""
+    path = tmp_path / "evil.gguf"
+    with path.open("wb") as file:
+        file.write(b"GGUF" + struct.pack("<IQQ", 3, 0, 4096))
+        for number in range(12):
+            name = b"k%d" % number
+            file.write(struct.pack("<Q", len(name)) + name + struct.pack("<IIQ", 9, 8, 1 << 24))
+            file.seek(8 << 24, 1)
+        file.truncate(file.tell() + 8)
+    with pytest.raises(Problem, match="too long"):
+        read_header(path)

@@ -1,0 +1,83 @@
+"""Answers `--version`, `sessions` and `show` without the engine, in hardly more time than Python needs to start.
+
+Importing the parser of the arguments would take longer, so only the plain forms of these commands are recognized.
+"""
+
+import os
+import sys
+
+from app.process.data_folder_name import data_folder_name
+from core.domain.invisible import is_visible
+
+LISTS = {"--archived": "archived", "--trash": "trash", "--all": "all"}
+
+
+def answer_quickly(argv: list[str]) -> bool:
+    """Print what a command prints. Return false, without having printed it, if the command needs more than this."""
+    lines = _lines_of(argv)
+    if lines is None or not all(map(is_visible, lines)):
+        return False
+    try:
+        encoded = "".join(f"{line}{os.linesep}" for line in lines).encode(sys.stdout.encoding, "replace")
+        file = getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
+        while encoded:  # a pipe may take only a part at a time
+            encoded = encoded[file.write(encoded) or 0 :]
+    except (AttributeError, OSError):  # reported in full by the other way
+        return False
+    return True
+
+
+def _lines_of(argv: list[str]) -> list[str] | None:
+    """Return the lines that a command prints, or None if it has to be run by the engine."""
+    chosen = None
+    match argv:
+        case ["--data-dir", folder, *rest] if folder and folder[0] != "-":
+            chosen, argv = folder, rest
+        case [option, *rest] if option.startswith("--data-dir=") and option != "--data-dir=":
+            chosen, argv = option.partition("=")[2], rest
+    match argv:
+        case ["--version" | "-V"]:
+            from core import __version__
+
+            return [f"journeyman {__version__}"]
+        case ["sessions"]:
+            return _read(chosen)
+        case ["sessions", option] if option in LISTS:
+            return _read(chosen, which=LISTS[option])
+        case ["show", session] if session and session[0] != "-":
+            return _read(chosen, session=session)
+        case _:
+            return None
+
+
+def _read(chosen: str | None, *, which: str = "", session: str = "") -> list[str] | None:
+    """Return the lines of the list `which` of sessions or, if it is given, of a session."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    from core.store.quick_reader import CANNOT_READ, QuickReader
+
+    lock = -1
+    try:
+        folder = data_folder_name(chosen)
+        lock = os.open(os.path.join(folder, "lock"), os.O_RDWR)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            in_use = False
+        except BlockingIOError:
+            in_use = True
+        with QuickReader(folder, in_use=in_use) as reader:
+            rows = reader.sessions(session)
+            if not session:
+                from app.commands.session_lines import list_lines
+
+                return list(list_lines(rows, which))
+            from app.commands.timeline_lines import timeline_lines
+
+            return list(timeline_lines(rows[0], reader.steps(rows[0]))) if len(rows) == 1 else None
+    except CANNOT_READ:
+        return None
+    finally:
+        if lock >= 0:
+            os.close(lock)

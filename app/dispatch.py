@@ -1,0 +1,280 @@
+"""Parses the arguments, then opens the window or runs a command, and returns the exit code."""
+
+import builtins
+import gc
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from app.process import data_folder
+from app.process.data_folder_lock import DataFolderLock, refuse_safe_mode
+from app.process.exit_codes import FAILED, STOPPED, USAGE
+from app.process.output import Output, in_writer_thread, terminal
+from core.domain.problems import ErrorDetails, Problem
+
+if TYPE_CHECKING:
+    import argparse
+
+    from app.process.termination import TerminationWatch
+    from core.store.database import Database
+
+ATTEMPTS = 500  # 20 ms apart, while another process opens or closes the data folder, which can take seconds
+DATA_DIR = "--data-dir"
+NO_FOLDER = ErrorDetails("The value of --data-dir is empty.", "", "Name a folder, or leave --data-dir out.")
+NO_ANSWER = "Close it or end its process, then try again."
+
+
+def dispatch(argv: list[str]) -> int:
+    out = terminal()
+    if not argv or (len(argv) == 2 and argv[0] == DATA_DIR and argv[1] and argv[1][0] != "-"):
+        folder = data_folder.data_folder(argv[1] if argv else None)
+        return _exit_code(folder, out, partial(_window, folder, [], safe=False))
+    # Without arguments, skip the parser, whose import takes a tenth of the time to the window's first paint.
+    from app.cli.arguments import parse
+    from app.cli.command_parser import UsageError
+
+    try:
+        args = parse(argv)
+    except UsageError as error:
+        out.print_usage_error(error.trouble, error.usage)
+        return USAGE
+    if args.data_dir == "":
+        out.print_error(NO_FOLDER)
+        return USAGE
+    folder = data_folder.data_folder(args.data_dir)
+    return _exit_code(folder, out, partial(_do, argv, args, folder, out))
+
+
+def _exit_code(folder: Path, out: Output, work: Callable[[], int]) -> int:
+    """Run `work` and return its exit code. If it raises an exception, print it and return the matching exit code."""
+    try:
+        return work()
+    except Problem as problem:
+        out.print_error(problem.details)
+        return FAILED
+    except KeyboardInterrupt:
+        return STOPPED
+    except BrokenPipeError:  # the reader of our output, such as `head`, has exited
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except Exception as error:
+        _report(folder, out, error)
+        return FAILED
+
+
+def _do(argv: list[str], args: "argparse.Namespace", folder: Path, out: Output) -> int:
+    if args.command in {None, "open"}:
+        return _window(folder, [str(_here() / name) for name in args.files] if args.command else [], safe=args.safe)
+    if args.command == "db" and args.action in {"restore", "repair"}:
+        return _restore_or_repair(folder, args, out)
+    if args.command == "replay":
+        from app.commands.replay import replay  # it reads keys from this terminal, so it cannot run in another process
+
+        return replay(folder, args, out)
+    return run_command([*(f"--given={text}" for text in _given(args)), *argv], folder, out, safe=args.safe)
+
+
+def _window(folder: Path, files: list[str], *, safe: bool) -> int:
+    try:
+        import_qt()
+        from app.window.startup import open_window  # commands do not need Qt, which is slow to import
+    except ImportError as error:
+        do = "Install the missing system library; `journeyman doctor` checks again."
+        raise Problem("The window cannot be opened.", f"{error}.", do) from error
+    return open_window(folder, files, safe=safe)
+
+
+def import_qt() -> None:
+    """Import PySide6 without its import hook, and stop garbage collection until `DesktopApp` starts it again.
+
+    The hook reads the source of every module imported later, for a feature that we do not use.
+    """
+    gc.disable()
+    original_import = builtins.__import__
+    importlib.import_module("PySide6.QtCore")
+    builtins.__import__ = original_import
+
+
+def run_command(argv: list[str], home: Path, out: Output, *, safe: bool = False) -> int:
+    """Run a command in this process if it can lock the data folder, else in the process that holds the lock."""
+    import asyncio
+
+    folder = _here()
+    lock = DataFolderLock(data_folder.lock_path(home))
+    with in_writer_thread(out) as out, asyncio.Runner() as runner:
+        while not lock.acquire():
+            refuse_safe_mode(safe)
+            code = runner.run(_through_owner(argv, home, folder, out))
+            if code is not None:
+                return code
+        try:
+            return runner.run(_alone(argv, home, folder, out, safe))
+        finally:
+            lock.release()
+
+
+def _given(args: "argparse.Namespace") -> list[str]:
+    """Read the secrets and standard input that the command needs, such as an API key or a task.
+
+    They are passed on as arguments over the socket, so they never appear in a process list.
+    """
+    match args.command, getattr(args, "action", None):
+        case "models", "key" if not args.forget:
+            return [_secret(args.name)]
+        case "mcp", "key":
+            return [_secret(f"{args.name}, {args.what}")]
+        case "mcp", "add":
+            return [_secret(f"{args.name}, {key}") for key in args.key]
+        case ("run", None) | ("schedule", "add") if args.task == "-":
+            return [_stdin().strip()]
+        case "approve", None if args.change == "-":
+            return [_stdin()]
+        case _:
+            return []
+
+
+def _secret(name: str) -> str:
+    """Prompt for a key without echo; if standard input is not a terminal, read one line from it."""
+    import getpass
+
+    return (getpass.getpass(f"Key for {name}: ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
+
+
+def _stdin() -> str:
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise Problem("Standard input cannot be read.", f"{error}.", "Pipe a UTF-8 text into it.") from error
+
+
+def _restore_or_repair(folder: Path, args: "argparse.Namespace", out: Output) -> int:
+    """Replace the database, holding the lock on the data folder so that no other process has it open."""
+    from app.commands.db import repair, restore
+
+    lock = DataFolderLock(data_folder.lock_path(folder))
+    if not lock.acquire():
+        do = "Close Journeyman, then try again."
+        raise Problem("The data is in use by another Journeyman.", "This replaces the database file.", do)
+    try:
+        return repair(folder, out) if args.action == "repair" else restore(folder, args.name, out)
+    finally:
+        lock.release()
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise Problem("The current folder is gone.", f"{error.strerror}.", "Change to one that exists.") from error
+
+
+async def _through_owner(argv: list[str], home: Path, folder: Path, out: Output) -> int | None:
+    """Send the command to the owner, waiting while one starts or exits. Return the exit code; None without an owner."""
+    import asyncio
+
+    from app.process.command_server import run_in_owner
+
+    watch = _stoppable()
+    try:
+        for _ in range(ATTEMPTS):
+            code = await run_in_owner(data_folder.socket_path(home), argv, folder, out)
+            if code is not None:
+                return code
+            await asyncio.sleep(0.02)
+            lock = DataFolderLock(data_folder.lock_path(home))
+            if lock.acquire():
+                lock.release()
+                return None
+    except asyncio.CancelledError:
+        return STOPPED
+    finally:
+        watch.close()
+    raise Problem(f"The data folder {home} is in use by another Journeyman.", "It does not respond.", NO_ANSWER)
+
+
+async def _alone(argv: list[str], home: Path, folder: Path, out: Output, safe: bool) -> int:
+    from app.process.termination import SAVE_S
+
+    opened: list[Database] = []
+    watch = _stoppable(lambda: [database.wait_until_written(SAVE_S) for database in opened])
+    try:
+        return await _own_and_run(argv, home, folder, out, safe, opened)
+    finally:
+        watch.close()
+
+
+async def _own_and_run(
+    argv: list[str], home: Path, folder: Path, out: Output, safe: bool, opened: "list[Database]"
+) -> int:
+    """Run a command as the owner of the data folder. `opened` receives its database."""
+    import asyncio
+
+    gc.disable()  # until the long-lived objects are loaded
+    from app.commands.command_runner import make_command_runner
+    from app.process.command_server import CommandServer, has_private_sockets
+    from app.process.crash import exception_of_context
+    from app.process.services import build_services
+
+    task, report = asyncio.current_task(), partial(_report, home, out)
+    assert task is not None
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: report(exception_of_context(context)))
+    services = await build_services(home, report, safe=safe)
+    if services.opened.database:
+        opened.append(services.opened.database)
+    gc.freeze()
+    gc.enable()
+    for note in services.warnings:
+        out.print_error(note, "warning")
+    perform = make_command_runner(services, home)
+    owner = CommandServer(data_folder.socket_path(home), perform)
+    try:
+        if (
+            has_private_sockets() and services.opened.database
+        ):  # a read-only data folder needs no owner: each process reads it directly
+            await owner.serve()
+        code = await perform(argv, folder, out)
+        if services.opened.database:
+            await services.reviews.finish_pending()
+            await services.meaning.finish()
+        if not task.cancelling() and not await owner.wait_until_idle(0.5):
+            out.write_error("Another command still uses this process; it exits when that is done.")
+            await owner.wait_until_idle()
+        return code
+    except asyncio.CancelledError:
+        return STOPPED
+    finally:
+        await services.reviews.close()
+        await services.runs.close()  # first, so that commands sent by other terminals see the interruption and exit
+        await owner.wait_until_idle(1.0)
+        await owner.close()
+        await services.close()
+
+
+def _stoppable(save: Callable[[], object] = lambda: None) -> "TerminationWatch":
+    """Let SIGTERM cancel the current task, or exit the process after `save` if its thread is blocked.
+
+    The watch also wakes the loop for a Ctrl+C that arrives just before the loop goes to sleep. Otherwise that would be
+    noticed only at the next event.
+    """
+    import asyncio
+
+    from app.process.termination import TerminationWatch
+
+    task = asyncio.current_task()
+    assert task is not None
+    return TerminationWatch({signal.SIGTERM: task.cancel}, save)
+
+
+def _report(home: Path, out: Output, error: BaseException) -> None:
+    """Print an unhandled error. Anything but a Problem is a bug and is also written to the crash log."""
+    if isinstance(error, Problem):
+        out.print_error(error.details)
+    else:
+        from app.process.crash import report_error  # slow to import and rarely needed
+
+        report_error(error, home, out)

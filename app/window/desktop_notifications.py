@@ -1,0 +1,120 @@
+"""Desktop notifications through the D-Bus service of Linux desktops, which needs no tray icon."""
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject, Signal
+
+from ui.base.bridge import Bridge
+from ui.base.panel_page import StartTask
+
+if TYPE_CHECKING:
+    from jeepney import Message
+    from jeepney.io.asyncio import DBusRouter
+
+NAME = "org.freedesktop.Notifications"
+PATH = "/org/freedesktop/Notifications"
+ICON = "journeyman"  # in the icon theme, and the name of the desktop entry
+ANSWER_S = 5.0
+UNREAD_SIGNALS = 32
+OPEN = "default"  # the action of a click on the notification itself
+USUAL_DURATION = -1
+
+
+class DesktopNotifications(QObject):
+    """Shows notifications; a click on one carries its session.
+
+    The connection lives on the engine's event loop. If the desktop has no such service, `unavailable` hands the
+    notification back.
+    """
+
+    clicked = Signal(str)
+    unavailable = Signal(str, str, str)
+    """Session, title and text of a notification that could not be shown."""
+
+    def __init__(self, bridge: Bridge, start_task: StartTask, parent: QObject) -> None:
+        super().__init__(parent)
+        self._bridge, self._start = bridge, start_task
+        self._router: DBusRouter | None = None
+        self._markup = False
+        self._sessions: dict[int, str] = {}  # of the notifications on screen, by their number
+
+    def start(self) -> None:
+        """Connect to the desktop, and receive clicks until the program ends."""
+        self._start(self._bridge.ask(lambda _: self._serve()), "notifications")
+
+    def show(self, session: str, title: str, text: str) -> None:
+        """Show a notification; a later one of the same session replaces it."""
+        if self._router is None:
+            self.unavailable.emit(session, title, text)
+        else:
+            self._start(self._bridge.ask(lambda _: self._show(session, title, text)), "notify")
+
+    def withdraw(self) -> None:
+        """Remove the notifications from the screen, because the user looks at the window."""
+        if self._sessions and self._router is not None:
+            self._start(self._bridge.ask(lambda _: self._withdraw()), "notify")
+
+    async def _serve(self) -> None:
+        try:
+            from jeepney import MatchRule, message_bus
+            from jeepney.io.asyncio import Proxy, open_dbus_router
+        except ImportError:  # not on Linux
+            return
+        rule = MatchRule(type="signal", interface=NAME, path=PATH)
+        with suppress(
+            OSError, KeyError, ValueError, asyncio.IncompleteReadError
+        ):  # there is no session bus, or it ended
+            async with open_dbus_router() as router:
+                bus = Proxy(message_bus, router)
+                await bus.AddMatch(rule)
+                capabilities = await self._call(router, "GetCapabilities")
+                if capabilities is None:
+                    return
+                self._markup = "body-markup" in capabilities[0]
+                with router.filter(rule, bufsize=UNREAD_SIGNALS) as signals:
+                    self._router = router
+                    while True:
+                        self._on_signal(await signals.get())
+        self._router = None
+
+    def _on_signal(self, message: "Message") -> None:
+        from jeepney import HeaderFields
+
+        number, member = message.body[0], message.header.fields.get(HeaderFields.member)
+        if member == "ActionInvoked" and number in self._sessions:
+            self.clicked.emit(self._sessions[number])
+        elif member == "NotificationClosed":
+            self._sessions.pop(number, None)
+
+    async def _show(self, session: str, title: str, text: str) -> None:
+        router = self._router
+        earlier = next((number for number, shown in self._sessions.items() if shown == session), 0)
+        body = text.replace("&", "&amp;") if self._markup else text
+        hints = {"desktop-entry": ("s", ICON)}
+        values = ("Journeyman", earlier, ICON, title, body, [OPEN, self.tr("Open")], hints, USUAL_DURATION)
+        answer = await self._call(router, "Notify", "susssasa{sv}i", values) if router else None
+        if answer is None:
+            self.unavailable.emit(session, title, text)
+        else:
+            self._sessions[answer[0]] = session
+
+    async def _withdraw(self) -> None:
+        for number in [*self._sessions]:
+            if self._router:
+                await self._call(self._router, "CloseNotification", "u", (number,))
+
+    async def _call(
+        self, router: "DBusRouter", method: str, signature: str = "", values: tuple[Any, ...] = ()
+    ) -> tuple[Any, ...] | None:
+        """Call a method of the service; return its answer, or None if it failed."""
+        from jeepney import DBusAddress, MessageType, new_method_call
+
+        address = DBusAddress(PATH, NAME, NAME)
+        call = new_method_call(address, method, signature, values) if signature else new_method_call(address, method)
+        with suppress(OSError, asyncio.TimeoutError, asyncio.IncompleteReadError):
+            answer = await asyncio.wait_for(router.send_and_get_reply(call), ANSWER_S)
+            if answer.header.message_type == MessageType.method_return:
+                return tuple(answer.body)
+        return None

@@ -1,0 +1,42 @@
+"""Folders in which an agent could read keys or change what other programs run without the names in it showing that."""
+
+from pathlib import Path
+
+from core.domain.sensitive_paths import SECRET_FOLDERS, is_protected, is_secret, normalized_parts
+from core.domain.trusted_files import PROTECTED
+
+# Folders of a home folder whose files are run, or say what is run, when the user signs in or opens a program.
+HOME_PLACES = (
+    (".local", "bin"), (".local", "share", "applications"), (".local", "share", "systemd"),
+    (".local", "share", "dbus-1"), (".local", "share", "fish"), (".local", "share", "gnome-shell"),
+    (".local", "share", "nautilus"), (".local", "share", "kservices5"), (".local", "share", "kio"),
+    (".config", "autostart"), (".config", "systemd"), (".config", "environment.d"), (".config", "plasma-workspace"),
+    (".config", "git"), (".config", "fish"), (".cargo", "bin"), ("bin",),
+    ("library", "launchagents"), ("library", "application scripts"),
+)  # fmt: skip
+SECRETS = "It contains keys and passwords"
+SETTINGS = "Other programs run what is in it, without asking"
+
+
+def place_reason(folder: Path, home: Path) -> str:
+    """Return why an agent must not work in a folder, given its real path; empty if it may."""
+    path = _beyond_worktree(folder)
+    if is_secret(f"{path}/x"):
+        return SECRETS
+    if is_protected(path):
+        return SETTINGS
+    if not folder.is_relative_to(home):
+        return ""
+    parts = tuple(normalized_parts(folder.relative_to(home).as_posix()))
+    if any(parts[: len(place)] == place for place in HOME_PLACES):
+        return SETTINGS
+    inner = [place for place in (*HOME_PLACES, *PROTECTED, *SECRET_FOLDERS) if place[: len(parts)] == parts]
+    return "It contains settings and programs that your other programs run" if inner and parts[0][0] == "." else ""
+
+
+def _beyond_worktree(folder: Path) -> str:
+    """Return the path within its worktree: agents keep worktrees in folders such as `.claude/worktrees`."""
+    parts = folder.parts
+    index = max((index for index, part in enumerate(parts[:-1]) if part == "worktrees"), default=-1)
+    top = Path(*parts[: index + 2])
+    return "/".join(parts[index + 1 :]) if index > 0 and (top / ".git").is_file() else folder.as_posix()

@@ -1,0 +1,150 @@
+"""A replay that goes on one step at a time, and tells for each row what was played and what was recorded."""
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from core.domain.events import (
+    EVENT_KINDS,
+    CallRefused,
+    CallStarted,
+    EventRecord,
+    Replied,
+    RequestSent,
+    SessionEvent,
+    UserMessage,
+)
+from core.domain.question import QuestionAsked
+from core.domain.steps import Outline, Step, fold
+from core.engine.history.replay import EventOrigin, replay_session
+from core.store.journal_update import JournalUpdate
+from core.store.reader import Reader
+
+STEP_EVENTS: Final = (UserMessage, RequestSent, CallStarted, CallRefused, QuestionAsked)  # the first event of each step
+TO_THE_END: Final = -1
+RowOrigin = EventOrigin
+"""*supplied*: the recording supplied the row, such as a message of the user. *played*: the engine did the same again.
+*different*: the engine would have done something else, so the recording supplied the row."""
+SEVERITY: Final[Mapping[RowOrigin, int]] = {"supplied": 0, "played": 1, "different": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedRow:
+    """A row that was replayed. `played` says what the engine would have done instead, if that is different."""
+
+    step: Step
+    origin: RowOrigin
+    played: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayProgress:
+    """The state of a replay that waits for `advance`, or has ended.
+
+    Attributes:
+        rows: the rows that were replayed or changed since the last report, by number.
+        played, supplied, different: the numbers of events so far.
+        ended: whether all events were replayed.
+    """
+
+    rows: Mapping[int, ReplayedRow] = field(default_factory=dict)
+    played: int = 0
+    supplied: int = 0
+    different: int = 0
+    ended: bool = False
+
+
+class _ReplayClosed(Exception):
+    """Raised inside a replay to end it."""
+
+
+class SteppedReplay:
+    """A replay of one session.
+
+    `run` plays it; `report` is called whenever it waits for `advance`, and at its end. Call all methods in the event
+    loop of `run`.
+    """
+
+    def __init__(self, session: str, report: Callable[[ReplayProgress], None]) -> None:
+        self._session = session
+        self._report = report
+        self._rows: dict[int, ReplayedRow] = {}
+        self._changed: set[int] = set()
+        self._counts = {"played": 0, "supplied": 0, "different": 0}
+        self._origin: RowOrigin = "supplied"
+        self._instead = ""
+        self._allowed = 0
+        self._until_row = -1
+        self._moved = asyncio.Event()
+        self._closed = False
+
+    def advance(self, steps: int = 1) -> None:
+        """Go on by this many steps, or `TO_THE_END`."""
+        self._allowed = steps
+        self._moved.set()
+
+    def advance_to(self, row: int) -> None:
+        """Go on until the row with this number is next."""
+        self._until_row = row
+        self.advance(TO_THE_END)
+
+    def close(self) -> None:
+        """End the replay where it is."""
+        self._closed = True
+        self._moved.set()
+
+    async def run(self, reader: Reader) -> None:
+        """Play the session in a temporary data folder."""
+        try:
+            with tempfile.TemporaryDirectory(prefix="journeyman-replay-") as folder:
+                await replay_session(
+                    reader, self._session, Path(folder), self._on_update, self._before_event, self._note_origin
+                )
+        except* _ReplayClosed:
+            pass
+        if not self._closed:
+            self._send(ended=True)
+
+    async def _before_event(self, entry: EventRecord) -> None:
+        if isinstance(entry.event, STEP_EVENTS):
+            if 0 <= self._until_row <= max(self._rows, default=-1) + 1:
+                self._allowed, self._until_row = 0, -1
+            while self._allowed == 0 and not self._closed:
+                self._send(ended=False)
+                self._moved.clear()
+                await self._moved.wait()
+            self._allowed -= self._allowed > 0
+        if self._closed:
+            raise _ReplayClosed
+
+    def _note_origin(self, entry: EventRecord, origin: RowOrigin, instead: SessionEvent | None) -> None:
+        self._origin = origin
+        self._counts[origin] += 1
+        self._instead = describe_event(entry, instead) if instead else ""
+
+    def _on_update(self, update: JournalUpdate) -> None:
+        for step in update.steps:
+            known = self._rows.get(step.row)
+            origin, instead = self._origin, self._instead
+            if known and (step.kind == "run" or SEVERITY[known.origin] >= SEVERITY[origin]):
+                origin, instead = known.origin, known.played
+            self._rows[step.row] = ReplayedRow(step, origin, instead)
+            self._changed.add(step.row)
+
+    def _send(self, *, ended: bool) -> None:
+        rows = {row: self._rows[row] for row in sorted(self._changed)}
+        self._changed.clear()
+        self._report(ReplayProgress(rows, **self._counts, ended=ended))
+
+
+def describe_event(entry: EventRecord, event: SessionEvent) -> str:
+    """Return an event as a short text, such as the text of the row that it would add."""
+    if isinstance(event, Replied):
+        return event.text.head or ", ".join(call.tool for call in event.calls)
+    record = EventRecord(entry.session, entry.seq, entry.run, entry.at, event)
+    rows = fold(record, Outline())
+    kind = EVENT_KINDS[type(event)].replace("_", " ")
+    return f"{kind}: {rows[-1].object}" if rows and rows[-1].object else kind

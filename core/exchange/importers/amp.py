@@ -1,0 +1,157 @@
+"""Imports Amp threads: one JSON document each, with messages like those of the Messages API."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from core.domain.events import Usage
+from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
+from core.exchange.importers.foreign_call import plain_text
+from core.exchange.importers.message_parts import (
+    arguments_json,
+    dict_or_empty,
+    images,
+    reasoning_text,
+    text_parts,
+    tool_use_calls,
+)
+from core.exchange.importers.record import (
+    OpenSession,
+    TranscriptRecord,
+    list_records,
+    parse_count,
+    parse_time,
+    plain_path,
+    read_document,
+)
+from core.exchange.importers.session_builder import SessionBuilder
+
+FINAL = frozenset({"done", "error", "cancelled", "rejected-by-user"})  # states of a call that has ended
+FAILED = FINAL - {"done"}
+
+
+class AmpImporter:
+    """Imports each message as a record. Amp rewrites the document while a message is written."""
+
+    agent = "Amp"
+    default_locations: tuple[str, ...] = (".local/share/amp/threads/T-*.json",)
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        is_thread = b'"id":"T-' in head.replace(b" ", b"") and b'"messages"' in head
+        return is_thread and head.lstrip().startswith(b"{")
+
+    def follow(self, path: Path) -> ReadNewRecords:
+        return UnseenRecords(lambda: self._records(path, growing=True))
+
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        return self._records(path, growing=False)
+
+    def _records(self, path: Path, *, growing: bool) -> Iterator[TranscriptRecord]:
+        """Yield the details of a thread and its messages, those of a growing thread up to one that is incomplete."""
+        document = dict_or_empty(read_document(path))
+        messages = document.pop("messages", None)
+        messages = [
+            message for message in (messages if isinstance(messages, list) else []) if isinstance(message, dict)
+        ]
+        if growing:
+            complete = (number for number, message in enumerate(messages) if not _is_complete(message))
+            messages = messages[: next(complete, len(messages))]
+        key = str(document.get("id") or plain_path(path).stem)
+        marks = ["details", *([message.get("role"), message.get("messageId")] for message in messages)]
+        yield from list_records(key, [{"details": document}, *messages], path.stat().st_size, marks)
+
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        message = record.value
+        if "details" in message:
+            _set_details(message["details"], builder)
+            return True
+        at = parse_time(dict_or_empty(message.get("meta")).get("sentAt"))
+        match message.get("role"):
+            case "user":
+                return _add_user_message(message, at, builder)
+            case "assistant":
+                _add_reply(message, builder)
+                return True
+            case "info":
+                return _add_summary(message, at, builder)
+            case _:
+                return False
+
+
+def _is_complete(message: dict[str, Any]) -> bool:
+    """Return whether a reply has been written and the calls of a message of results have ended."""
+    if dict_or_empty(message.get("state")).get("type") in ("streaming", "running"):
+        return False
+    return all(dict_or_empty(result.get("run")).get("status") in FINAL for result in _results(message))
+
+
+def _results(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content = message.get("content")
+    parts = content if isinstance(content, list) else []
+    return [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
+
+
+def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:
+    builder.latest = max(builder.latest, parse_time(details.get("created")))
+    trees = dict_or_empty(dict_or_empty(details.get("env")).get("initial")).get("trees")
+    address = dict_or_empty(trees[0]).get("uri") if isinstance(trees, list) and trees else ""
+    folder = unquote(urlsplit(address).path) if isinstance(address, str) and address.startswith("file:") else ""
+    builder.set_details(folder=folder, title=str(details.get("title") or ""))
+
+
+def _add_user_message(message: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    content, results = message.get("content"), _results(message)
+    for part in results:
+        _add_result(part, at, builder)
+    text = text_parts(content)
+    files = images(content if isinstance(content, list) else [])
+    if text or files:
+        builder.add_user_message(text, at, files)
+    return bool(text or files or results)
+
+
+def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
+    """Add a result. A command's is an object with its output and exit code, a tool's may be any value."""
+    run = dict_or_empty(part.get("run"))
+    value = run.get("result", run.get("error", run.get("reason", run.get("progress"))))
+    code = value.get("exitCode") if isinstance(value, dict) else None
+    if isinstance(value, dict) and isinstance(value.get("output", value.get("message")), str):
+        text = str(value.get("output", value.get("message")))
+    else:
+        text = plain_text(value) or (arguments_json(value) if value else str(run.get("status") or ""))
+    builder.add_result(
+        str(part.get("toolUseID") or part.get("tool_use_id") or ""), text, at=at,
+        failed=run.get("status") in FAILED or bool(code), exit_code=code if isinstance(code, int) else None,
+        files=images(value if isinstance(value, list) else []),
+    )  # fmt: skip
+
+
+def _add_reply(message: dict[str, Any], builder: SessionBuilder) -> None:
+    content, usage = message.get("content"), dict_or_empty(message.get("usage"))
+    builder.add_reply(
+        text_parts(content), at=parse_time(usage.get("timestamp")), reasoning=reasoning_text(content),
+        calls=tool_use_calls(content), usage=_parse_usage(usage), model=str(usage.get("model") or ""),
+    )  # fmt: skip
+    builder.complete_reply()
+    if dict_or_empty(message.get("state")).get("type") == "cancelled":
+        builder.stop_run("canceled by the user")
+
+
+def _parse_usage(usage: dict[str, Any]) -> Usage:
+    """Parse the usage, which counts the cached input apart from the other input."""
+    read, written = parse_count(usage.get("cacheReadInputTokens")), parse_count(usage.get("cacheCreationInputTokens"))
+    return Usage(
+        parse_count(usage.get("inputTokens")) + read + written, parse_count(usage.get("outputTokens")), read, written
+    )
+
+
+def _add_summary(message: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    """Add a summary of the earlier conversation."""
+    content = message.get("content")
+    for part in content if isinstance(content, list) else []:
+        summary = dict_or_empty(dict_or_empty(part).get("summary"))
+        if text := summary.get("summary"):
+            builder.add_compaction("compacted by Amp", str(text), at=at)
+            return True
+    return False

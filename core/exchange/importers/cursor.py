@@ -1,0 +1,131 @@
+"""Imports sessions of Cursor's command line, an SQLite database each, and the transcripts of Cursor's editor."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
+from core.exchange.importers.foreign_call import ForeignCall, plain_text
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, reasoning_text, text_parts
+from core.exchange.importers.record import (
+    OpenSession,
+    TranscriptRecord,
+    head_records,
+    parse_line,
+    parse_time,
+    plain_path,
+    read_lines,
+    to_json,
+)
+from core.exchange.importers.session_builder import SessionBuilder
+from core.store.cursor_db import is_cursor_db, read_cursor_session
+from core.store.foreign_db import MAGIC
+
+QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)  # wraps what the user writes
+FOLDER = re.compile(r"^Workspace Path: (.+)$", re.MULTILINE)
+EXIT_CODE = re.compile(r"^Exit code: (-?\d+)$", re.MULTILINE)
+
+
+class CursorImporter:
+    """Imports each message. Cursor counts no tokens. The transcripts of its editor contain no results."""
+
+    agent = "Cursor"
+    default_locations: tuple[str, ...] = (".cursor/chats/*/*/store.db",)
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        if head.startswith(MAGIC):
+            return is_cursor_db(path)
+        first = next(head_records(head), {})
+        message = dict_or_empty(first.get("message"))
+        return "role" in first and "type" not in first and "content" in message and "role" not in message
+
+    def follow(self, path: Path) -> ReadNewRecords:
+        return UnseenRecords(lambda: self.read_records(path))
+
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        with path.open("rb") as file:
+            is_database = file.read(len(MAGIC)) == MAGIC
+        return _database_records(path) if is_database else read_lines(path, plain_path(path).stem)
+
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        message = record.value
+        if not isinstance(message, dict):
+            return False
+        if "details" in message:
+            details, folder = message["details"], message["folder"]
+            builder.latest = max(builder.latest, parse_time(details.get("createdAt")))
+            title = str(details.get("name") or "")
+            builder.set_details(
+                folder=unquote(urlsplit(folder).path), title="" if title == "New Agent" else title,
+                model=str(details.get("lastUsedModel") or ""),
+            )  # fmt: skip
+            return True
+        inner = message.get("message")
+        content = inner.get("content") if isinstance(inner, dict) else message.get("content")
+        match message.get("role"):
+            case "user":
+                return _add_user_message(content, builder)
+            case "assistant":
+                _add_reply(content, builder)
+                return True
+            case "tool":
+                return _add_results(content, builder)
+            case _:
+                return False
+
+
+def _database_records(path: Path) -> Iterator[TranscriptRecord]:
+    """Yield the details, then the messages of the latest state, which begins with those of the states before."""
+    session = read_cursor_session(path)
+    key = str(session.details.get("agentId") or path.parent.name)
+    details = {"details": session.details, "folder": session.folder}
+    yield TranscriptRecord(key, to_json(details), details, 0, b"details")
+    size, step = path.stat().st_size, 1 + len(session.messages)
+    for number, body in enumerate(session.messages, 1):
+        raw, value = parse_line(body)
+        yield TranscriptRecord(key, raw, value, size * number // step)
+
+
+def _add_user_message(content: Any, builder: SessionBuilder) -> bool:
+    """Add what the user wrote. Cursor adds a message of its own with the folder and the rules."""
+    text = plain_text(content)
+    if folder := FOLDER.search(text):
+        builder.set_details(folder=folder.group(1).strip())
+    inputs = QUERY.findall(text)
+    if not inputs and text.lstrip().startswith(("<user_info>", "<system_reminder>")):
+        return False
+    if inputs or text:
+        builder.add_user_message("\n".join(inputs) or text)
+    return bool(inputs or text)
+
+
+def _add_reply(content: Any, builder: SessionBuilder) -> None:
+    parts = [part for part in (content if isinstance(content, list) else []) if isinstance(part, dict)]
+    calls = [
+        ForeignCall(
+            str(part.get("toolCallId") or f"call {builder.record_count}.{number}"),
+            str(part.get("toolName") or part.get("name") or "tool"),
+            arguments_json(part.get("args", part.get("input"))),
+        )
+        for number, part in enumerate(parts)
+        if part.get("type") in ("tool-call", "tool_use")
+    ]  # fmt: skip
+    options = (dict_or_empty(dict_or_empty(part.get("providerOptions")).get("cursor")) for part in parts)
+    model = next((str(option["modelName"]) for option in options if option.get("modelName")), "")
+    builder.add_reply(text_parts(content), reasoning=reasoning_text(content), calls=calls, model=model)
+    builder.complete_reply()
+
+
+def _add_results(content: Any, builder: SessionBuilder) -> bool:
+    parts = content if isinstance(content, list) else []
+    results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool-result"]
+    for part in results:
+        result = part.get("result", part.get("output"))
+        output = result if isinstance(result, str) else plain_text(result) or arguments_json(result)
+        match = EXIT_CODE.match(output)
+        code = int(match.group(1)) if match else None
+        failed = bool(code) or part.get("isError") is True
+        builder.add_result(str(part.get("toolCallId") or ""), output, failed=failed, exit_code=code)
+    return bool(results)

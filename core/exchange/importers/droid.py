@@ -1,0 +1,127 @@
+"""Imports sessions of Droid, Factory's agent: a JSON Lines file each, with messages of the Messages API."""
+
+import re
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from core.domain.events import Usage
+from core.exchange.importers.followable import AppendedLines, ReadNewRecords
+from core.exchange.importers.message_parts import (
+    dict_or_empty,
+    images,
+    reasoning_text,
+    text_parts,
+    tool_results,
+    tool_use_calls,
+)
+from core.exchange.importers.record import (
+    OpenSession,
+    SessionFiles,
+    TranscriptRecord,
+    head_records,
+    list_records,
+    parse_count,
+    parse_time,
+    plain_path,
+    read_json_object,
+    read_lines,
+)
+from core.exchange.importers.session_builder import SessionBuilder
+
+REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)  # Droid adds it to what the user writes
+
+
+class DroidImporter:
+    """Imports the messages.
+
+    Droid counts the tokens of a session in another file, as a total. It is added when a session is first imported.
+    """
+
+    agent = "Droid"
+    default_locations: tuple[str, ...] = (".factory/sessions/*.jsonl", ".factory/sessions/*/*.jsonl")
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        first = next(head_records(head), {})
+        return first.get("type") == "session_start" and "id" in first and "cwd" in first
+
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        yield from self._details(path)
+        for file, key in self._files(path):
+            yield from read_lines(file, key)
+
+    def follow(self, path: Path) -> ReadNewRecords:
+        details, lines = [self._details(path)], AppendedLines(lambda: self._files(path))
+
+        def read_new() -> Iterator[TranscriptRecord]:
+            yield from chain(*details, lines())
+            details.clear()
+
+        return read_new
+
+    def _files(self, path: Path) -> SessionFiles:
+        return [(path, plain_path(path).stem)]
+
+    def _details(self, path: Path) -> Iterator[TranscriptRecord]:
+        plain = plain_path(path)
+        settings = read_json_object(plain.with_name(f"{plain.stem}.settings.json"))
+        yield from list_records(plain.stem, [{"type": "details", "settings": settings}], 0, ["details"])
+
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        data = record.value
+        if not isinstance(data, dict):
+            return False
+        at = parse_time(data.get("timestamp"))
+        match data.get("type"):
+            case "details":
+                settings = data["settings"]
+                builder.set_details(model=str(settings.get("model") or ""))
+                builder.add_usage(_parse_usage(dict_or_empty(settings.get("tokenUsage"))))
+            case "session_start":
+                title = data.get("sessionTitle") or data.get("title")
+                builder.set_details(folder=str(data.get("cwd") or ""), title=str(title or ""))
+            case "message" if data.get("visibility") != "llm_only":
+                return _add_message(dict_or_empty(data.get("message")), at, builder)
+            case "agent_turn_outcome" if data.get("reason") == "completed":
+                builder.complete_run(at=at)
+            case "compaction_state":
+                builder.add_compaction("compacted by Droid", str(data.get("summaryText") or ""), at=at)
+            case _:
+                return False
+        return True
+
+
+def _add_message(message: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    content = message.get("content")
+    match message.get("role"):
+        case "user":
+            return _add_user_message(content, at, builder)
+        case "assistant":
+            builder.add_reply(
+                text_parts(content), at=at, reasoning=reasoning_text(content), calls=tool_use_calls(content),
+                model=str(message.get("modelId") or ""),
+            )  # fmt: skip
+            builder.complete_reply()
+            return True
+        case _:
+            return False
+
+
+def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
+    """Add the results in a message of the user, then what the user wrote."""
+    results = tool_results(content)
+    for id, output, failed, files in results:
+        builder.add_result(id, output, at=at, failed=failed, files=files)
+    text = REMINDER.sub("", text_parts(content)).strip()
+    files = images(content if isinstance(content, list) else [])
+    if text or files:
+        builder.add_user_message(text, at, files)
+    return bool(text or files or results)
+
+
+def _parse_usage(usage: dict[str, Any]) -> Usage:
+    """Parse the usage, which counts the cached input apart from the other input."""
+    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheCreationTokens", "thinkingTokens")
+    input, output, read, written, thoughts = (parse_count(usage.get(name)) for name in names)
+    return Usage(input + read + written, output, read, written, thoughts)

@@ -1,0 +1,221 @@
+"""Imports Goose sessions from its database, from its JSON export, or from the JSON Lines files of older versions."""
+
+import base64
+import binascii
+import json
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from core.domain.events import Usage
+from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
+from core.exchange.importers.foreign_call import ForeignCall, plain_text
+from core.exchange.importers.message_parts import Images, arguments_json, dict_or_empty
+from core.exchange.importers.record import (
+    OpenSession,
+    TranscriptRecord,
+    list_records,
+    parse_cost,
+    parse_count,
+    parse_time,
+    plain_path,
+    read_document,
+    read_lines,
+)
+from core.exchange.importers.session_builder import SessionBuilder
+from core.store.foreign_db import MAGIC
+from core.store.goose_db import is_goose_db, read_goose_sessions
+
+RECENT_S = 3_600  # a followed database is read again for sessions updated this recently
+WITHOUT_CONTENT = frozenset({"toolConfirmationRequest", "actionRequired", "redactedThinking", "systemNotification"})
+
+
+class GooseImporter:
+    """Imports each message as a record, with the tokens of the requests to the model before the next reply."""
+
+    agent = "Goose"
+    default_locations: tuple[str, ...] = (
+        ".local/share/goose/sessions/sessions.db",
+        "Library/Application Support/Block/goose/sessions/sessions.db",
+        "AppData/Roaming/Block/goose/data/sessions/sessions.db",
+    )
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        if head.startswith(MAGIC):
+            return is_goose_db(path)
+        if not head.lstrip().startswith(b"{") or b'"working_dir"' not in head:
+            return False
+        return b'"extension_data"' in head or b'"message_count"' in head
+
+    def follow(self, path: Path) -> ReadNewRecords:
+        since = datetime.fromtimestamp(time.time() - RECENT_S, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        return UnseenRecords(lambda: _database_records(path, since, growing=True))
+
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        with path.open("rb") as file:
+            if file.read(len(MAGIC)) == MAGIC:
+                return _database_records(path, "", growing=False)
+        if plain_path(path).suffix == ".jsonl":
+            return read_lines(path, plain_path(path).stem)
+        return _export_records(path)
+
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        value = record.value
+        if not isinstance(value, dict):
+            return False
+        if "role" not in value:
+            _set_details(value.get("details", value), builder)
+            if value.get("total"):
+                builder.add_usage(_total(value["details"]))
+            return "details" in value or "working_dir" in value
+        return _add_message(value, builder)
+
+
+def _database_records(path: Path, since: str, *, growing: bool) -> Iterator[TranscriptRecord]:
+    for session in read_goose_sessions(path, since):
+        messages, requests = session.pop("messages"), session.pop("requests")
+        for message in messages:
+            message["content"] = json.loads(message.pop("content_json"))
+            message["created"] = message.pop("created_timestamp")
+            message["metadata"] = json.loads(message.pop("metadata_json", None) or "null")
+        yield from _records(session["id"], session, messages, requests, growing=growing)
+
+
+def _export_records(path: Path) -> Iterator[TranscriptRecord]:
+    document = dict_or_empty(read_document(path))
+    conversation = document.pop("conversation", None)
+    messages = [
+        message for message in (conversation if isinstance(conversation, list) else []) if isinstance(message, dict)
+    ]
+    yield from _records(str(document.get("id") or plain_path(path).stem), document, messages, [], growing=False)
+
+
+def _records(
+    key: str, details: dict[str, Any], messages: list[dict[str, Any]], requests: list[dict[str, Any]], *, growing: bool
+) -> Iterator[TranscriptRecord]:
+    """Yield the details of a session and its messages.
+
+    A request belongs to the last reply before it was counted. The last reply of a growing session is left out until
+    its request is counted. If Goose does not count each request, its total is added when a session is first imported.
+    """
+    counts: dict[int, list[dict[str, Any]]] = {}
+    replies = [number for number, message in enumerate(messages) if message.get("role") == "assistant"]
+    for request in requests:
+        before = [n for n in replies if _seconds(messages[n].get("created")) <= _seconds(request["created_timestamp"])]
+        if replies:
+            counts.setdefault((before or replies)[-1 if before else 0], []).append(request)
+    if growing and requests and replies and replies[-1] == len(messages) - 1 and replies[-1] not in counts:
+        messages = messages[:-1]
+    values: list[dict[str, Any]] = [{"details": details, "total": not requests and not growing}]
+    values += [{**message, "requests": counts.get(number, [])} for number, message in enumerate(messages)]
+    marks = [
+        "details",
+        *([message.get("role"), message.get("created"), number] for number, message in enumerate(messages)),
+    ]
+    yield from list_records(key, values, 0, marks)
+
+
+def _seconds(value: Any) -> float:
+    return parse_time(value) / 1_000_000
+
+
+def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:
+    model = details.get("model_config_json")
+    config = json.loads(model) if isinstance(model, str) else details.get("model_config")
+    builder.latest = max(builder.latest, parse_time(details.get("created_at")))
+    builder.set_details(
+        folder=str(details.get("working_dir") or ""),
+        title=str(details.get("name") or details.get("description") or ""),
+        model=str(dict_or_empty(config).get("model_name") or ""),
+    )  # fmt: skip
+    if parent := details.get("parent_session_id"):
+        builder.set_parent(str(parent), subagent="agent")
+
+
+def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
+    content, at = message.get("content"), parse_time(message.get("created"))
+    parts = [part for part in (content if isinstance(content, list) else []) if isinstance(part, dict)]
+    responses = [part for part in parts if part.get("type") == "toolResponse"]
+    for part in responses:
+        _add_result(part, at, builder)
+    text = "\n".join(str(part.get("text") or "") for part in parts if part.get("type") == "text")
+    if dict_or_empty(message.get("metadata")).get("userVisible") is False and text:
+        builder.add_compaction("compacted by Goose", text, at=at)
+        return True
+    if message.get("role") == "user":
+        files = _images(parts)
+        if text or files:
+            builder.add_user_message(text, at, files)
+        return bool(text or files or responses)
+    if message.get("role") != "assistant":
+        return False
+    usage, cost, model = _usage(message.get("requests"))
+    calls = [_call(part) for part in parts if part.get("type") in ("toolRequest", "frontendToolRequest")]
+    reasoning = "\n".join(str(part.get("thinking") or part.get("text") or "")
+                          for part in parts if part.get("type") in ("thinking", "reasoning"))  # fmt: skip
+    builder.add_reply(text, at=at, reasoning=reasoning, calls=calls, usage=usage, cost=cost, model=model)
+    builder.complete_reply()
+    return bool(text or reasoning or calls or responses) or all(part.get("type") in WITHOUT_CONTENT for part in parts)
+
+
+def _call(part: dict[str, Any]) -> ForeignCall:
+    """Return a call. One that could not be parsed has an error in the place of its name and arguments."""
+    call = dict_or_empty(part.get("toolCall"))
+    value = dict_or_empty(call.get("value"))
+    arguments = value.get("arguments") if value else {"error": call.get("error")}
+    return ForeignCall(str(part.get("id") or ""), str(value.get("name") or "tool"), arguments_json(arguments))
+
+
+def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
+    """Add a result, which older versions store without the object around its content."""
+    result = dict_or_empty(part.get("toolResult"))
+    value = result.get("value")
+    content = value.get("content") if isinstance(value, dict) else value
+    items = [item for item in (content if isinstance(content, list) else []) if isinstance(item, dict)]
+    # What is meant for the user alone repeats what the model reads.
+    items = [
+        item
+        for item in items
+        if "assistant" in (dict_or_empty(item.get("annotations")).get("audience") or ["assistant"])
+    ]
+    texts = [item.get("text") or plain_text(item.get("resource")) for item in items]
+    output = "\n".join(str(text) for text in texts if text) or str(result.get("error") or "")
+    failed = result.get("status") == "error" or (isinstance(value, dict) and value.get("isError") is True)
+    builder.add_result(str(part.get("id") or ""), output, at=at, failed=failed, files=_images(items))
+
+
+def _usage(requests: Any) -> tuple[Usage | None, float | None, str]:
+    """Return the tokens, the cost and the model of the requests of a reply."""
+    rows = [row for row in (requests if isinstance(requests, list) else []) if isinstance(row, dict)]
+    if not rows:
+        return None, None, ""
+    names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+    counts = [sum(parse_count(row.get(name)) for row in rows) for name in names]
+    costs = [cost for row in rows if (cost := parse_cost(row.get("cost"))) is not None]
+    return Usage(*counts), sum(costs) if costs else None, str(rows[-1].get("model") or "")
+
+
+def _total(details: dict[str, Any]) -> Usage:
+    """Return the tokens of all requests of a session."""
+    exported = dict_or_empty(details.get("accumulated_usage"))
+    names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+    counts = (
+        details.get(f"accumulated_{name}")
+        or exported.get(name.replace("cache_read", "cache_read_input").replace("cache_write", "cache_write_input"))
+        for name in names
+    )
+    return Usage(*map(parse_count, counts))
+
+
+def _images(parts: list[dict[str, Any]]) -> Images:
+    images: Images = []
+    for part in parts:
+        if part.get("type") == "image" and isinstance(part.get("data"), str):
+            try:
+                body = base64.b64decode(part["data"], validate=True)
+            except (binascii.Error, ValueError):
+                continue
+            images.append((f"image {len(images) + 1}", str(part.get("mimeType") or "image/png"), body))
+    return images

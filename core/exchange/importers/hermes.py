@@ -1,0 +1,162 @@
+"""Imports Hermes sessions from its database or from its export, which has a session on each line."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core.domain.events import Usage
+from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
+from core.exchange.importers.foreign_call import plain_text
+from core.exchange.importers.message_parts import chat_calls, images
+from core.exchange.importers.record import (
+    OpenSession,
+    TranscriptRecord,
+    head_records,
+    list_records,
+    parse_cost,
+    parse_count,
+    parse_time,
+    read_lines,
+)
+from core.exchange.importers.session_builder import SessionBuilder
+from core.store.foreign_db import MAGIC
+from core.store.hermes_db import is_hermes_db, read_hermes_sessions
+
+RECENT_S = 3_600  # a followed database is read again for sessions with messages this recent
+STRUCTURED = "\x00json:"  # begins the content of a message with several parts
+SUMMARIES = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]:")
+
+
+class HermesImporter:
+    """Imports each message as a record.
+
+    Hermes counts the tokens of a session as a total. It is added when a session is first imported.
+    """
+
+    agent = "Hermes"
+    default_locations: tuple[str, ...] = (".hermes/state.db", ".hermes/profiles/*/state.db")
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        if head.startswith(MAGIC):
+            return is_hermes_db(path)
+        if b'"system_prompt"' not in head or b'"started_at"' not in head:
+            return False
+        first = next(head_records(head), None)
+        return first is None or {"source", "messages"} <= first.keys()
+
+    def follow(self, path: Path) -> ReadNewRecords:
+        since = time.time() - RECENT_S
+        return UnseenRecords(lambda: _database_records(path, since, growing=True))
+
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        with path.open("rb") as file:
+            is_database = file.read(len(MAGIC)) == MAGIC
+        return _database_records(path, 0.0, growing=False) if is_database else _export_records(path)
+
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        value = record.value
+        if not isinstance(value, dict):
+            return False
+        if "details" in value:
+            _set_details(value["details"], builder)
+            if value["total"]:
+                builder.add_usage(_parse_usage(value["details"]))
+                builder.state["cost"] = _cost(value["details"])
+            return True
+        return bool(value.get("repeated")) or _add_message(value, builder)
+
+
+def _database_records(path: Path, since: float, *, growing: bool) -> Iterator[TranscriptRecord]:
+    for session in read_hermes_sessions(path, since):
+        yield from _records(session, 0, growing=growing)
+
+
+def _export_records(path: Path) -> Iterator[TranscriptRecord]:
+    for record in read_lines(path, ""):
+        if isinstance(record.value, dict):
+            yield from _records(record.value, record.bytes_read, growing=False)
+
+
+def _records(session: dict[str, Any], bytes_read: int, *, growing: bool) -> Iterator[TranscriptRecord]:
+    """Yield the details of a session, then its messages.
+
+    After a compaction, Hermes stores the messages that it kept once more.
+    """
+    found = session.pop("messages", None)
+    messages = [message for message in (found if isinstance(found, list) else []) if isinstance(message, dict)]
+    compacted: set[tuple[str, ...]] = set()
+    values: list[dict[str, Any]] = [{"details": session, "total": not growing}]
+    for message in messages:
+        content = tuple(str(message.get(name)) for name in ("role", "content", "tool_calls", "tool_call_id"))
+        if message.get("compacted"):
+            compacted.add(content)
+        values.append({**message, "repeated": not message.get("compacted") and content in compacted})
+    marks = ["details", *(message.get("id") for message in messages)]
+    yield from list_records(str(session.get("id")), values, bytes_read, marks)
+
+
+def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:
+    builder.latest = max(builder.latest, parse_time(details.get("started_at")))
+    builder.set_details(
+        folder=str(details.get("cwd") or ""),
+        title=str(details.get("title") or ""),
+        model=str(details.get("model") or ""),
+    )
+    if parent := details.get("parent_session_id"):
+        builder.set_parent(str(parent), subagent="agent")
+
+
+def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
+    content, at = _content(message.get("content")), parse_time(message.get("timestamp"))
+    text = plain_text(content)
+    match message.get("role"):
+        case "user" | "assistant" if text.startswith(SUMMARIES):
+            builder.add_compaction("compacted by Hermes", text, at=at)
+        case "user":
+            files = images(content if isinstance(content, list) else [])
+            if text or files:
+                builder.add_user_message(text, at, files)
+            return bool(text or files)
+        case "assistant":
+            calls = message.get("tool_calls")
+            builder.add_reply(
+                text, at=at, reasoning=str(message.get("reasoning") or message.get("reasoning_content") or ""),
+                calls=chat_calls(json.loads(calls) if isinstance(calls, str) else calls),
+                cost=builder.state.pop("cost", None),
+            )  # fmt: skip
+            builder.complete_reply()
+        case "tool":
+            code, failed = _outcome(text)
+            builder.add_result(str(message.get("tool_call_id") or ""), text, at=at, failed=failed, exit_code=code)
+        case _:
+            return False
+    return True
+
+
+def _content(content: Any) -> Any:
+    if isinstance(content, str) and content.startswith(STRUCTURED):
+        return json.loads(content.removeprefix(STRUCTURED))
+    return content
+
+
+def _outcome(text: str) -> tuple[int | None, bool]:
+    """Return the exit code and the failure that a result reports as JSON."""
+    try:
+        result = json.loads(text) if text.startswith("{") else {}
+    except (ValueError, RecursionError):
+        return None, False
+    code = result.get("exit_code")
+    return code if isinstance(code, int) else None, bool(code or result.get("error"))
+
+
+def _parse_usage(details: dict[str, Any]) -> Usage:
+    """Parse the usage, which counts the cached input apart from the other input."""
+    names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
+    input, output, read, written, thoughts = (parse_count(details.get(name)) for name in names)
+    return Usage(input + read + written, output, read, written, thoughts)
+
+
+def _cost(details: dict[str, Any]) -> float | None:
+    return parse_cost(details.get("actual_cost_usd")) or parse_cost(details.get("estimated_cost_usd")) or None

@@ -1,0 +1,305 @@
+"""Imports sessions of Kimi CLI and of its successor Kimi Code: a JSON Lines file for each agent of a session."""
+
+import hashlib
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from core.domain.events import Usage
+from core.exchange.importers.followable import AppendedLines, ReadNewRecords
+from core.exchange.importers.foreign_call import ForeignCall, plain_text
+from core.exchange.importers.message_parts import arguments_json, chat_calls, dict_or_empty, images
+from core.exchange.importers.record import (
+    OpenSession,
+    SessionFiles,
+    TranscriptRecord,
+    derive_key,
+    head_records,
+    list_records,
+    parse_count,
+    parse_time,
+    plain_path,
+    read_json_object,
+    read_lines,
+)
+from core.exchange.importers.session_builder import SessionBuilder
+
+CONTEXT = "context.jsonl"
+MAIN = "main"  # the folder of the agent that the user talks to; the others are sub-agents
+# Records that repeat others or only serve to continue the session
+WITHOUT_CONTENT = frozenset({
+    "HookResolved", "HookTriggered", "MCPLoadingBegin", "MCPLoadingEnd", "StepRetry", "CompactionBegin",
+    "agent.message.appended", "agent.turn.ended", "agent.turn.started", "context.update_token_count",
+    "full_compaction.begin", "full_compaction.complete", "llm.request", "llm.tools_snapshot", "mcp.tools_discovered",
+    "permission.set_mode", "plugin.session_start", "prompt.accepted", "prompt.completed", "runtime.set_binding",
+    "token_counting.measured", "token_counting.turn_recorded", "tools.set_active_tools",
+})  # fmt: skip
+
+
+class KimiImporter:
+    """Imports the messages that Kimi CLI sends to its interface, and the records of Kimi Code.
+
+    Old versions of Kimi CLI only store the messages to and from the model, in a file named context.jsonl.
+    """
+
+    agent = "Kimi"
+    default_locations: tuple[str, ...] = (
+        ".kimi/sessions/*/*/wire.jsonl",
+        ".kimi-code/sessions/*/*/agents/main/wire.jsonl",
+    )
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        first = next(head_records(head), {})
+        if first.get("type") == "metadata":
+            return "protocol_version" in first
+        return plain_path(path).name == CONTEXT and "role" in first
+
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        yield from self._details(path)
+        size = 0
+        for file, key in self._files(path):
+            yield from read_lines(file, key, size)
+            size += file.stat().st_size
+
+    def follow(self, path: Path) -> ReadNewRecords:
+        details, lines = [self._details(path)], AppendedLines(lambda: self._files(path))
+
+        def read_new() -> Iterator[TranscriptRecord]:
+            yield from chain(*details, lines())
+            details.clear()
+
+        return read_new
+
+    def _files(self, path: Path) -> SessionFiles:
+        """Return the file with the key of its session, and the files of sub-agents."""
+        if path.parent.parent.name != "agents":
+            name = plain_path(path).stem
+            return [(path, path.parent.name if name == "wire" else derive_key(path, path.parent.name))]
+        session = path.parents[2].name
+        if path.parent.name != MAIN:
+            return [(path, f"{session}/{path.parent.name}")]
+        others = (file for file in sorted(path.parents[1].glob("*/wire.jsonl")) if file != path)
+        return [(path, session), *((file, f"{session}/{file.parent.name}") for file in others)]
+
+    def _details(self, path: Path) -> Iterator[TranscriptRecord]:
+        """Yield the folder and title of the session, which Kimi keeps in other files."""
+        (_, key), *_ = self._files(path)
+        if path.parent.parent.name == "agents":
+            details = read_json_object(path.parents[2] / "state.json")
+            folder = details.get("cwd") or details.get("workDir")
+        else:
+            details = read_json_object(path.with_name("state.json"))
+            folder = _work_dir(path)
+        title = details.get("custom_title") or (details.get("title") if details.get("isCustomTitle") else "")
+        yield from list_records(key, [{"type": "details", "folder": folder, "title": title}], 0, ["details"])
+
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        data = record.value
+        if not isinstance(data, dict):
+            return False
+        if data.get("type") == "details":
+            builder.set_details(folder=str(data["folder"] or ""), title=str(data["title"] or ""))
+            return True
+        if isinstance(message := data.get("message"), dict) and "payload" in message:
+            return _add_message(message, parse_time(data.get("timestamp")), builder, open_session)
+        if "role" in data:
+            return _add_context_message(data, builder)
+        if "/" in builder.key and not builder.has_events():
+            _set_parent(builder, open_session)
+        return _add_record(data, parse_time(data.get("time")), builder)
+
+
+def _work_dir(path: Path) -> str:
+    """Return the folder of a session of Kimi CLI, whose sessions are in a folder named after its hash."""
+    if len(path.parents) < 4:
+        return ""
+    folders = read_json_object(path.parents[3] / "kimi.json").get("work_dirs")
+    paths = (
+        str(entry.get("path")) for entry in (folders if isinstance(folders, list) else []) if isinstance(entry, dict)
+    )
+    return next(
+        (
+            name
+            for name in paths
+            if hashlib.md5(name.encode(), usedforsecurity=False).hexdigest() == path.parents[1].name
+        ),
+        "",
+    )
+
+
+def _set_parent(builder: SessionBuilder, open_session: OpenSession) -> None:
+    session, _, name = builder.key.partition("/")
+    call, called = open_session(session).state.get("agents", {}).get(name, ("", "agent"))
+    builder.set_parent(session, call, called)
+
+
+# Kimi CLI
+
+
+def _add_message(message: dict[str, Any], at: int, builder: SessionBuilder, open_session: OpenSession) -> bool:
+    """Add a message of Kimi CLI to its interface. A step is one reply with its calls."""
+    payload, kind = dict_or_empty(message.get("payload")), str(message.get("type"))
+    step = f"s{builder.state.get('step', 0)}"
+    match kind:
+        case "TurnBegin" | "SteerInput":
+            _add_input(payload.get("user_input"), at, builder)
+        case "StepBegin":
+            builder.complete_reply()
+            builder.state["step"] = builder.state.get("step", 0) + 1
+            builder.latest = max(builder.latest, at)
+        case "ContentPart":
+            return _add_part(payload, at, step, builder)
+        case "ToolCall":
+            function = dict_or_empty(payload.get("function"))
+            builder.add_reply(
+                at=at, id=step, calls=[_call(payload.get("id"), function.get("name"), function.get("arguments"))]
+            )
+        case "ToolResult":
+            value = dict_or_empty(payload.get("return_value"))
+            _add_result(payload.get("tool_call_id"), value, value.get("is_error") is True, at, builder)
+        case "StatusUpdate":
+            builder.add_usage(_parse_usage(payload.get("token_usage")))
+        case "CompactionEnd":
+            builder.add_compaction("compacted by Kimi", at=at)
+        case "StepInterrupted":
+            builder.stop_run("interrupted", at)
+        case "TurnEnd":
+            builder.complete_run(at=at)
+        case "SubagentEvent":
+            return _add_subagent_event(payload, at, builder, open_session)
+        case _:
+            return kind in WITHOUT_CONTENT
+    return True
+
+
+def _add_subagent_event(payload: dict[str, Any], at: int, main: SessionBuilder, open_session: OpenSession) -> bool:
+    """Add an event of a sub-agent, whose session starts with its first event."""
+    call = str(payload.get("parent_tool_call_id") or payload.get("task_tool_call_id") or "")
+    key = f"{main.key}/{payload.get('agent_id') or call}"
+    child = open_session(key)
+    if not child.has_events():
+        called = str(payload.get("subagent_type") or "agent")
+        child.set_parent(main.key, main.call_id(call), called)
+        main.start_subagent(call, key, called)
+        main.state.setdefault("subagents", {})[call] = key
+    event = payload.get("event")
+    return isinstance(event, dict) and _add_message(event, at, child, open_session)
+
+
+def _add_context_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
+    """Add a message to or from the model. A mark of Kimi CLI itself has a role that begins with an underscore."""
+    content, role = message.get("content"), str(message["role"])
+    match role:
+        case "user":
+            _add_input(content, 0, builder)
+        case "assistant":
+            parts = [part for part in (content if isinstance(content, list) else []) if isinstance(part, dict)]
+            reasoning = "\n".join(str(part["think"]) for part in parts if part.get("think"))
+            builder.add_reply(plain_text(content), reasoning=reasoning, calls=chat_calls(message.get("tool_calls")))
+            builder.complete_reply()
+        case "tool":
+            builder.add_result(str(message.get("tool_call_id") or ""), plain_text(content))
+        case _:
+            return role.startswith("_")
+    return True
+
+
+# Kimi Code
+
+
+def _add_record(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    kind = str(data.get("type"))
+    match kind:
+        case "metadata":
+            builder.latest = max(builder.latest, parse_time(data.get("created_at")))
+        case "turn.prompt" | "turn.steer":
+            builder.state["prompt"] = text = plain_text(data.get("input"))
+            _add_input(data.get("input"), at, builder)
+            return bool(text)
+        case "context.append_message":
+            message = dict_or_empty(data.get("message"))
+            return message.get("role") == "user" and plain_text(message.get("content")) == builder.state.get("prompt")
+        case "context.append_loop_event":
+            return _add_loop_event(dict_or_empty(data.get("event")), at, builder)
+        case "config.update" | "profile.bind":
+            builder.set_details(model=str(data.get("modelAlias") or ""))
+        case "usage.record":
+            builder.set_details(model=str(data.get("model") or ""))
+            builder.add_usage(_parse_usage(data.get("usage")))
+        case "context.apply_compaction":
+            summary = data.get("summary")
+            text = summary if isinstance(summary, str) else plain_text(dict_or_empty(summary).get("content"))
+            builder.add_compaction("compacted by Kimi", text, at=at)
+        case "turn.cancel":
+            builder.stop_run("interrupted by the user", at)
+        case "turn.ended" if data.get("reason") == "completed":
+            builder.complete_run(at=at)
+        case "turn.ended":
+            builder.stop_run(str(data.get("reason") or "interrupted"), at)
+        case _:
+            return kind in WITHOUT_CONTENT
+    return True
+
+
+def _add_loop_event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    step = str(event.get("stepUuid") or event.get("uuid") or "")
+    match event.get("type"):
+        case "step.begin" | "step.end":
+            builder.latest = max(builder.latest, at)
+        case "content.part":
+            return _add_part(dict_or_empty(event.get("part")), at, step, builder)
+        case "tool.call":
+            builder.add_reply(
+                at=at, id=step, calls=[_call(event.get("toolCallId"), event.get("name"), event.get("args"))]
+            )
+        case "tool.result":
+            result = dict_or_empty(event.get("result"))
+            _add_result(event.get("toolCallId"), result, result.get("isError") is True, at, builder)
+        case _:
+            return False
+    return True
+
+
+# Both
+
+
+def _add_input(content: Any, at: int, builder: SessionBuilder) -> None:
+    files = images(content if isinstance(content, list) else [])
+    builder.add_user_message(plain_text(content), at, files)
+
+
+def _add_part(part: dict[str, Any], at: int, step: str, builder: SessionBuilder) -> bool:
+    match part.get("type"):
+        case "text":
+            builder.add_reply(str(part.get("text") or ""), at=at, id=step)
+        case "think":
+            builder.add_reply(at=at, id=step, reasoning=str(part.get("think") or ""))
+        case _:
+            return False
+    return True
+
+
+def _call(id: Any, name: Any, arguments: Any) -> ForeignCall:
+    return ForeignCall(str(id or ""), str(name or "tool"), arguments_json(arguments))
+
+
+def _add_result(id: Any, value: dict[str, Any], failed: bool, at: int, builder: SessionBuilder) -> None:
+    """Add a result: its output, and the message that the tool adds for the model."""
+    output, call = value.get("output"), str(id or "")
+    texts = (plain_text(output), str(value.get("message") or value.get("note") or ""))
+    files = images(output if isinstance(output, list) else [])
+    if child := builder.state.get("subagents", {}).pop(call, None):
+        builder.end_subagent(call, child, "error" if failed else "completed")
+    builder.add_result(call, "\n".join(filter(None, texts)), at=at, failed=failed, files=files)
+
+
+def _parse_usage(usage: Any) -> Usage:
+    """Parse the usage, which counts the cached input apart from the other input."""
+    counts = dict_or_empty(usage)
+
+    def count(*names: str) -> int:
+        return next((parse_count(counts[name]) for name in names if name in counts), 0)
+
+    read, written = count("input_cache_read", "inputCacheRead"), count("input_cache_creation", "inputCacheCreation")
+    return Usage(count("input_other", "inputOther") + read + written, count("output"), read, written)

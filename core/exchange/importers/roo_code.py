@@ -1,0 +1,195 @@
+"""Imports tasks of Roo Code and of the Cline extension, which it was forked from: a folder of JSON documents each."""
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+from core.domain.events import Usage
+from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
+from core.exchange.importers.foreign_call import ForeignCall, plain_text
+from core.exchange.importers.message_parts import (
+    arguments_json,
+    images,
+    reasoning_text,
+    text_parts,
+    tool_results,
+    tool_use_calls,
+)
+from core.exchange.importers.record import (
+    OpenSession,
+    TranscriptRecord,
+    list_records,
+    parse_cost,
+    parse_count,
+    parse_time,
+    read_document,
+    read_json_object,
+)
+from core.exchange.importers.session_builder import SessionBuilder
+
+HISTORY, INTERFACE = "api_conversation_history.json", "ui_messages.json"
+COMPLETION = "attempt_completion"  # the call that presents the result to the user
+ENVIRONMENT = re.compile(r"<environment_details>.*?</environment_details>", re.DOTALL)
+INPUT = re.compile(r"<(task|user_message|feedback|answer)>\s*(.*?)\s*</\1>", re.DOTALL)  # wraps what the user writes
+TOOLS = (
+    "read_file write_to_file apply_diff replace_in_file insert_content search_and_replace execute_command list_files "
+    "search_files list_code_definition_names browser_action use_mcp_tool access_mcp_resource ask_followup_question "
+    "attempt_completion switch_mode new_task fetch_instructions update_todo_list codebase_search plan_mode_respond"
+).replace(" ", "|")
+TEXT_CALL = re.compile(rf"<({TOOLS})>(.*?)</\1>", re.DOTALL)  # older versions write calls in the reply
+ARGUMENT = re.compile(r"<(\w+)>\n?(.*?)\n?</\1>", re.DOTALL)
+TEXT_RESULT = re.compile(rf"\[({TOOLS})(?: for .*?)?\] Result:\s*", re.DOTALL)
+
+
+class RooCodeImporter:
+    """Imports the messages to and from the model, with the tokens that the extension notes for its interface.
+
+    Both documents are rewritten as they grow. The one of the interface changes last, so it is the one to follow.
+    """
+
+    def __init__(self, agent: str, extension: str, *more_locations: str) -> None:
+        self.agent = agent
+        self._extension = extension
+        folders = (".config/*", ".vscode-server/data", "Library/Application Support/*", "AppData/Roaming/*")
+        self.default_locations: tuple[str, ...] = (
+            *(f"{folder}/User/globalStorage/{extension}/tasks/*/{INTERFACE}" for folder in folders),
+            *more_locations,
+        )
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        """Recognize either document of a task."""
+        is_task = path.name in (HISTORY, INTERFACE) and head.lstrip().startswith(b"[")
+        return is_task and (self._extension in path.parts or "globalStorage" not in path.parts)
+
+    def follow(self, path: Path) -> ReadNewRecords:
+        return UnseenRecords(lambda: self._records(path, growing=True))
+
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        return self._records(path, growing=False)
+
+    def _records(self, path: Path, *, growing: bool) -> Iterator[TranscriptRecord]:
+        """Yield a record for each message, with the notes of the interface since the message before.
+
+        The last reply of a growing task is left out until the extension has noted its tokens.
+        """
+        history = path.with_name(HISTORY)
+        messages, notes = _read_list(history), _read_list(path.with_name(INTERFACE))
+        requests = [note for note in notes if note.get("say") == "api_req_started"]
+        values: list[dict[str, Any]] = []
+        for message in messages:
+            before = _requests_before(message, requests) if message.get("role") == "assistant" else []
+            values.append({"message": message, "requests": before})
+        if growing and messages and messages[-1].get("role") == "assistant":
+            values = values if _usage(values[-1]["requests"]) != (Usage(), None) else values[:-1]
+        item = read_json_object(path.with_name("history_item.json"))
+        key = path.parent.name
+        marks = [[value["message"].get("role"), value["message"].get("ts")] for value in values]
+        size = history.stat().st_size if history.is_file() else 0
+        yield from list_records(key, [{"details": item}, *values], size, ["details", *marks])
+
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        if "details" in record.value:
+            details = record.value["details"]
+            builder.set_details(folder=str(details.get("workspace") or details.get("cwdOnTaskInitialization") or ""))
+            return True
+        message, requests = record.value["message"], record.value["requests"]
+        at = parse_time(message.get("ts"))
+        if message.get("isSummary"):
+            builder.add_compaction(f"compacted by {self.agent}", text_parts(message.get("content")), at=at)
+            return True
+        match message.get("role"):
+            case "user":
+                return _add_user_message(message.get("content"), at, builder)
+            case "assistant":
+                _add_reply(message, requests, at, builder)
+                return True
+            case _:
+                return False
+
+
+def _requests_before(reply: dict[str, Any], requests: list[dict[str, Any]]) -> list[Any]:
+    """Take the notes on the requests before a reply; the next one if the reply has no time."""
+    at = reply.get("ts")
+    count = sum((request.get("ts") or 0) <= at for request in requests) if at else 1
+    taken = [request.get("text") for request in requests[:count]]
+    del requests[:count]
+    return taken
+
+
+def _read_list(path: Path) -> list[dict[str, Any]]:
+    document = read_document(path) if path.is_file() else []
+    return [entry for entry in document if isinstance(entry, dict)] if isinstance(document, list) else []
+
+
+def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
+    """Add the results in a message of the user, then what the user wrote."""
+    results = tool_results(content)
+    for id, output, failed, files in results:
+        builder.add_result(id, output, at=at, failed=failed, files=files)
+    texts = [plain_text(part) for part in content] if isinstance(content, list) else [plain_text(content)]
+    texts = [ENVIRONMENT.sub("", text) for text in texts]
+    results_as_text = _add_text_results(texts, at, builder)
+    if results_as_text or results:
+        inputs = [match.group(2) for match in INPUT.finditer("\n".join(texts))]
+    else:
+        text = "\n".join(filter(None, (text.strip() for text in texts)))
+        inputs = [match.group(2) for match in INPUT.finditer(text)] or ([text] if text else [])
+    if inputs:
+        builder.add_user_message("\n".join(inputs), at, images(content if isinstance(content, list) else []))
+    return bool(inputs or results or results_as_text)
+
+
+def _add_text_results(texts: list[str], at: int, builder: SessionBuilder) -> bool:
+    """Add the results of calls that were written as text: a line that names the tool, and the text after it."""
+    text = "\n".join(texts)
+    found = list(TEXT_RESULT.finditer(text))
+    waiting: list[tuple[str, str]] = builder.state.setdefault("text calls", [])
+    for match, following in zip_longest(found, found[1:]):
+        output = INPUT.sub("", text[match.end() : following.start() if following else None]).strip()
+        call = next((call for call in waiting if call[1] == match.group(1)), None)
+        if call:
+            waiting.remove(call)
+            builder.add_result(call[0], output, at=at, failed=output.startswith("Error"))
+    return bool(found)
+
+
+def _add_reply(message: dict[str, Any], requests: list[Any], at: int, builder: SessionBuilder) -> None:
+    content = message.get("content")
+    calls, text = tool_use_calls(content), text_parts(content)
+    waiting: list[tuple[str, str]] = builder.state.setdefault("text calls", [])
+    for match in [] if calls else TEXT_CALL.finditer(text):
+        id = f"text {builder.record_count}.{len(calls)}"
+        arguments = dict(ARGUMENT.findall(match.group(2)))
+        calls.append(ForeignCall(id, match.group(1), arguments_json(arguments)))
+        waiting.append((id, match.group(1)))
+    if waiting:
+        text = TEXT_CALL.sub("", text).strip()
+    usage, cost = _usage(requests)
+    reasoning = reasoning_text(content) or str(message.get("reasoning_content") or "")
+    builder.add_reply(text, at=at, reasoning=reasoning, calls=calls, usage=usage, cost=cost)
+    builder.complete_reply()
+    if any(call.tool == COMPLETION for call in calls):
+        builder.complete_run(at=at)
+
+
+def _usage(requests: list[Any]) -> tuple[Usage, float | None]:
+    """Return the tokens and the cost of requests, which the interface notes as JSON.
+
+    Some versions count the cached tokens in the input, others apart from it.
+    """
+    total, cost = [0, 0, 0, 0], None
+    for text in requests:
+        try:
+            counts = json.loads(text) if isinstance(text, str) else {}
+        except (ValueError, RecursionError):
+            continue
+        names = ("tokensIn", "tokensOut", "cacheReads", "cacheWrites")
+        input, output, read, written = (parse_count(counts.get(name)) for name in names)
+        input = input if input >= read + written else input + read + written
+        total = [before + now for before, now in zip(total, (input, output, read, written), strict=True)]
+        if (price := parse_cost(counts.get("cost"))) is not None:
+            cost = (cost or 0.0) + price
+    return Usage(*total), cost

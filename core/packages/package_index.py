@@ -1,0 +1,225 @@
+"""The installed packages: their files below `packages` in the data folder, and the index that pins each of them.
+
+A package is used only while its files are exactly those that the user trusted.
+"""
+
+import json
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, Literal
+
+from core.domain.problems import Problem
+from core.domain.skill import SkillFile
+from core.skills.library import SkillContents
+from core.skills.skill_disk import blob_name, files_digest
+from core.store.files import make_private, replace_atomically
+
+PACKAGES_FOLDER: Final = "packages"
+INDEX_FILE: Final = "packages.json"
+PackageState = Literal["trusted", "untrusted", "changed", "missing"]
+"""*untrusted*: the user has not trusted the package yet. *changed*: its files differ from those that the user trusted.
+*missing*: its files are gone."""
+NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+MAX_NAME: Final = 40
+Stamp = tuple[str, int, bool, int, int, int]  # path, size, whether it is executable, and what changes with the file
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledPackage:
+    """A package in the index.
+
+    Attributes:
+        source: the folder or git address that it was installed from.
+        ref: the branch, tag or commit that the user asked for; "" for the default branch.
+        path: the folder of the package inside the source.
+        commit: the commit that it was installed from; "" for a folder.
+        digest: the digest of the installed files.
+        trusted: the digest of the files that the user trusted; "" for none.
+        trusted_files: their paths, with the digest of each.
+        has_hooks: whether these files included hooks.
+    """
+
+    name: str
+    source: str
+    ref: str = ""
+    path: str = ""
+    commit: str = ""
+    digest: str = ""
+    trusted: str = ""
+    trusted_files: Mapping[str, str] = field(default_factory=dict)
+    has_hooks: bool = False
+
+
+class PackageIndex:
+    """Reads and writes the index, and the files of the packages. Every method reads the current state of the disk."""
+
+    def __init__(self, data: Path, *, frozen: bool = False) -> None:
+        self._data = data
+        self._frozen = frozen
+
+    def packages(self) -> tuple[InstalledPackage, ...]:
+        """Return all packages by name. Raise Problem if the index cannot be read."""
+        path = self._data / INDEX_FILE
+        try:
+            entries = json.loads(path.read_bytes())["packages"]
+            return tuple(InstalledPackage(**entry) for entry in entries)
+        except FileNotFoundError:
+            return ()
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise Problem(
+                "Your packages cannot be read.", f"{path}: {error}.", "Correct or remove the file."
+            ) from error
+
+    def find(self, name: str) -> InstalledPackage:
+        """Return a package. Raise Problem if there is none with this name."""
+        package = next((package for package in self.packages() if package.name == name), None)
+        if package is None:
+            raise Problem(f"There is no package {name!r}.", "", "List them with `journeyman packages`.")
+        return package
+
+    def folder(self, name: str) -> Path:
+        """Return the folder with the files of a package."""
+        if not NAME.fullmatch(name):  # the index is a file that anybody could have edited
+            raise Problem(f"{name!r} is not a valid name of a package.", "", "Correct the file packages.json.")
+        return self._data / PACKAGES_FOLDER / name
+
+    def digest(self, name: str) -> str:
+        """Return the digest of a package's files as they are now; "" if they cannot be read."""
+        return folder_digest(self.folder(name))
+
+    def state(self, package: InstalledPackage) -> PackageState:
+        current = self.digest(package.name)
+        if not current:
+            return "missing"
+        if not package.trusted:
+            return "untrusted"
+        return "trusted" if package.trusted == current else "changed"
+
+    def is_trusted(self, name: str) -> bool:
+        """Return whether a package's files are exactly those that the user trusted."""
+        with suppress(Problem):
+            return self.state(self.find(name)) == "trusted"
+        return False
+
+    def trusted_folders(self) -> dict[str, Path]:
+        """Return the folders of the packages that may be used, by name; none if the index cannot be read."""
+        with suppress(Problem):
+            return {one.name: self.folder(one.name) for one in self.packages() if self.state(one) == "trusted"}
+        return {}
+
+    def file_digests(self, name: str) -> dict[str, str]:
+        """Return the paths of a package's files, with the digest of each."""
+        root = self.folder(name)
+        with suppress(OSError, ValueError):
+            return {stamp[0]: blob_name((root / stamp[0]).read_bytes()) for stamp in _stamps(root)}
+        return {}
+
+    def put(self, package: InstalledPackage) -> None:
+        """Add a package to the index, or replace the one with the same name."""
+        others = [other for other in self.packages() if other.name != package.name]
+        self._write([*others, package])
+
+    def remove(self, name: str) -> None:
+        """Remove a package from the index, and its files."""
+        self._write([other for other in self.packages() if other.name != name])
+        delete_folder(self.folder(name))
+
+    def write_files(self, name: str, files: SkillContents) -> str:
+        """Replace the files of a package and return their digest. The files and folders are read-only."""
+        self.refuse_frozen()
+        root = self.folder(name)
+        new, old = root.with_name(f".new-{name}"), root.with_name(f".old-{name}")
+        try:
+            make_private(root.parent)
+            for leftover in (new, old):
+                delete_folder(leftover)
+            _write_folder(new, files)
+            if root.exists():
+                root.chmod(0o755)  # a folder that is read-only cannot be renamed on every system
+                root.rename(old)
+            new.rename(root)
+            root.chmod(0o555)
+            delete_folder(old)
+        except OSError as error:
+            raise Problem(
+                "The package could not be saved.", f"{root}: {error.strerror}.", "Free some space."
+            ) from error
+        return folder_digest(root)
+
+    def refuse_frozen(self) -> None:
+        if self._frozen:
+            raise Problem("The packages cannot be changed.", "The data folder is open read-only.", "")
+
+    def _write(self, packages: list[InstalledPackage]) -> None:
+        self.refuse_frozen()
+        entries = [asdict(package) for package in sorted(packages, key=lambda package: package.name)]
+        path = self._data / INDEX_FILE
+        try:
+            with replace_atomically(path) as part:
+                part.write_text(json.dumps({"packages": entries}, indent=2, ensure_ascii=False), "utf-8")
+        except OSError as error:
+            raise Problem(
+                "The packages could not be saved.", f"{path}: {error.strerror}.", "Free some space."
+            ) from error
+
+
+def folder_digest(root: Path) -> str:
+    """Return one digest of all files in a folder; "" if it is missing or contains anything but files and folders.
+
+    A file is read again only if its status has changed.
+    """
+    try:
+        return _digest(root, tuple(_stamps(root)))
+    except (OSError, ValueError):
+        return ""
+
+
+@lru_cache(maxsize=100)
+def _digest(root: Path, stamps: tuple[Stamp, ...]) -> str:
+    return files_digest(
+        tuple(SkillFile(path, blob_name((root / path).read_bytes()), size, runs) for path, size, runs, *_ in stamps)
+    )
+
+
+def _stamps(root: Path, before: str = "") -> Iterator[Stamp]:
+    with os.scandir(root) as entries:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            status, path = entry.stat(follow_symlinks=False), before + entry.name
+            if stat.S_ISDIR(status.st_mode):
+                yield from _stamps(root / entry.name, f"{path}/")
+            elif stat.S_ISREG(status.st_mode):
+                runs = bool(status.st_mode & 0o100)
+                yield path, status.st_size, runs, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+            else:
+                raise ValueError(path)
+
+
+def _write_folder(root: Path, files: SkillContents) -> None:
+    """Write files that nobody changes by accident: also a program in it that would leave files next to its own."""
+    for path, (body, executable) in files.items():
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(body)
+        file.chmod(0o555 if executable else 0o444)
+    for folder, _, _ in os.walk(root, topdown=False):
+        if Path(folder) != root:  # `root` itself is renamed first
+            Path(folder).chmod(0o555)
+
+
+def delete_folder(root: Path) -> None:
+    """Delete a folder with read-only files; do nothing if it does not exist."""
+    if not root.exists():
+        return
+    for folder, _, files in os.walk(root):
+        Path(folder).chmod(0o755)
+        for file in (Path(folder) / name for name in files):
+            if not file.is_symlink():
+                file.chmod(0o644)  # Windows deletes no read-only file
+    shutil.rmtree(root)

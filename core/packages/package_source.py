@@ -1,0 +1,193 @@
+"""Reads the files of a package from a folder or a git address.
+
+From a repository, only the objects of one commit are read. Nothing is checked out, so that no hook, filter, template or
+submodule of the repository takes part.
+"""
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Final
+
+from core.domain.problems import Problem
+from core.skills.library import SkillContents
+from core.skills.skill_archive import (
+    IGNORED_NAMES,
+    MAX_ENTRIES,
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    MAX_TOTAL_BYTES,
+    check_file_name,
+    walk_files,
+)
+from core.workspace.broker import FileBroker
+from core.workspace.git_commands import NETWORK_SECONDS, REMOTE_URL, git_environment, git_problem
+from core.workspace.program_search import find_program
+
+UNENCRYPTED: Final = re.compile(r"(http|git)://")
+GIT_OPTIONS: Final = (
+    "-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", "-c", "protocol.allow=never",
+    "-c", "protocol.https.allow=always", "-c", "protocol.ssh.allow=always", "-c", "protocol.file.allow=always",
+    "-c", "fetch.recurseSubmodules=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+)  # fmt: skip
+LFS_POINTER: Final = b"version https://git-lfs.github.com/spec/"
+COMMIT: Final = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+TREE_ENTRY: Final = re.compile(r"(\d+) (\w+) ([0-9a-f]+) +(\d+|-)\t(.*)", re.DOTALL)
+NOT_A_FILE: Final = {"120000": "a link", "160000": "a submodule"}
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedPackage:
+    """The files of a package, and the commit that they come from; "" for a folder."""
+
+    files: SkillContents
+    commit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _TreeFile:
+    path: str
+    object_name: str
+    executable: bool
+
+
+def is_git_address(source: str) -> bool:
+    return bool(REMOTE_URL.match(source)) or source.startswith("file://")
+
+
+def fetch_package(source: str, ref: str = "", path: str = "") -> FetchedPackage:
+    """Return the files in the folder `path` of a source.
+
+    `ref` is a branch, a tag or a commit of a git address. Raise Problem if the source cannot be read, or contains
+    something that a package cannot have.
+    """
+    inner = path.strip("/")
+    if inner:
+        _check_name(inner)
+    if is_git_address(source):
+        fetched = _fetch_commit(source, ref, inner)
+    elif ref:
+        raise Problem("A folder has no branches, tags or commits.", "", "Leave out --ref, or name a git address.")
+    else:
+        fetched = FetchedPackage(_read_folder(Path(source) / inner))
+    if not fetched.files:
+        raise Problem("The package is empty.", f"There are no files in {path or source}.", "Check the address.")
+    return fetched
+
+
+def _read_folder(folder: Path) -> SkillContents:
+    files: SkillContents = {}
+    total = 0
+    try:
+        with FileBroker(folder) as broker:
+            for path, kind in islice(walk_files(broker, "."), MAX_ENTRIES):
+                if kind != "file":
+                    raise _not_a_file(path, "a link")
+                _check_name(path)
+                body = broker.read(path, MAX_FILE_BYTES, allow_secrets=False)
+                files[path] = body, bool(broker.mode(path) & 0o100)
+                total += len(body)
+                _check_amount(len(files), total)
+    except OSError as error:
+        raise Problem(f"{folder} cannot be read.", f"{error.strerror}.", "Choose another folder.") from error
+    return files
+
+
+def _fetch_commit(source: str, ref: str, path: str) -> FetchedPackage:
+    if UNENCRYPTED.match(source):
+        why = "Others on the network could change what is downloaded."
+        raise Problem(f"{source} is not encrypted.", why, "Use an https or ssh address.")
+    if not find_program("git"):
+        raise Problem("Git is not installed.", "", "Install git, or download the package and add its folder.")
+    if ref.startswith("-"):
+        raise Problem(f"{ref!r} is not a branch, tag or commit.", "", "Check --ref.")
+    with tempfile.TemporaryDirectory(prefix="journeyman-package-") as place:
+        folder = Path(place)
+        _git(folder, "init", "--quiet", "--bare", "--template=", ".")
+        _git(
+            folder, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", source,
+            ref or "HEAD",
+        )  # fmt: skip
+        commit = _git(folder, "rev-parse", "--verify", "FETCH_HEAD^{commit}").decode().strip()
+        if COMMIT.fullmatch(ref) and ref != commit:
+            raise Problem(f"{source} returned another commit.", f"It is {commit}.", "Do not use this address.")
+        tree = f"{commit}:{path}" if path else commit
+        listed = _git(folder, "ls-tree", "-r", "-z", "-l", "--full-tree", tree)
+        return FetchedPackage(dict(_bodies(folder, list(_tree_files(listed)))), commit)
+
+
+def _tree_files(listed: bytes) -> Iterator[_TreeFile]:
+    count = total = 0
+    for line in listed.decode("utf-8", "surrogateescape").split("\0"):
+        if not (match := TREE_ENTRY.fullmatch(line)):
+            continue
+        mode, _, object_name, size, path = match.groups()
+        if any(part in IGNORED_NAMES for part in path.split("/")):
+            continue
+        if kind := NOT_A_FILE.get(mode):
+            raise _not_a_file(path, kind)
+        _check_name(path)
+        count, total = count + 1, total + int(size)
+        if int(size) > MAX_FILE_BYTES:
+            raise _too_large(f"{path!a} has more than {MAX_FILE_BYTES >> 20} MB")
+        _check_amount(count, total)
+        yield _TreeFile(path, object_name, mode == "100755")
+
+
+def _bodies(folder: Path, files: list[_TreeFile]) -> Iterator[tuple[str, tuple[bytes, bool]]]:
+    """Yield the contents of files as they are stored, without any conversion."""
+    names = "".join(f"{file.object_name}\n" for file in files).encode()
+    output, offset = _git(folder, "cat-file", "--batch", input_bytes=names), 0
+    for file in files:
+        end = output.index(b"\n", offset)
+        size = int(output[offset:end].split()[-1])
+        body = output[end + 1 : end + 1 + size]
+        offset = end + size + 2
+        if body.startswith(LFS_POINTER):
+            raise _not_a_file(file.path, "kept in Git LFS")
+        yield file.path, (body, file.executable)
+
+
+def _git(folder: Path, *arguments: str, input_bytes: bytes = b"") -> bytes:
+    command = [find_program("git"), *GIT_OPTIONS, *arguments]
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=git_environment(), input=input_bytes, capture_output=True, check=False,
+            timeout=NETWORK_SECONDS,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise Problem("The package could not be downloaded.", f"It took more than {NETWORK_SECONDS} s.", "") from None
+    except OSError as error:
+        raise Problem("Git could not be started.", f"{error.strerror}.", "") from error
+    if done.returncode:
+        raise git_problem(arguments[0], done.stderr.decode("utf-8", "replace"))
+    return done.stdout
+
+
+def _check_name(path: str) -> None:
+    with suppress(Problem):
+        return check_file_name(path)
+    why = "It leads outside of the package, or is not valid on every operating system."
+    raise Problem(f"{path[:80]!a} is not a valid file name in a package.", why, "Ask its developer to rename it.")
+
+
+def _check_amount(count: int, total: int) -> None:
+    if count > MAX_FILES:
+        raise _too_large(f"It has more than {MAX_FILES:,} files")
+    if total > MAX_TOTAL_BYTES:
+        raise _too_large(f"It has more than {MAX_TOTAL_BYTES >> 20} MB")
+
+
+def _too_large(why: str) -> Problem:
+    return Problem("This is too large for a package.", f"{why}.", "Name the folder of the package with --path.")
+
+
+def _not_a_file(path: str, kind: str) -> Problem:
+    why = "A package contains only files and folders, so that what you trust is what is used."
+    return Problem(f"{path[:80]!a} is {kind}.", why, "Ask its developer for a package without it.")

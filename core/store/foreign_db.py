@@ -1,0 +1,34 @@
+"""Open SQLite databases of other programs, which are never written to."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+MAGIC = b"SQLite format 3\0"
+
+
+@contextmanager
+def open_foreign_db(path: Path) -> Iterator[sqlite3.Connection]:
+    """Open a database for reading; its rows have names. Raises ValueError if the schema or contents are unexpected."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            db.execute("PRAGMA trusted_schema = OFF")
+            db.row_factory = sqlite3.Row
+            yield db
+    except sqlite3.Error as error:
+        raise ValueError(str(error)) from error
+
+
+def has_columns(path: Path, table: str, names: set[str]) -> bool:
+    """Return whether the file is a database with these columns in a table."""
+    try:
+        with open_foreign_db(path) as db:
+            return names <= column_names(db, table)
+    except ValueError:
+        return False
+
+
+def column_names(db: sqlite3.Connection, table: str) -> set[str]:
+    """Return the columns of a table; empty if there is no such table."""
+    return {row["name"] for row in db.execute("SELECT name FROM pragma_table_info(?)", (table,))}

@@ -1,0 +1,105 @@
+"""Reads sessions and their timelines straight from the data file, so that a command can print them at once.
+
+A file that has to be repaired, migrated or recovered, or in which rows are missing, is not read: then one of
+CANNOT_READ is raised. No module that takes noticeable time to import is imported.
+"""
+
+import os
+import sqlite3
+
+from core.store.row_keys import MASK, key_range
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+FILE = "journeyman.db"
+MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
+UNFINISHED = ("running", "waiting", "interrupted", "paused")
+BEHIND = (  # Whether a session has events that its row does not contain.
+    "EXISTS (SELECT 1 FROM event WHERE event.id > session.number << 32 | session.last_seq"
+    f" AND event.id <= session.number << 32 | {MASK})"
+)
+CANNOT_READ = (sqlite3.Error, OSError, ValueError)  # raised if the engine has to open the file
+
+
+class QuickReader:
+    """A read-only connection to the data file in a folder. `in_use` says whether another process has the file open.
+
+    The rows are objects with the fields of `SessionRow` and `Step`, and of the columns that these do not have.
+    """
+
+    def __init__(self, folder: str, *, in_use: bool) -> None:
+        path = os.path.join(folder, FILE)
+        if not in_use and not _is_closed(path):
+            raise ValueError("The file was not closed cleanly.")
+        self._in_use = in_use
+        name = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+        self._db = sqlite3.connect(f"file:{name}?{'mode=ro' if in_use else 'immutable=1'}", uri=True)
+        self._db.execute("BEGIN")  # Everything is read from the same snapshot.
+        newest = max(name[:4] for name in os.listdir(MIGRATIONS) if name[:4].isdigit())
+        if self._db.execute("PRAGMA user_version").fetchone()[0] != int(newest):
+            raise ValueError("The file has another schema.")
+
+    def __enter__(self) -> "QuickReader":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._db.close()
+
+    def sessions(self, id_start: str = "") -> "list[Any]":
+        """Return the sessions whose id starts with `id_start`, most recently updated first."""
+        query = f"SELECT *, {BEHIND} behind FROM session WHERE substr(id, 1, ?) = ? ORDER BY updated_at DESC"
+        rows = self._rows(query, len(id_start), id_start)
+        if any(row.behind or (not self._in_use and _needs_recovery(row)) for row in rows):
+            raise ValueError("The rows are not up to date.")
+        return rows
+
+    def steps(self, session: "Any") -> "list[Any]":
+        """Return the timeline of a session."""
+        first, _ = key_range(session.number)
+        rows = self._rows("SELECT * FROM step WHERE id >= ? AND id < ? ORDER BY id", first, first + session.rows)
+        for row in rows:
+            row.metrics = _metrics(row.metrics)
+        return rows
+
+    def _rows(self, query: str, *values: object) -> "list[Any]":
+        found = self._db.execute(query, values)
+        names = [column[0] for column in found.description]
+        return [_Row(zip(names, row, strict=True)) for row in found]
+
+
+class _Row:
+    """A row with its columns as attributes."""
+
+    def __init__(self, columns: "Iterable[tuple[str, object]]") -> None:
+        self.__dict__.update(columns)
+
+
+def _metrics(text: str) -> dict[str, int]:
+    """Parse the metrics of a row, which are JSON with plain names and integers."""
+    pairs = (pair.split(":") for pair in text[1:-1].split(",") if pair)
+    return {name.strip('"'): int(amount) for name, amount in pairs}
+
+
+def _needs_recovery(row: "Any") -> bool:
+    """Return whether the engine ends this run when it starts, because what it belonged to has ended."""
+    return row.status == "running" or (row.imported_from != "" and row.status in UNFINISHED)
+
+
+def _is_closed(path: str) -> bool:
+    """Return whether the file is as it was when it was closed cleanly, and no check has found damage since."""
+    base = os.path.splitext(path)[0]
+    with open(f"{base}.mark", encoding="utf-8") as file:
+        marker = file.read()
+    status = os.stat(path)
+    if os.path.exists(f"{base}.check"):
+        with open(f"{base}.check", encoding="utf-8") as file:
+            if not file.read().endswith('"errors": []}'):
+                return False
+    return (
+        marker.startswith('{"closed": true,')
+        and marker.endswith(f'"size": {status.st_size}, "mtime_ns": {status.st_mtime_ns}}}')
+        and not os.path.exists(f"{path}-wal")
+    )

@@ -1,0 +1,26 @@
+"""Runs the commands of git that only read objects and references, outside the sandbox, in an untrusted repository.
+
+Nothing in the repository can make git run a program, fetch objects or read others in their place.
+"""
+
+import os
+from pathlib import Path
+
+from core.workspace.program_search import own_path
+
+_OPTIONS = ("-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "-c", "core.commitGraph=false")
+_SETTINGS = {
+    "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_GRAFT_FILE": os.devnull,
+    "GIT_CONFIG_GLOBAL": os.devnull, "GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0",
+}  # fmt: skip
+
+
+def plumbing_command(git: str, git_folder: Path, *words: str) -> list[str]:
+    """Return a command of the program `git` for a git folder."""
+    return [git, *_OPTIONS, f"--git-dir={git_folder}", *words]
+
+
+def plumbing_environment() -> dict[str, str]:
+    """Return the environment for `plumbing_command`."""
+    return _SETTINGS | {"PATH": own_path()}

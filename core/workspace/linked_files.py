@@ -1,0 +1,42 @@
+"""Separates files in the folder from files elsewhere that they are the same as, by hard links.
+
+Package managers such as uv and pnpm link each installed file to their cache and to every environment. A command that
+changes such a file in place would change it in all of them, outside the sandbox.
+"""
+
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from core.workspace import forced_access
+
+SECONDS = 60.0
+FREE_BYTES = 1 << 30  # that stay free on the disk
+_LINE = re.compile(rb"f\d+ (\d+)\.(\d+) (\d+) \S+ \./(.*)", re.DOTALL)
+
+
+def links_outside(lines: Iterable[bytes], snapshot: Iterable[bytes]) -> list[str]:
+    """Return the files of these lines of a snapshot that are also linked to from outside the folder."""
+    linked = [match for line in lines if (match := _LINE.fullmatch(line)) and match[2] not in (b"0", b"1")]
+    if not linked:
+        return []
+    inside = Counter(match[1] for line in snapshot if (match := _LINE.fullmatch(line)) and match[2] != b"1")
+    return [os.fsdecode(match[4]) for match in linked if inside[match[1]] < int(match[2])]
+
+
+def separate(root: int, paths: Sequence[str]) -> tuple[str, ...]:
+    """Replace each file by a copy of its own. Return those for which there was not enough time or space."""
+    deadline = time.monotonic() + SECONDS
+    for number, path in enumerate(paths):
+        disk = os.fstatvfs(root)
+        if time.monotonic() > deadline or disk.f_bavail * disk.f_frsize < FREE_BYTES:
+            return tuple(paths[number:])
+        try:
+            forced_access.separate(root, path)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return tuple(paths[number:])
+    return ()

@@ -1,0 +1,94 @@
+"""The dialog that shows one image of a session's folder, as large as it fits."""
+
+from PySide6.QtCore import QRect, QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QImage, QPainter, QPaintEvent
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+
+from ui.style.number_formats import size
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.labels import label
+from ui.widgets.paint import draw_frame
+
+SHARE = 0.85  # of the window, at most
+LEAST = QSize(320, 160)
+MARGIN = 16
+
+
+class ImageDialog(QDialog):
+    """Shows an image with its path, dimensions and file size."""
+
+    open_requested = Signal()
+    """Open the file in the editor."""
+
+    def __init__(self, look: Look, path: str, image: QImage, file_size: int, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("image")
+        self.setWindowTitle(visible(path))
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._image = image
+        measured = f"{image.width()} × {image.height()} · {size(file_size)}"
+        title = ElidedLabel(visible(path), look.fonts.mono, name="image.path")
+        figures = label(measured, look.fonts.second, "second", name="image.figures")
+        heading = QHBoxLayout()
+        heading.setSpacing(12)
+        heading.addWidget(title, 1)
+        heading.addWidget(figures)
+        self._picture = _FittedImage(look, image, self.tr("{}, {}").format(visible(path), measured))
+        open_ = Button(look, self.tr("Open in editor"), name="image.open", tone="quiet")
+        copy = Button(look, self.tr("Copy image"), name="image.copy", tone="quiet", icon="copy")
+        close = Button(look, self.tr("Close"), name="image.close", tone="primary")
+        open_.clicked.connect(lambda: self.open_requested.emit())
+        copy.clicked.connect(lambda: QGuiApplication.clipboard().setImage(self._image))
+        close.clicked.connect(self.accept)
+        close.setDefault(True)
+        buttons = QHBoxLayout()
+        buttons.addWidget(open_)
+        buttons.addWidget(copy)
+        buttons.addStretch(1)
+        buttons.addWidget(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(MARGIN, 12, MARGIN, 12)
+        column.setSpacing(10)
+        column.addLayout(heading)
+        column.addWidget(self._picture, 1)
+        column.addLayout(buttons)
+        self._fit(parent.window().size() * SHARE)
+        close.setFocus()
+
+    def _fit(self, room: QSize) -> None:
+        """Make the dialog as large as the image, but not larger than `room`."""
+        around = self.sizeHint() - self._picture.sizeHint()
+        self.resize((self._picture.natural_size() + around).boundedTo(room).expandedTo(self.minimumSizeHint()))
+
+
+class _FittedImage(QWidget):
+    """An image, reduced to the size of the widget and centered."""
+
+    def __init__(self, look: Look, image: QImage, description: str) -> None:
+        super().__init__()
+        self._look, self._image = look, image
+        self.setObjectName("image.picture")
+        self.setAccessibleName(description)
+        self.setMinimumSize(LEAST)
+
+    def natural_size(self) -> QSize:
+        return (self._image.size() / self.devicePixelRatioF()).expandedTo(LEAST)
+
+    # Qt overrides
+
+    def sizeHint(self) -> QSize:
+        return LEAST
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        natural = self._image.size() / self.devicePixelRatioF()
+        fits = natural.width() <= self.width() and natural.height() <= self.height()
+        shown = natural if fits else natural.scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
+        target = QRect(0, 0, shown.width(), shown.height())
+        target.moveCenter(self.rect().center())
+        with QPainter(self) as painter:
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            painter.drawImage(target, self._image)
+            draw_frame(painter, target, 2, None, self._look.theme.line)

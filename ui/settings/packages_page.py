@@ -1,0 +1,235 @@
+"""The Packages page: each installed package with all that it brings, and a row to add another."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QCoreApplication, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+
+from ui.settings.mcp_server_card import server_location
+from ui.style.theme import Look, set_style_properties
+from ui.text.visible import visible
+from ui.widgets.announce import announce
+from ui.widgets.button import Button
+from ui.widgets.dialog_parts import open_folder_picker
+from ui.widgets.labels import allow_breaks, error_text, label, styled_frame
+from ui.widgets.replaceable_content import ReplaceableContent
+
+if TYPE_CHECKING:
+    from core.engine.services.packages import PackageOverview
+
+MAX_DESCRIPTION: Final = 200
+Line = tuple[str, str]  # text and tone
+
+
+class PackagesPage(QWidget):
+    """The packages.
+
+    `action_requested` carries an action (look, add, trust, untrust, update or remove), and a package with the digest
+    of the files that are shown; for `add` the source, its branch, tag or commit, and the folder inside it.
+    """
+
+    action_requested = Signal(str, str, str, str)
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self._outcomes: dict[str, Line] = {}
+        self._overviews: Sequence[PackageOverview] | None = None
+        self.setObjectName("settings.packages")
+        self._source = self._field("source", _tr("Folder or git address"), _tr("Folder or git address"))
+        self._ref = self._field("ref", _tr("Branch, tag or commit"), _tr("Branch, tag, commit"))
+        self._path = self._field("path", _tr("Folder inside the source"), _tr("Subfolder"))
+        choose = Button(look, _tr("Choose…"), name="settings.packages.choose")
+        choose.setAccessibleName(_tr("Choose the folder of a package"))
+        choose.clicked.connect(self._choose)
+        self._add = Button(look, _tr("Add package"), name="settings.packages.add", tone="primary")
+        self._add.clicked.connect(self._emit_added)
+        self._result = label("", look.fonts.second, "second", name="settings.packages.result", wrap=True)
+        self._result.hide()
+        self._shown = ReplaceableContent()
+        self._lay_out(choose)
+        self._source.textChanged.connect(self._follow)
+        self._follow()
+        self._fill()
+
+    def show_packages(self, overviews: "Sequence[PackageOverview]") -> None:
+        self._overviews = overviews
+        self._fill()
+
+    def show_outcome(self, package: str, text: str, tone: str) -> None:
+        """Show the progress or the result of an action; without a package, below the row that adds one."""
+        if not package:
+            self._result.setText(error_text(visible(text)) if tone == "failed" else allow_breaks(visible(text)))
+            set_style_properties(self._result, tone=tone)
+            self._result.setVisible(bool(text))
+        else:
+            self._outcomes[package] = text, tone
+            self._fill()
+        if text:
+            announce(self, text)
+
+    def set_busy(self, busy: bool) -> None:
+        """Disable the button that adds a package while one is being fetched."""
+        self._add.setEnabled(not busy and bool(self._source.text().strip()))
+
+    def clear(self) -> None:
+        """Clear the fields after a package was added."""
+        for field in (self._source, self._ref, self._path):
+            field.clear()
+
+    def _fill(self) -> None:
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        if self._overviews is None:
+            column.addWidget(self._words(_tr("Looking for packages…"), "looking"))
+        elif not self._overviews:
+            column.addWidget(self._words(_tr("No packages yet. Add one from a folder or a git address."), "none"))
+        for overview in self._overviews or ():
+            column.addWidget(self._card(overview))
+        self._shown.replace_content(content)
+
+    def _card(self, overview: "PackageOverview") -> QWidget:
+        look, name, frame = self._look, overview.package.name, styled_frame("well")
+        frame.setObjectName(f"settings.package.{name}")
+        column = QVBoxLayout(frame)
+        column.setContentsMargins(12, 8, 8, 10)
+        column.setSpacing(4)
+        title = " ".join(filter(None, (name, overview.contents.version)))
+        column.addWidget(label(visible(title), look.fonts.strong, wrap=True))
+        buttons = QHBoxLayout()
+        buttons.setSpacing(6)
+        for action, text in self._actions(overview):
+            button = Button(look, text, name=f"settings.package.{name}.{action}")
+            button.setAccessibleName(f"{text} {name}")
+            button.clicked.connect(
+                lambda _=False, action=action: self.action_requested.emit(action, name, overview.digest, "")
+            )
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        column.addWidget(label(visible(_origin(overview)), look.fonts.mono, "second", wrap=True))
+        text, tone = state_line(overview)
+        state = label(visible(text), look.fonts.second, tone, name=f"settings.package.{name}.state", wrap=True)
+        column.addWidget(state)
+        for text, tone in content_lines(overview):
+            column.addWidget(label(visible(text), look.fonts.second, tone, wrap=True))
+        if (outcome := self._outcomes.get(name)) and outcome[0]:
+            said = label(visible(outcome[0]), look.fonts.second, outcome[1], wrap=True)
+            said.setObjectName(f"settings.package.{name}.said")
+            column.addWidget(said)
+        column.addSpacing(2)
+        column.addLayout(buttons)
+        return frame
+
+    def _actions(self, overview: "PackageOverview") -> list[tuple[str, str]]:
+        trust = {"untrusted": [("trust", _tr("Trust…"))], "changed": [("trust", _tr("Trust again…"))]}
+        stop = [("untrust", _tr("Stop using"))] if overview.state in ("trusted", "changed") else []
+        others = [("update", _tr("Update")), ("remove", _tr("Remove"))]
+        return [*trust.get(overview.state, []), *stop, *others]
+
+    def _words(self, text: str, name: str) -> QWidget:
+        return label(text, self._look.fonts.second, "second", name=f"settings.packages.{name}", wrap=True)
+
+    def _field(self, name: str, accessible_name: str, hint: str) -> QLineEdit:
+        field = QLineEdit()
+        field.setObjectName(f"settings.packages.{name}")
+        field.setAccessibleName(accessible_name)
+        field.setPlaceholderText(hint)
+        field.setFont(self._look.fonts.text)
+        field.returnPressed.connect(self._emit_added)
+        return field
+
+    def _follow(self) -> None:
+        self._add.setEnabled(bool(self._source.text().strip()))
+
+    def _choose(self) -> None:
+        title = _tr("Choose the folder of a package")
+        open_folder_picker(self, title, self._source.text(), self._source.setText, name="settings.packages.folders")
+
+    def _emit_added(self) -> None:
+        if self._add.isEnabled():
+            texts = (field.text().strip() for field in (self._source, self._ref, self._path))
+            self.action_requested.emit("add", *texts)
+
+    def _lay_out(self, choose: Button) -> None:
+        about = _tr(
+            "A package brings hooks, MCP servers, skills and slash commands together. It is copied here and pinned to "
+            "its files. It is not used before you trust it, and a changed file stops it until you trust it "
+            "again."
+        )
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(label(about, self._look.fonts.second, "second", wrap=True))
+        first, second = QHBoxLayout(), QHBoxLayout()
+        for row, parts in ((first, (self._source, choose)), (second, (self._ref, self._path, self._add))):
+            row.setSpacing(8)
+            for part in parts:
+                row.addWidget(part, int(isinstance(part, QLineEdit)))
+            column.addLayout(row)
+        column.addWidget(self._result)
+        column.addWidget(self._shown)
+
+
+def state_line(overview: "PackageOverview") -> Line:
+    """Return whether a package is used, and the tone of the line."""
+    if overview.error:
+        return str(overview.error), "failed"
+    texts: Mapping[str, Line] = {
+        "trusted": (_tr("Used"), "done"),
+        "untrusted": (_tr("Not used yet. Read what it brings, then trust it or remove it."), "waiting"),
+        "changed": (_tr("Not used, because these files have changed since you trusted it."), "waiting"),
+    }
+    return texts.get(overview.state, (_tr("Its files are missing or damaged."), "failed"))
+
+
+def content_lines(overview: "PackageOverview") -> Iterator[Line]:
+    """Yield everything that a package brings, and what it has that is not used."""
+    from core.engine.services.packages import skill_description
+
+    contents = overview.contents
+    yield from ((change, "waiting") for change in overview.changed)
+    if contents.description:
+        yield _short(contents.description), "second"
+    yield from ((line, "") for line in running_lines(overview))
+    for skill in contents.skills:
+        yield _tr("Skill {name}: {text}").format(name=skill.name, text=_short(skill_description(skill))), ""
+        for finding in skill.findings:
+            if finding.level != "note":
+                where = _tr("Line {line}: {text}").format(line=finding.line, text=finding.message)
+                yield where, "failed" if finding.level == "error" else "waiting"
+    for command in contents.commands:
+        yield f"/{command.name}: {_short(command.description)}", ""
+    yield from ((_tr("Not used: {}").format(reason), "third") for reason in contents.unused)
+
+
+def running_lines(overview: "PackageOverview") -> Iterator[str]:
+    """Yield what of a package runs with the user's permissions: its hooks and MCP servers."""
+    for hook in overview.contents.hooks:
+        tools = f" ({', '.join(hook.tools)})" if hook.tools else ""
+        yield _tr("Hook at {moment}: {command}").format(moment=f"{hook.on}{tools}", command=hook.command)
+    for imported in overview.contents.servers:
+        keys = ", ".join(variable.name for variable in imported.server.variables)
+        receives = _tr(" · receives {}").format(keys) if keys else ""
+        yield _tr("MCP server {name}: {place}").format(
+            name=imported.server.name, place=f"{server_location(imported.server)}{receives}"
+        )
+
+
+def _origin(overview: "PackageOverview") -> str:
+    package = overview.package
+    inner = f" · {package.path}" if package.path else ""
+    ref = f" · {package.ref}" if package.ref and not package.commit.startswith(package.ref) else ""
+    commit = _tr(" · commit {}").format(package.commit[:12]) if package.commit else ""
+    return f"{package.source}{inner}{ref}{commit}"
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_DESCRIPTION else f"{line[: MAX_DESCRIPTION - 1]}…"
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

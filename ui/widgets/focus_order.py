@@ -1,0 +1,54 @@
+"""Moves the keyboard focus in the order in which controls are on screen, in windows whose contents are rebuilt."""
+
+from itertools import pairwise
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+SAME_ROW = 10  # pixels by which the centers of controls in one row may differ
+
+
+def focusable_in_order(*areas: QWidget) -> list[QWidget]:
+    """Return the controls that Tab reaches in each area, one area after the other, by rows and from left to right."""
+    found: list[QWidget] = []
+    for area in areas:
+        parts = [part for part in (area, *area.findChildren(QWidget)) if _takes_tab(part)]
+        found += _by_rows(parts, area.window())
+    return found
+
+
+def focus_neighbor(order: list[QWidget], focused: QWidget | None, *, forward: bool) -> bool:
+    """Focus the control after the focused one, or before it; return whether there was one."""
+    if not order:
+        return False
+    holders = [index for index, part in enumerate(order) if focused in (part, part.focusProxy())]
+    index = holders[0] + (1 if forward else -1) if holders else 0
+    reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
+    order[index % len(order)].setFocus(reason)
+    return True
+
+
+def _takes_tab(part: QWidget) -> bool:
+    """Return whether Tab stops here: of mutually exclusive buttons only at the checked one."""
+    if not (part.focusPolicy() & Qt.FocusPolicy.TabFocus and part.isVisible() and part.isEnabled()):
+        return False
+    if part.focusProxy() is not None:
+        return False
+    group = part.group() if isinstance(part, QAbstractButton) else None
+    exclusive = group is not None and group.exclusive() and group.checkedButton() is not None
+    return not exclusive or (isinstance(part, QAbstractButton) and part.isChecked())
+
+
+def _by_rows(parts: list[QWidget], window: QWidget) -> list[QWidget]:
+    centers = {part: part.mapTo(window, part.rect().center()) for part in parts}
+    by_height = sorted(parts, key=lambda part: centers[part].y())
+    row_of, row = dict.fromkeys(by_height[:1], 0), 0
+    for above, part in pairwise(by_height):
+        row += centers[part].y() - centers[above].y() > SAME_ROW
+        row_of[part] = row
+
+    def place(part: QWidget) -> tuple[int, int]:
+        center: QPoint = centers[part]
+        return row_of[part], center.x()
+
+    return sorted(parts, key=place)
