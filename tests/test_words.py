@@ -21,15 +21,15 @@ WORD = re.compile(r"`(journeyman(?: [^`]+)?)`")
 NAMES = re.findall(
     r"\S+",
     """
-    ACP AGENTS ai Aider ALMA ALMA's Anthropic API artifacts ATIF bge Brave bubblewrap Changelog changelog ChatGPT
-    checkboxes CLI Cline Codex
-    compactions Copilot coroutine cpp cpu CSV Ctrl dataclass Debian dialogs docstring Esc fallbacks
+    Aider ChatGPT LFS Roo Sandboxed ai pnpm rebase reflogs subfolders uv
+    ACP AGENTS ALMA ALMA's Anthropic API artifacts ATIF bge Brave bubblewrap Changelog changelog checkboxes CLI
+    Cline Codex compactions Copilot coroutine cpp cpu CSV Ctrl dataclass Debian dialogs docstring Esc fallbacks
     façade Flatpak FTS Gemini GGUF Git Git's GitHub GitLab glibc gzip handoff Homebrew HTML httpx initializer
     Jaeger JetBrains JSON json keyring Kimi Landlock landlock Langfuse LGPL linter LLM LM localhost macOS
     Markdown mb MCP mcp mcpServers md MiniLM minilm numpy Ollama OpenAI OpenClaw OpenCode OpenHands OpenRouter
-    OpenTelemetry OTLP Perfetto PgDown PgUp pipx Qt Qwen README recency Roo rss sandboxed SearXNG severities SQLite
+    OpenTelemetry OTLP Perfetto PgDown PgUp pipx Qt Qwen README recency rss sandboxed SearXNG severities SQLite
     sqlite submodules SWE swe Tavily th todo TOML Tooltips Ubuntu unarchive Untrusted untrusted URL UTF
-    validator vLLM worktree worktrees xllamacpp zstd OAuth PKCE Aider ai ChatGPT LFS reflogs Roo Sandboxed subfolders
+    validator vLLM worktree worktrees xllamacpp zstd OAuth PKCE
     """,
 )
 
