@@ -29,7 +29,7 @@ NAMES = re.findall(
     Markdown mb MCP mcp mcpServers md MiniLM minilm numpy Ollama OpenAI OpenClaw OpenCode OpenHands OpenRouter
     OpenTelemetry OTLP Perfetto PgDown PgUp pipx Qt Qwen README recency rss sandboxed SearXNG severities SQLite
     sqlite submodules SWE swe Tavily th todo TOML Tooltips Ubuntu unarchive Untrusted untrusted URL UTF
-    validator vLLM worktree worktrees xllamacpp zstd OAuth PKCE
+    validator vLLM worktree worktrees xllamacpp zstd OAuth PKCE tokenizer
     """,
 )
 
