@@ -27,8 +27,8 @@ NAMES = re.findall(
     initializer Jaeger JetBrains JSON json keyring Kimi Landlock landlock Langfuse LFS LGPL linter LLM LM localhost
     macOS Markdown mb MCP mcp mcpServers md MiniLM minilm numpy OAuth Ollama OpenAI OpenClaw OpenCode OpenHands
     OpenRouter OpenTelemetry OTLP Perfetto PgDown PgUp pipx PKCE pnpm Qt Qwen README rebase recency reflogs Roo rss
-    Sandboxed sandboxed SearXNG severities SQLite sqlite subfolders submodules SWE swe Tavily th todo TOML Tooltips
-    Ubuntu unarchive Untrusted untrusted URL UTF uv validator vLLM worktree worktrees xllamacpp zstd
+    Sandboxed sandboxed SearXNG severities SQLite sqlite subfolders submodules SWE swe Tavily th todo tokenizer
+    TOML Tooltips Ubuntu unarchive Untrusted untrusted URL UTF uv validator vLLM worktree worktrees xllamacpp zstd
     """,
 )
 
