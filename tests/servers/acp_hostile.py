@@ -122,7 +122,9 @@ def changes() -> None:
         update(sessionUpdate="tool_call_update", toolCallId=name, locations=[{"path": "planted.txt"}])
     done = [answer("fs/write_text_file", path=path, content="x") for path in ("planted.txt", "shown.txt", "README.md")]
     update(sessionUpdate="tool_call_update", toolCallId="c", rawInput={"command": "touch planted-too"})
-    done += [answer("terminal/create", command=command) for command in ("touch planted-too", "touch seen", "touch seen")]
+    done += [
+        answer("terminal/create", command=command) for command in ("touch planted-too", "touch seen", "touch seen")
+    ]
     done += [answer("fs/write_text_file", path="shown.txt", content="shown") for _ in range(2)]
     done += [answer("fs/read_text_file", path=path) for path in ("README.md", "hidden.txt")]
     text = " ".join("yes" if each else "no" for each in done)
