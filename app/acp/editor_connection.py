@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from app.acp.editor_questions import EditorQuestions
-from app.acp.request_params import prompt_text, required_text, unused_servers_notice, workspace_param
+from app.acp.request_params import prompt_parts, required_text, unused_servers_notice, workspace_param
 from app.acp.session_updates import SessionUpdates, text_chunk
 from core import __version__
 from core.agents.json_rpc import (
@@ -133,7 +133,7 @@ class EditorConnection:
             case "session/prompt" if self.closing:
                 return {"stopReason": "cancelled"}
             case "session/prompt":
-                return await self._prompt(required_text(params, "sessionId"), prompt_text(params))
+                return await self._prompt(required_text(params, "sessionId"), *prompt_parts(params))
             case "session/set_mode":
                 return await self._set_mode(required_text(params, "sessionId"), params.get("modeId"))
             case _:
@@ -187,14 +187,14 @@ class EditorConnection:
         await self._send_update(name, {"sessionUpdate": "current_mode_update", "currentModeId": mode})
         return {}
 
-    async def _prompt(self, name: str, text: str) -> Params:
+    async def _prompt(self, name: str, text: str, embedded: list[tuple[str, str]]) -> Params:
         session = self._open(name)
         if session.updates is not None:
             raise RpcError(INTERNAL_ERROR, "A turn of this session is in progress.")
         updates: asyncio.Queue[JournalUpdate | LiveUpdate | None] = asyncio.Queue()
         session.updates = updates
         try:
-            await self._begin(name, session, text)
+            await self._begin(name, session, text, embedded)
             # `updates`, not `session.updates`: the next turn may have begun by then.
             self.engine.call_when_idle(name, lambda: updates.put_nowait(None))
             if self.closing:
@@ -206,19 +206,22 @@ class EditorConnection:
         finally:
             session.updates = None
 
-    async def _begin(self, name: str, session: EditorSession, text: str) -> None:
+    async def _begin(self, name: str, session: EditorSession, text: str, embedded: list[tuple[str, str]]) -> None:
         """Start the session with its first prompt. Later ones answer the open question, or continue the session."""
         if not session.in_event_log:
-            await self.engine.start(text, session.folder, replace(self.run_template, mode=session.mode), name=name)
+            began = replace(self.run_template, mode=session.mode)
+            await self.engine.start(text, session.folder, began, name=name, embedded=embedded)
             session.in_event_log = True
             return
         open_questions = [question for row, question in self.engine.open_questions() if row.id == name]
+        if open_questions and embedded:  # an answer has no attachments
+            text = "\n\n".join([text, *(f"{uri}\n{contents}" for uri, contents in embedded)])
         if open_questions and not self.engine.is_active(name):
             await self.engine.answer(open_questions[0].id, Answer(text=text), resume=True)
         elif open_questions:
             await self.engine.answer(open_questions[0].id, Answer(text=text))
         else:
-            await self.engine.send_message(name, text)
+            await self.engine.send_message(name, text, embedded=embedded)
 
     async def _follow(
         self, name: str, session: EditorSession, updates: "asyncio.Queue[JournalUpdate | LiveUpdate | None]"

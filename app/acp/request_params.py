@@ -33,15 +33,23 @@ def workspace_param(params: Params) -> Path:
     return folder
 
 
-def prompt_text(params: Params) -> str:
-    """Return the blocks of a prompt as one text."""
+def prompt_parts(params: Params) -> tuple[str, list[tuple[str, str]]]:
+    """Return what the user wrote in a prompt as one text, and the names and texts of the files in it."""
     blocks = params.get("prompt")
     if not isinstance(blocks, list):
         raise RpcError(INVALID_PARAMS, "The request lacks the prompt, or it is not a list of blocks.")
-    text = "\n\n".join(filter(None, map(block_text, blocks)))
-    if not text.strip():
+    texts, embedded = [], list[tuple[str, str]]()
+    for block in blocks:
+        match block:
+            case {"type": "resource", "resource": {"uri": uri, "text": str(text)}}:
+                embedded.append((str(uri), text))
+                texts.append(f"[{uri}]")
+            case _:
+                texts.append(block_text(block))
+    message = "\n\n".join(filter(None, texts))
+    if not message.strip():
         raise RpcError(INVALID_PARAMS, "The message is empty. Describe the task.")
-    return text
+    return message, embedded
 
 
 def unused_servers_notice(params: Params, user_servers: Collection[str]) -> str:

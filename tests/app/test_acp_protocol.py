@@ -175,3 +175,24 @@ def test_mcp_servers_of_the_editor_are_reported(tmp_path: Path, named: list[str]
         wire.updates.clear()
         wire.ask("session/prompt", sessionId=session, prompt=text("Once more."))
         assert wire.said() == "Done."
+
+
+def test_a_file_in_a_prompt_is_not_what_the_user_wrote(tmp_path: Path) -> None:
+    """It is marked as data, and untrusted in a folder that is not trusted, as if the agent had read it."""
+    with open_connection(tmp_path, {"text": "One."}, {"text": "Two."}) as wire:
+        session = wire.new(tmp_path / "work")
+        for name in ("a.md", "b.md"):
+            file = {"type": "resource", "resource": {"uri": f"file:///{name}", "text": f"Hostile {name}"}}
+            answer = wire.ask("session/prompt", sessionId=session, prompt=[*text("Explain this."), file])
+            assert answer["result"]["stopReason"] == "end_turn"
+        wire.rest()
+    export = subprocess.run(
+        program_command("export", session, "--as", "json"), cwd=tmp_path, env=program_environment(tmp_path / "home"),
+        capture_output=True, check=True,
+    )  # fmt: skip
+    events = [json.loads(line) for line in export.stdout.splitlines()]
+    messages = [event["fact"] for event in events if event.get("kind") == "user_message"]
+    assert len(messages) == 2 and all("Hostile" not in json.dumps(message["text"]) for message in messages)
+    assert [message["attachments"][0]["name"] for message in messages] == ["file:///a.md", "file:///b.md"]
+    start = next(event["fact"] for event in events if event.get("kind") == "run_started")
+    assert start["untrusted_sources"] == ["folder"]

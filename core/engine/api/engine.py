@@ -18,7 +18,7 @@ from core.domain.events import (
 )
 from core.domain.problems import Problem
 from core.domain.proposal import ProposalKind
-from core.domain.provenance import new_boundary
+from core.domain.provenance import ContentSource, is_untrusted, mark_as_data, new_boundary, source_label
 from core.domain.session_metadata import initial_title
 from core.domain.text import Attachment
 from core.engine.api.maintenance import Maintenance
@@ -29,7 +29,7 @@ from core.engine.lifecycle.message_queue import MessageQueue
 from core.engine.lifecycle.run_controller import RunController
 from core.engine.lifecycle.session_archive import SessionArchive
 from core.engine.policy.imported_sessions import refuse_imported
-from core.engine.policy.trust import refuse_unsafe_folder
+from core.engine.policy.trust import refuse_unsafe_folder, trust_decision
 from core.engine.policy.untrusted import fallback_boundary
 from core.engine.prompting.profiles import preferred_model
 from core.engine.services.mcp_servers import McpServerService
@@ -204,13 +204,14 @@ class Engine(Maintenance, UserDecisions):
         worktree: bool = False,
         name: str = "",
         files: Sequence[tuple[str, str, bytes]] = (),
+        embedded: Sequence[tuple[str, str]] = (),
     ) -> str:
         """Create a session, start its first run as described by `began`, and return the session's ID.
 
         `origin` are events that record what started the session, such as a schedule. With `worktree` the session works
         in a new git worktree. `name` is the ID of the session; if empty, a new ID is generated. If `began` names no
         model, the run uses the default model of its agent profile. `files` are attached to the task, as
-        (name, media type, contents).
+        (name, media type, contents), and so are the texts of `embedded`, as (name, text): what an editor inserted.
         """
         if not task.strip():
             raise Problem("There is no task.", "The message is empty.", "Describe the task.")
@@ -223,17 +224,20 @@ class Engine(Maintenance, UserDecisions):
         if worktree:
             self._runs.check_start(began)
             return await self.worktrees.start(
-                task, workspace, lambda path, events: self.start(task, path, began, *origin, *events, files=files)
+                task,
+                workspace,
+                lambda path, events: self.start(task, path, began, *origin, *events, files=files, embedded=embedded),
             )
         began = replace(began, boundary=began.boundary or new_boundary())
         message = await self.mcp_servers.expand_mentions(await self._expand(task, workspace), began.boundary)
-        began = replace(began, untrusted_sources=(*began.untrusted_sources, *message.untrusted_sources))
+        sources = (*began.untrusted_sources, *message.untrusted_sources, *self._embedded_sources(embedded, workspace))
+        began = replace(began, untrusted_sources=sources)
         return await self._runs.open(
             SessionCreated(name, str(workspace), initial_title(task)),
             message.text,
             began,
             *origin,
-            attached=await self._store_files(files),
+            attached=await self._store_files([*files, *_embedded_files(embedded, began.boundary)]),
         )
 
     def default_model(self, profile: str = "") -> str:
@@ -242,12 +246,21 @@ class Engine(Maintenance, UserDecisions):
         return preferred_model(self._opened.path.parent, profile, current.tiers) or current.model
 
     async def send_message(
-        self, session: str, text: str, *, now: bool = False, files: Sequence[tuple[str, str, bytes]] = ()
+        self,
+        session: str,
+        text: str,
+        *,
+        now: bool = False,
+        files: Sequence[tuple[str, str, bytes]] = (),
+        embedded: Sequence[tuple[str, str]] = (),
     ) -> None:
-        """Send a message to a session, with files as (name, media type, contents).
+        """Send a message to a session, with files as (name, media type, contents); `embedded` as for `start`.
 
         The files are stored durably before the message is. With `now` the reply in progress is interrupted.
         """
+        if embedded:
+            files = [*files, *_embedded_files(embedded, await self._boundary(session))]
+            await self._record_untrusted(session, self._embedded_sources(embedded, Path(self.session(session).folder)))
         attached = await self._store_files(files)
         if text.startswith("/"):
             text = await self._expand(text, Path(self.session(session).folder))
@@ -267,16 +280,25 @@ class Engine(Maintenance, UserDecisions):
         The MCP servers are recorded as sources of untrusted content before the text reaches the session.
         """
         refuse_imported(self.session(session))
-        conversation = await self._runs.conversation(self.session(session).id)
-        message = await self.mcp_servers.expand_mentions(
-            text, next_run_start(conversation).boundary or fallback_boundary(session)
-        )
-        new_sources = [
-            source for source in message.untrusted_sources if source not in conversation.permissions.untrusted
-        ]
-        if new_sources:
-            await self._journal.append(session, *(UntrustedContentRead("", source) for source in new_sources))
+        message = await self.mcp_servers.expand_mentions(text, await self._boundary(session))
+        await self._record_untrusted(session, message.untrusted_sources)
         return message.text
+
+    async def _boundary(self, session: str) -> str:
+        conversation = await self._runs.conversation(self.session(session).id)
+        return next_run_start(conversation).boundary or fallback_boundary(session)
+
+    async def _record_untrusted(self, session: str, sources: Sequence[str]) -> None:
+        conversation = await self._runs.conversation(self.session(session).id)
+        new = [source for source in sources if source not in conversation.permissions.untrusted]
+        if new:
+            await self._journal.append(session, *(UntrustedContentRead("", source) for source in new))
+
+    def _embedded_sources(self, embedded: Sequence[tuple[str, str]], folder: Path) -> tuple[str, ...]:
+        """Return the untrusted source of what an editor inserted: files, unless the user trusts the folder."""
+        source = ContentSource("folder")
+        trusted = trust_decision(self._book.current(), str(folder)) is True
+        return (source_label(source),) if embedded and is_untrusted(source, trusted=trusted) else ()
 
     async def _expand(self, text: str, folder: Path) -> str:
         """Expand a custom slash command or the name of a skill; return any other text unchanged."""
@@ -365,3 +387,11 @@ class Engine(Maintenance, UserDecisions):
 
     def subscribe_live_updates(self, listener: Callable[[LiveUpdate], None]) -> Unsubscribe:
         return self._drafts.subscribe(listener)
+
+
+def _embedded_files(embedded: Sequence[tuple[str, str]], boundary: str) -> list[tuple[str, str, bytes]]:
+    """Return texts that an editor inserted as files that are marked as data."""
+    return [
+        (name, "text/plain", mark_as_data(text, ContentSource("folder", name), boundary).encode("utf-8", "replace"))
+        for name, text in embedded
+    ]
