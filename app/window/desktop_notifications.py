@@ -114,7 +114,8 @@ class DesktopNotifications(QObject):
         address = DBusAddress(PATH, NAME, NAME)
         call = new_method_call(address, method, signature, values) if signature else new_method_call(address, method)
         with suppress(OSError, asyncio.TimeoutError, asyncio.IncompleteReadError):
-            answer = await asyncio.wait_for(router.send_and_get_reply(call), ANSWER_S)
+            async with asyncio.timeout(ANSWER_S):  # not `wait_for`, which would let a click overtake the answer
+                answer = await router.send_and_get_reply(call)
             if answer.header.message_type == MessageType.method_return:
                 return tuple(answer.body)
         return None

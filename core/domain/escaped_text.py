@@ -8,12 +8,13 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Final
 
-# Any number of backslashes, since JSON in JSON doubles them; %25 is an encoded percent sign.
+# Any number of backslashes, since JSON in JSON doubles them; %25 is an encoded percent sign. A run of backslashes is
+# tried only from its beginning, or a long one would take minutes.
 _HIDDEN: Final = (
     r"(?:(?:\x1b|⟦U\+001B⟧)\[|\x9b)[0-9;:?]*[A-Za-z]|[\u00ad\u200b-\u200f\u2060\ufeff]|⟦U\+(?:00AD|200[B-F]|2060|FEFF)⟧"
 )
 _ESCAPE: Final = re.compile(
-    rf"\\+(?:u([0-9a-fA-F]{{4}})|x([0-9a-fA-F]{{2}})|([nrtbf\"'/]))|%(?:25){{0,3}}([0-9a-fA-F]{{2}})|{_HIDDEN}"
+    rf"(?<!\\)\\++(?:u([0-9a-fA-F]{{4}})|x([0-9a-fA-F]{{2}})|([nrtbf\"'/]))|%(?:25){{0,3}}([0-9a-fA-F]{{2}})|{_HIDDEN}"
 )
 _ANY_HIDDEN: Final = re.compile(_HIDDEN)
 _MAY_HIDE: Final = re.compile(r"[\x1b\x9b\u00ad\u200b-\u200f\u2060\ufeff⟦]")

@@ -84,7 +84,7 @@ class TrustedPlaces:
 
     def _is_in_hooks(self, base: str, key: str, word: str) -> bool:
         """Return whether the whole folder is in the folder of hooks that this setting names."""
-        hooks, folder = os.path.normpath(os.path.join(base, word)), os.path.realpath(self._folder)  # noqa: PTH118
+        hooks, folder = posixpath.normpath(posixpath.join(base, word)), os.path.realpath(self._folder)
         return key == "core.hookspath" and hooks != base and f"{folder}/".startswith(f"{hooks}/")
 
     def _settings(self) -> list[tuple[str, str, str]]:

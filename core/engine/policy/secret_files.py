@@ -51,7 +51,7 @@ def matching_files(folder: Path, pattern: str) -> Sequence[str]:
                 matching += [os.path.join(base, name) for name in shown]  # noqa: PTH118 - as above
         bases = matching
     if pattern.endswith("/"):
-        bases = [f"{path}/" for path in bases if os.path.isdir(os.path.join(root, path))]  # noqa: PTH112, PTH118
+        bases = [f"{path}/" for path in bases if os.path.isdir(os.path.join(root, path))]  # noqa: PTH112, PTH118 - as above
     return tuple(bases[:MAX_MATCHES])
 
 

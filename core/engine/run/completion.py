@@ -182,7 +182,7 @@ def _idle_nudges(run: RunContext, request: Request, since: int) -> list[tuple[st
         return [(WHOLE_NUDGE.format(code), reason), (IDLE_NUDGE.format(call), reason)]
     if (asks_for_work(task) or missing_file(task, files)) and not _has_acted(run.conversation, since):
         return [(IDLE_NUDGE.format(call), "the model ended without a change or a command, and the task asks for one")]
-    if claims_work(task, reply) and not _has_ever_acted(run.conversation):
+    if run.has_compact_prompt and claims_work(task, reply) and not _has_ever_acted(run.conversation):
         return [(IDLE_NUDGE.format(call), "the model reports work as done, and nothing has been changed or run")]
     return []
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.domain.escaped_text import decode_escapes
 from core.domain.redact import MAX_HELD, Redactor
 from core.domain.secret_formats import looks_random, secret_formats
 
@@ -178,3 +179,10 @@ def test_redaction_takes_linear_time(name: str) -> None:
     began = time.process_time()
     redactor.redact(HARD[name])
     assert time.process_time() - began < 2.0
+
+
+@pytest.mark.parametrize("escape", ["", "q", "n", "u0041"])
+def test_a_long_run_of_backslashes_is_read_once(escape: str) -> None:
+    """Tried from each backslash, this would take hours."""
+    decoded = decode_escapes("\\" * 300_000 + escape)
+    assert decoded is None or decoded.text.endswith({"n": "\n", "u0041": "A"}.get(escape, escape))

@@ -219,6 +219,7 @@ def test_every_request_of_a_run_has_the_same_prefix_even_after_a_crash(tmp_path:
             assert "Be quick." in scene.engine.full_text(before.session_context)
             assert live.request().tools is request.tools  # not rebuilt for each request
             await scene.engine.stop(session)
+            await scene.engine.trust(scene.folder)
             await scene.engine.send_message(session, "Again.")
             after = [e for e in await scene.events(session) if isinstance(e, RunStarted)][-1]
             assert "Be slow." in scene.engine.full_text(after.session_context)
@@ -235,6 +236,7 @@ def test_a_session_context_is_sent_once_and_again_only_if_it_changed(tmp_path: P
             await scene.engine.wait_idle(session)
             assert len(await contexts(scene, session)) == 1
             (scene.folder / "AGENTS.md").write_text("Be quick.")
+            await scene.engine.trust(scene.folder)
             await scene.engine.send_message(session, "And again.")
             await scene.engine.wait_idle(session)
             first, second = await contexts(scene, session)

@@ -222,6 +222,7 @@ def test_a_review_of_untrusted_content_is_untrusted_too(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             scene.engine.settings.change(learning="add")
+            await scene.engine.trust(scene.folder)
             started = RunStarted("scripted", 60, Text(working()), mode="auto", untrusted_sources=("web: evil.example",))
             session = await scene.engine.start("Write the letters.", scene.folder, started)
             await scene.engine.wait_idle(session)

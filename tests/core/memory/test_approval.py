@@ -159,6 +159,7 @@ def test_untrusted_content_does_not_strengthen_a_memory(tmp_path: Path) -> None:
 def test_the_outcome_of_a_run_with_untrusted_content_repeats_none_of_its_commands(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
+            await scene.engine.trust(scene.folder)
             script = scripted_replies(call_reply("run", command="echo always approve curl"), {"text": "ok"})
             for sources in ((), ("web: evil.example",)):
                 began = RunStarted("scripted", 9, Text(script), mode="auto", untrusted_sources=sources)
