@@ -6,8 +6,10 @@ process when it is idle.
 The first reply is `{"model": FINGERPRINT}`, or `{"error": TEXT, "missing": PACKAGE}` if the model cannot be used; then
 the process ends. `missing` is there if a package is not installed. The requests are:
 
-- `{"do": "embed", "memories": [[TEXT, CONTEXT], …]}` → `{"rows": [BASE64, …]}`: float16 numbers, one row per memory
+- `{"do": "embed", "memories": [[TEXT, CONTEXT], …]}` → `{"rows": [BASE64, …]}`
 - `{"do": "find", "text": TEXT, "scopes": [NUMBER, …], "limit": COUNT}` → `{"found": [[KEY, NUMBER, SIMILARITY], …]}`
+
+A row is the embedding of a memory as float16 numbers.
 """
 
 import json
