@@ -50,7 +50,7 @@ def sign_in_owner(server: McpServerSettings) -> KeyOwner:
     return secret_owner(server, SIGN_IN_NAME)
 
 
-class SignIn:
+class StoredSignIn:
     """The stored result of a sign-in: the registered client, the tokens and where to refresh them. A `TokenStorage`."""
 
     def __init__(self, keys: ApiKeys, owner: KeyOwner) -> None:
@@ -109,7 +109,7 @@ class SignInAuth(OAuthClientProvider):
     def __init__(
         self,
         server: McpServerSettings,
-        stored: SignIn,
+        stored: StoredSignIn,
         redirect_uri: str = "http://127.0.0.1/callback",
         open_page: OpenPage | None = None,
         wait: Callable[[], Awaitable[AuthorizationCodeResult]] | None = None,
@@ -191,7 +191,7 @@ async def browser_sign_in(server: McpServerSettings, keys: ApiKeys, open_page: O
     listener = await asyncio.start_server(answer, "127.0.0.1", 0, limit=MAX_REQUEST_BYTES)
     try:
         port = listener.sockets[0].getsockname()[1]
-        stored = SignIn(keys, sign_in_owner(server))
+        stored = StoredSignIn(keys, sign_in_owner(server))
         yield SignInAuth(server, stored, f"http://127.0.0.1:{port}/callback", open_page, wait)
     finally:
         listener.close()
