@@ -55,7 +55,7 @@ def leads_elsewhere(text: str, former: str) -> bool:
     )
 
 
-def is_harmless_entry(key: str, value: str) -> bool:
+def is_harmless_setting(key: str, value: str) -> bool:
     """Return whether a setting such as `core.bare`, as git reports it, cannot make git run a program."""
     section, name = key.partition(".")[0].casefold(), key.rpartition(".")[2].casefold()
     keys = _HARMLESS.get(section, frozenset())
