@@ -54,7 +54,8 @@ SECRET_FOLDERS: tuple[tuple[str, ...], ...] = (
     ("proc", "*", "environ"), ("proc", "*", "mem"), ("proc", "*", "root"), ("proc", "*", "fd"),
 )  # fmt: skip
 # What editors and people append to the name of a copy, such as `.env~`, `.env.bak` and `.id_rsa.swp`.
-BACKUP_SUFFIX = re.compile(r"(~|#|\.(bak|backup|copy|old|orig|prev|rej|save|sw[a-p]|tmp|un~|\d{1,8}))+$")
+BACKUP_SUFFIX = re.compile(r"(?:~|#|\.(?:bak|backup|copy|old|orig|prev|rej|save|sw[a-p]|tmp|un~|\d{1,8}))$")
+LONGEST_SUFFIX = 9  # characters
 # The parts of .git that make git run programs. The rest has to stay writable, or git could not work.
 READ_ONLY_IN_GIT: tuple[tuple[str, ...], ...] = (
     ("hooks",), ("config",), ("config.worktree",), ("info", "attributes"), ("commondir",), ("glab-cli",),
@@ -131,7 +132,7 @@ def normalized_parts(path: str) -> list[str]:
     if not path.isascii():
         folded = unicodedata.normalize("NFKC", path).casefold()
         folded = "".join(c for c in folded if unicodedata.category(c) != "Cf")
-    parts = (re.sub(r"[ .]+$", "", part.split(":")[0]) or part for part in re.split(r"[/\\]", folded))
+    parts = (part.split(":")[0].rstrip(" .") or part for part in re.split(r"[/\\]", folded))
     return [".git" if part == "git~1" else part for part in parts if part not in ("", ".")]
 
 
@@ -157,13 +158,21 @@ def is_secret(path: str) -> bool:
 
 def _is_named(names: re.Pattern[str], name: str) -> bool:
     """Return whether a file has one of these names, or is a copy of a file that has."""
-    original = BACKUP_SUFFIX.sub("", name)
+    original = _without_backup_suffixes(name)
     if _harmless().match(name) or _harmless().match(original):
         return False
     spellings = [name]
     if original != name or name.startswith(("#", ".#")):
         spellings += [original, re.sub(r"^(#|\.#|\.)", "", original)]
     return any(map(names.match, spellings))
+
+
+def _without_backup_suffixes(name: str) -> str:
+    """Return the name of the original of a copy. One suffix is searched at a time, at the end: a name can be long."""
+    end = len(name)
+    while match := BACKUP_SUFFIX.search(name, max(0, end - LONGEST_SUFFIX), end):
+        end = match.start()
+    return name[:end]
 
 
 def shows_secrets(path: str) -> bool:

@@ -6,7 +6,7 @@ names an offered tool with arguments that fit its schema, and none of these rule
 1. **Quoted text.** A call in a quoted line, in inline code, in a block of another language or inside the model's
    thoughts is not found at all.
 2. **Repeated content.** A call that also occurs in a tool result or a user message is a quotation, so that a file or a
-   page can never call a tool by being repeated.
+   page can never call a tool by being repeated. `QuotableText` says what counts as the same.
 3. **Examples.** The sentence before or after the call presents it as one ("for example", "looks like", "the file
    says"), and does not announce work ("let me see what it looks like").
 4. **Questions about calls.** The user asks about tool calls or a JSON format, and not for work.
@@ -25,6 +25,7 @@ from typing import Any
 from core.models.call_shapes import CallFinder, FoundBlock, FoundCall
 from core.models.model import RequestedCall, ToolSpec
 from core.models.near_calls import near_arguments, near_tool
+from core.models.quotations import QuotableText
 from core.models.tool_names import ToolNames
 from core.models.work_phrases import asks_for_work, promises_work
 
@@ -68,6 +69,7 @@ _WRAPPERS = re.compile(
     re.MULTILINE,
 )
 _NOISE = re.compile(r"[\s\\`>]+")
+_FENCE_LINE = re.compile(r"\A\s*(?:`{3,}|~{3,})[^\n]*\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,15 +190,21 @@ def _presents_example(before: str) -> bool:
 
 
 def _is_quotation(text: str, blocks: Sequence[FoundBlock], quotable: Iterable[str]) -> bool:
-    """Return whether one of the calls occurs in other content, whatever its spaces and quotation marks (rule 2)."""
-    call_texts = [_normalized(_json_part(text[block.start : block.end], block)) for block in blocks]
-    return any(call in quoted for quoted in map(_normalized, quotable) for call in call_texts)
+    """Return whether one of the calls occurs in other content, whatever its spaces and escapes (rule 2)."""
+    call_texts = [_without_wrapping(text[block.start : block.end], block) for block in blocks]
+    for content in quotable:
+        words, plain = QuotableText(content), _normalized(content)  # a wrapped line divides words
+        if any(words.contains(call) or _normalized(call) in plain for call in call_texts):
+            return True
+    return False
 
 
-def _json_part(block_text: str, block: FoundBlock) -> str:
-    """Return a block without its code fence or markers if the JSON in it names the tool, else the whole block."""
+def _without_wrapping(block_text: str, block: FoundBlock) -> str:
+    """Return the JSON of a block if it names the tool, else the block without the opening of its code fence."""
     json_text = block_text[block_text.find("{") : block_text.rfind("}") + 1]
-    return json_text if f'"{block.calls[0].tool}"' in json_text.replace("'", '"') else block_text
+    if f'"{block.calls[0].tool}"' in json_text.replace("'", '"'):
+        return json_text
+    return _FENCE_LINE.sub("", block_text)
 
 
 def _normalized(text: str) -> str:

@@ -52,6 +52,9 @@ def behave(prompt: int) -> None:
         case "reuse":
             reuse()
             send(id=prompt, result={"stopReason": "end_turn"})
+        case "changes":
+            changes()
+            send(id=prompt, result={"stopReason": "end_turn"})
         case "outside":
             for number, path in enumerate(("/etc/hostname", "../../escape", ".env", "/proc/self/environ")):
                 ask(number, "fs/read_text_file", path=path)
@@ -97,6 +100,35 @@ def strange() -> None:
     answers = [read_message() for _ in range(4)]
     said = "refused" if all("error" in one for one in answers) else str(answers)
     update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": said})
+
+
+def changes() -> None:
+    """Get a call allowed, and then change it and use it for others. The last read is of a file that a hook refuses."""
+    options = [{"optionId": "a", "name": "Yes", "kind": "allow_once"}]
+    said: list[str] = []
+
+    def answer(method: str, **params: Any) -> bool:
+        ask(len(said), method, **params)
+        said.append(method)
+        return "error" not in read_message()
+
+    read = {"toolCallId": "r", "kind": "read", "title": "Read it", "locations": [{"path": "README.md"}]}
+    ran = {"toolCallId": "c", "kind": "execute", "title": "Make it", "rawInput": {"command": "touch seen"}}
+    diff = {"type": "diff", "path": "shown.txt", "oldText": None, "newText": "shown"}
+    wrote = {"toolCallId": "w", "kind": "edit", "title": "Write it", "content": [diff]}
+    for call in (read, ran, wrote):
+        answer("session/request_permission", toolCall=call, options=options)
+    for name in ("r", "c", "w"):
+        update(sessionUpdate="tool_call_update", toolCallId=name, locations=[{"path": "planted.txt"}])
+    done = [answer("fs/write_text_file", path=path, content="x") for path in ("planted.txt", "shown.txt", "README.md")]
+    update(sessionUpdate="tool_call_update", toolCallId="c", rawInput={"command": "touch planted-too"})
+    done += [
+        answer("terminal/create", command=command) for command in ("touch planted-too", "touch seen", "touch seen")
+    ]
+    done += [answer("fs/write_text_file", path="shown.txt", content="shown") for _ in range(2)]
+    done += [answer("fs/read_text_file", path=path) for path in ("README.md", "hidden.txt")]
+    text = " ".join("yes" if each else "no" for each in done)
+    update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text})
 
 
 def reuse() -> None:

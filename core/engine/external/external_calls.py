@@ -63,7 +63,6 @@ class ExternalCall:
     output: Any = None
     call_id: str = ""
     started: bool = False
-    allowed: bool = False
 
     def update(self, update: ToolCallUpdate) -> None:
         """Copy the fields that the update sets. Fields that are None in the update keep their values."""

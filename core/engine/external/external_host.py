@@ -3,6 +3,7 @@
 import asyncio
 import shlex
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from core.agents.json_rpc import METHOD_NOT_FOUND, RESOURCE_NOT_FOUND, Params, RpcError
 from core.agents.known_agents import CANNOT_RECOGNIZE_NEW_FILES
 from core.agents.session_updates import parse_call
-from core.domain.events import CallRefused
+from core.domain.events import CallRefused, CallStarted, ToolCall, ToolReturned
 from core.domain.ids import permission_id
 from core.domain.permissions import (
     Allowed,
@@ -28,9 +29,12 @@ from core.domain.problems import Problem
 from core.domain.text import Text
 from core.domain.visible import visible
 from core.engine.external.external_calls import READ_ONLY_KINDS, ExternalCall, ExternalCalls, relative_path
+from core.engine.run.call_hooks import hooks_after_call, run_call_hooks
+from core.engine.run.context_budget import result_events
 from core.engine.run.loop import handle_call
-from core.engine.run.permission import await_approval
+from core.engine.run.permission import await_approval, obtain_permission
 from core.engine.run.run_context import PolicyEvaluator, RunContext
+from core.engine.run.untrusted_files import with_untrusted_files
 from core.tools.background import BackgroundCommand
 from core.tools.read import READ, ReadArguments
 from core.tools.run import RUN, RunArguments
@@ -56,6 +60,15 @@ class AgentTerminal:
     background: BackgroundCommand
 
 
+@dataclass(slots=True)
+class _Approval:
+    """A call of the agent as the user saw and allowed it. It covers one call through Journeyman: `used_by`."""
+
+    agent_call: ExternalCall
+    shown: ExternalCall
+    used_by: str = ""
+
+
 class ExternalAgentHost:
     """Handles the requests and notifications of one turn; `on_update` receives each `session/update`.
 
@@ -77,6 +90,8 @@ class ExternalAgentHost:
         self._calls = calls
         self._on_update = on_update
         self._terminals: dict[str, AgentTerminal] = {}
+        self._asked: set[str] = set()  # IDs of the calls that the user, not a mode or a rule, decided
+        self._approvals: list[_Approval] = []
         self._evaluate: PolicyEvaluator = run.evaluate
         run.evaluate = self._check_own_call
 
@@ -115,13 +130,15 @@ class ExternalAgentHost:
         if update is None or not options:
             raise RpcError(-32602, "A permission request needs a tool call and options.")
         call = await self._calls.update_call(replace(update, status=None))
-        name = await self._calls.recorded_id(call)
+        shown = replace(call)  # The agent can change its call at any time, but not what the user allows.
+        name = shown.call_id = await self._calls.recorded_id(call)
         try:
-            decision = await self._decide(call, name, options)
+            decision = await self._decide(shown, name, options)
         except asyncio.CancelledError:  # The turn was interrupted. ACP defines an outcome for this case.
             return CANCELLED
         chosen = _chosen(decision, options)
-        call.allowed = chosen is not None and chosen.allows
+        if chosen and chosen.allows and name in self._asked:
+            self._approvals.append(_Approval(call, shown))
         return {"outcome": {"outcome": "selected", "optionId": chosen.id}} if chosen else CANCELLED
 
     async def _decide(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PermissionDecided:
@@ -140,6 +157,7 @@ class ExternalAgentHost:
                 await run.record(CallRefused(name, call.kind, Text(reason), rule))
                 return PermissionDecided(name, False, decided_by="Journeyman")
             case NeedsApproval():
+                self._asked.add(name)
                 return await await_approval(
                     run, verdict.request.id, verdict, lambda: self._check_call(call, name, options)
                 )
@@ -164,6 +182,7 @@ class ExternalAgentHost:
         request = self._request(call, name, options)
         if request.fingerprint in self._approved_before_restart:
             self._approved_before_restart.discard(request.fingerprint)
+            self._asked.add(name)
             return Allowed(APPROVED_BEFORE_RESTART)
         return NeedsApproval(request, self._arguments(call))
 
@@ -210,18 +229,42 @@ class ExternalAgentHost:
     # Files
 
     async def _read_file(self, params: Params) -> Params:
-        run, name = self._run, relative_path(str(params["path"]), self._run.tool_context.folder)
-        verdict = await self._check_own_call(run, READ, "", ReadArguments(name))
-        if isinstance(verdict, Denied):
-            raise Problem(verdict.reason)
-        if isinstance(verdict, NeedsApproval):  # Record the read as a call of its own, which asks the user.
-            await self._perform("read", {"path": name})
+        """Read a file for the agent. Unlike our tool, return all of it; hooks, permission and events are the same."""
+        run, path = self._run, relative_path(str(params["path"]), self._run.tool_context.folder)
+        call = await self._calls.record_call("read", {"path": path})
+        checked = await run_call_hooks(run, call, ReadArguments(path))
+        if checked is None:
+            return {"content": self._result_of(call)}
+        call, parameters = checked
         try:
-            contents = await run_to_completion(run.tool_context.broker.read, name, allow_secrets=False)
+            permitted = await obtain_permission(run, READ, call, parameters)
+        except Problem as problem:  # The path cannot be examined.
+            permitted = CallRefused(call.id, READ.name, Text(str(problem)))
+        if isinstance(permitted, CallRefused):
+            await run.record(permitted)
+            raise Problem(run.full_text(permitted.reason))
+        started = CallStarted(call.id, READ.name, READ.kind, READ.describe(permitted.parameters))
+        await run.record(*permitted.events, started)
+        output, error = "", None
+        try:
+            output = await self._contents(permitted.parameters.path, params)
+        except (Problem, RpcError) as problem:
+            error = problem
+        result = ToolReturned(call.id, Text(str(error) if error else output), failed=error is not None)
+        events = result_events(run, READ, call.id, started.object, [result])
+        with_untrusted_files(run, READ, call.id, permitted.parameters, events)
+        await run.record(*events)
+        await hooks_after_call(run, call, {"failed": result.failed, "output": str(error) if error else output})
+        if error and not (isinstance(error, RpcError) and self._agent in CANNOT_RECOGNIZE_NEW_FILES):
+            raise error
+        return {"content": output}
+
+    async def _contents(self, path: str, params: Params) -> str:
+        """Return the lines of a file that the agent requested."""
+        try:
+            contents = await run_to_completion(self._run.tool_context.broker.read, path, allow_secrets=False)
         except Problem as problem:
             if isinstance(problem.__cause__, FileNotFoundError):  # Agents recognize a new file by this code and text.
-                if self._agent in CANNOT_RECOGNIZE_NEW_FILES:
-                    return {"content": ""}
                 path = str(params["path"])
                 raise RpcError(RESOURCE_NOT_FOUND, f"Resource not found: {path}", {"uri": path}) from problem
             raise
@@ -231,7 +274,7 @@ class ExternalAgentHost:
             start = max(0, first - 1) if isinstance(first, int) else 0
             end = start + limit if isinstance(limit, int) else None
             body = "".join(body.splitlines(keepends=True)[start:end])
-        return {"content": body}
+        return body
 
     async def _write_file(self, params: Params) -> Params:
         path = relative_path(str(params["path"]), self._run.tool_context.folder)
@@ -245,12 +288,16 @@ class ExternalAgentHost:
         """
         call = await self._calls.record_call(tool, arguments)
         await handle_call(self._run, call)
-        result = next(
-            (message for message in reversed(self._run.conversation.messages) if message.call_id == call.id), None
-        )
+        self._result_of(call)
+        return call.id
+
+    def _result_of(self, call: ToolCall) -> str:
+        """Return the recorded result of a call. Raise Problem if it failed or was refused."""
+        messages = reversed(self._run.conversation.messages)
+        result = next((message for message in messages if message.call_id == call.id), None)
         if result is None or result.failed:
             raise Problem(self._run.full_text(result.text) if result else "The call was not executed.")
-        return call.id
+        return self._run.full_text(result.text)
 
     async def _check_own_call(self, run: RunContext, tool: Tool, call: str, parameters: Any) -> PolicyDecision | None:
         """Check a call made for the agent. Allow it if the user has just approved the agent's own call for it."""
@@ -259,16 +306,30 @@ class ExternalAgentHost:
             if verdict.request.fingerprint in self._approved_before_restart:
                 self._approved_before_restart.discard(verdict.request.fingerprint)
                 return Allowed(APPROVED_BEFORE_RESTART)
-            for agent_call in self._calls.open_calls.values():
-                if agent_call.allowed and self._covers(agent_call, tool, parameters):
-                    return Allowed(f"you allowed it: {visible(agent_call.title)}")
+            for approval in self._approvals:
+                is_usable = approval.used_by in ("", call) and approval.agent_call in self._calls.open_calls.values()
+                if is_usable and await self._covers(approval.shown, tool, parameters):
+                    approval.used_by = call
+                    return Allowed(f"you allowed it: {visible(approval.shown.title)}")
         return verdict
 
-    def _covers(self, call: ExternalCall, tool: Tool, parameters: Any) -> bool:
+    async def _covers(self, shown: ExternalCall, tool: Tool, parameters: Any) -> bool:
+        """Return whether the call that the user saw is this one: the same command, or a write of the same contents."""
+        if not any(
+            own is tool and _subject(own, arguments) == _subject(tool, parameters)
+            for own, arguments in self._equivalent_calls(shown)
+        ):
+            return False
         folder = self._run.tool_context.folder
-        if tool is WRITE:
-            return any(relative_path(path, folder) == parameters.path for path in call.files())
-        return tool is RUN and bool(call.command()) and parameters.command == call.command()
+        diffs = [diff for diff in shown.diffs if relative_path(diff.path, folder) == _subject(tool, parameters)]
+        if tool is not WRITE or not diffs or diffs[-1].after == str(parameters.content):
+            return True
+        body = ""  # The diffs may show only the parts that change.
+        with suppress(Problem, RpcError):
+            body = await self._contents(parameters.path, {"path": parameters.path})
+        for diff in diffs:
+            body = body.replace(diff.before, diff.after, 1) if diff.before else diff.after
+        return body == str(parameters.content)
 
     # Commands
 
@@ -329,6 +390,11 @@ async def answer_from_before_restart(run: RunContext, call: str) -> tuple[str, s
     decision = await await_approval(run, name, None, unchanged)
     chosen = _chosen(decision, request.options)
     return chosen.name if chosen else "no", request.fingerprint if decision.allowed else ""
+
+
+def _subject(tool: Tool, parameters: Any) -> str:
+    """Return the command or the path of a call that is equivalent to one of the agent's."""
+    return str(parameters.command if tool is RUN else parameters.path)
 
 
 def _options(items: Any) -> tuple[PermissionOption, ...]:

@@ -18,7 +18,8 @@ CHANGING_WORDS = words_of("""
     push put remove rename reply replace reserve reset restore resume revoke run save schedule send set share start stop
     submit subscribe transfer trigger update upload upsert write
 """)
-ADDRESS = re.compile(r"://|\w@\w|(?<![\w.])(?:[\w-]+\.)+[a-z]{2,}(?![\w.])", re.IGNORECASE)
+# A host name is tried only from its beginning, or a line of dashes would take minutes.
+ADDRESS = re.compile(r"://|\w@\w|(?<![\w.-])(?:[\w-][\w.-]*)?[\w-]\.[a-z]{2,}(?![\w.])", re.IGNORECASE)
 MEMBER = re.compile(r"[A-Za-z][A-Za-z_-]{0,23}")  # a name that says what a value is, such as `due_date`
 SHOWN_CHARS = 60  # characters of a value that a request quotes
 DISTINCT_CHARS = 5  # a shorter value, such as the number 13, occurs in a message by coincidence

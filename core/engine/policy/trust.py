@@ -29,7 +29,8 @@ INSTRUCTION_FOLDERS = (".agents", ".claude/skills", ".claude/commands", ".journe
 # The files that are listed to the user. All further instruction files belong to one of these.
 LISTED_PATTERNS = (*NAMES, MCP_FILE, ".agents/commands/*.md", "*/skills/*/SKILL.md", ".journeyman/*")
 MAX_FILES, MAX_DEPTH = 2_000, 8
-MAX_SHOWN_FILES, MAX_SHOWN_BYTES = 20, 50_000  # files that the user can read before trusting them, and their size
+# Files that the user can read before trusting them, and characters of each: never less than what the prompt contains.
+MAX_SHOWN_FILES, MAX_SHOWN_CHARS = 20, 50_000
 UNREADABLE_MARK = "-"  # the mark of contents that cannot be pinned and are never followed
 NOT_TRUSTED = "You have not trusted this folder (`journeyman trust`), so the file was ignored."
 CHANGED_SINCE_TRUST = "The file has changed since you trusted this folder (`journeyman trust`), so it was ignored."
@@ -112,7 +113,7 @@ def inspect_folder(book: LoadedRules, folder: Path) -> FolderTrust:
             listed.append(name)
         if is_changed:
             changed.append(name)
-        if (is_listed or is_changed) and len(texts) < MAX_SHOWN_FILES:
+        if in_prompt or ((is_listed or is_changed) and len(texts) < MAX_SHOWN_FILES):
             texts[name] = _shown_text(body)
     empty = next(folder.iterdir(), None) is None
     trusted = trust_decision(book, str(folder))
@@ -134,10 +135,11 @@ def _digest(body: bytes | None) -> str:
 
 
 def _shown_text(body: bytes | None) -> str:
-    """Return the beginning of a file, as text."""
+    """Return the beginning of a file, as text. Blank lines before it are left out, as in the prompt."""
     if body is None:
         return "This file cannot be read."
-    return body[:MAX_SHOWN_BYTES].decode("utf-8", "replace") + ("\n…" if len(body) > MAX_SHOWN_BYTES else "")
+    text = body.decode("utf-8", "replace").strip()
+    return text[:MAX_SHOWN_CHARS] + ("\n…" if len(text) > MAX_SHOWN_CHARS else "")
 
 
 def _followed_files(folder: Path) -> Iterator[tuple[str, bytes | None, bool]]:

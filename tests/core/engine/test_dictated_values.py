@@ -66,6 +66,14 @@ NAMED_ACTIONS: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.parametrize("unit", ["-", "a-", "a.1", "a.", "@", "."])
+def test_a_long_value_is_read_once(unit: str) -> None:
+    """Tried from each of its characters, this would take hours."""
+    line = unit * 300_000
+    assert isinstance(decide("read_mail", READ, text=line), Allowed)
+    assert isinstance(decide("read_mail", READ, text=f"{line} eve.example.net"), NeedsApproval)
+
+
 @pytest.mark.parametrize(("tool", "arguments"), DICTATED)
 def test_a_rule_covers_no_value_that_the_user_did_not_write(tool: str, arguments: dict[str, Any]) -> None:
     found = decide(tool, READ, **arguments)

@@ -1,6 +1,7 @@
 """External agents in our sessions: replies, calls and requests become events, and no process is left behind."""
 
 import asyncio
+import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -19,6 +20,7 @@ from core.domain.events import (
     RunStarted,
     SessionEvent,
     ToolReturned,
+    UntrustedContentRead,
     UserMessage,
 )
 from core.domain.external_agents import ExternalAgentSettingChanged, ExternalAgentStarted
@@ -174,9 +176,10 @@ def test_files_go_through_our_broker_and_nothing_outside_is_read(tmp_path: Path)
             assert last.status == "completed"
             assert (scene.folder / "by_client.txt").read_text() == "one\ntwo\n"
             assert [event.path for event in events if isinstance(event, FileChanged)] == ["by_client.txt"]
-            said = next(event for event in reversed(events) if isinstance(event, Replied))
-            assert "read 'two\\n'" in said.text.head and "outside the folder" in said.text.head
-            assert "missing: -32002 Resource not found" in said.text.head  # agents create a file after this error
+            assert [event.source for event in events if isinstance(event, UntrustedContentRead)] == ["folder"]
+            said = "".join(event.text.head for event in events if isinstance(event, Replied))
+            assert "read 'two\\n'" in said and "outside the folder" in said
+            assert "missing: -32002 Resource not found" in said  # agents create a file after this error
 
     run_bounded(test())
 
@@ -190,8 +193,8 @@ def test_gemini_reads_a_missing_file_as_empty_so_that_it_can_create_it(
         async with open_with_agent(tmp_path) as scene:
             events, last = await ended(scene, "files", "accept-edits")
             assert last.status == "completed"
-            said = next(event for event in reversed(events) if isinstance(event, Replied))
-            assert "missing:" not in said.text.head and "outside the folder" in said.text.head
+            said = "".join(event.text.head for event in events if isinstance(event, Replied))
+            assert "missing:" not in said and "outside the folder" in said
 
     run_bounded(test())
 
@@ -358,6 +361,36 @@ def test_forbidden_actions_of_a_hostile_agent_are_refused(tmp_path: Path, how: s
             assert all("\x1b" not in visible_exactly(target) for target in asked)
             assert not (tmp_path / "escape").exists() and not (scene.folder / ".env").exists()
             assert of(events, PermissionDecided) or how != "reuse"
+
+    run_bounded(test())
+
+
+def test_an_approval_covers_once_what_the_user_saw(tmp_path: Path) -> None:
+    """Neither a mode that allows a read nor the approval of one call allows what the agent makes of the call later."""
+
+    async def test() -> None:
+        async with open_with_agent(tmp_path, "changes") as scene:
+            (scene.folder / "README.md").write_text("hello")
+            (scene.folder / "hidden.txt").write_text("hidden")
+            hook = "if grep -q hidden.txt; then echo 'This file is hidden.' >&2; exit 2; fi"
+            (tmp_path / "hooks.toml").write_text(f"[[hook]]\non = 'before_call'\ncommand = {json.dumps(hook)}\n")
+            session = await started(scene, "Go.")
+            asked = []
+            while scene.status(session) in ("running", "waiting"):
+                await scene.when(
+                    lambda: scene.engine.permission_requests() or scene.status(session) not in ("running", "waiting")
+                )
+                for _, each in scene.engine.permission_requests():
+                    asked.append((each.request.tool, each.request.object))
+                    await (scene.engine.allow if len(asked) <= 2 else scene.engine.deny)(each.request.id)
+            events = await scene.events(session)
+            said = [event.text.head for event in events if isinstance(event, Replied) and event.text.head]
+            assert said == ["no no no no yes no yes no yes no"]
+            assert asked[:2] == [("execute", "touch seen"), ("edit", "shown.txt")] and len(asked) == 8
+            assert (scene.folder / "shown.txt").read_text() == "shown" and not list(scene.folder.glob("planted*"))
+            reads = [event.object for event in events if isinstance(event, CallStarted) and event.tool == "read"]
+            assert "README.md" in reads and "hidden.txt" not in reads
+            assert any("This file is hidden" in event.reason.head for event in events if isinstance(event, CallRefused))
 
     run_bounded(test())
 

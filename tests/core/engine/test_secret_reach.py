@@ -291,6 +291,12 @@ def test_names_without_secrets(name: str) -> None:
     assert not is_secret(name) and not is_hidden_from_commands(name) and not names_secret(name)
 
 
+@pytest.mark.parametrize("part", [".1", "~", "#", ".bak", "."])
+def test_a_long_name_is_read_once(part: str) -> None:
+    """Tried from each of its parts, this would take minutes."""
+    assert not names_secret(f"{part * 200_000}x") and names_secret(f".env{part * 200_000}")
+
+
 def test_the_word_kubeconfig_alone_names_no_file(folder: Path) -> None:
     assert isinstance(decide(folder, "grep -rn kubeconfig src", "verified"), Allowed)
 

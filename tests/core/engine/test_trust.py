@@ -19,6 +19,7 @@ from core.engine.policy.trust import (
     inspect_folder,
     refuse_unsafe_folder,
 )
+from core.engine.prompting.instructions import INSTRUCTIONS_MAX_CHARS, load_instructions
 from core.store.rule_store import LoadedRules
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 
@@ -242,3 +243,17 @@ def test_an_imported_session_does_not_run_in_unsafe_folders_either(tmp_path: Pat
             assert scene.bugs == []
 
     run_bounded(test())
+
+
+def test_everything_in_the_prompt_is_shown_before_the_decision(tmp_path: Path) -> None:
+    """Blank lines and wide characters hide nothing, and neither does the number of imported files."""
+    imports = [f"part{number}.md" for number in range(20)]
+    long = "安" * (INSTRUCTIONS_MAX_CHARS - 4) + "last"
+    (tmp_path / GUIDE).write_text(" ".join(f"@{name}" for name in imports))
+    (tmp_path / "CLAUDE.md").write_text(" " * 100_000 + long)
+    for name in imports:
+        (tmp_path / name).write_text(f"Contents of {name}")
+    trust = inspect_folder(LoadedRules(()), tmp_path)
+    used = load_instructions(tmp_path, tmp_path / "none", FollowedFiles(trust.digests))
+    assert len(used) == 22 and any(item.text == long for item in used)
+    assert all(item.text in trust.texts[item.file.name] for item in used)
