@@ -115,6 +115,7 @@ class JsonRpcPeer:
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(self._ended)
+                future.exception()  # so that asyncio does not report it if the waiting request has been canceled
         for task in self._working.values():
             task.cancel()
 

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from collections.abc import Iterator
 
 HEADER = re.compile(r'\[([a-z0-9.-]+)(?: "([^"\\\n]*)")?\]', re.IGNORECASE)
 # One plain value: no quotes, escapes, comments or continuations, so that git reads it exactly as written.
@@ -11,7 +12,9 @@ _CORE = (
     " quotepath sharedrepository abbrev compression preloadindex untrackedcache sparsecheckout sparsecheckoutcone"
     " longpaths whitespace checkstat trustctime protecthfs protectntfs"
 )
-HARMLESS_KEYS = {
+# An allow-list, because every version of git adds settings. It names those that git itself and its usual commands write
+# and that neither name a program nor a file that git executes or includes; "*" stands for all keys of a section.
+_HARMLESS_KEYS = {
     "core": _CORE, "user": "name email", "remote": "url pushurl fetch push tagopt prune mirror promisor",
     "branch": "remote pushremote merge rebase description", "submodule": "url active branch",
     "extensions": "objectformat refstorage worktreeconfig partialclone compatobjectformat", "init": "defaultbranch",
@@ -26,7 +29,8 @@ ADDRESSES = {
     "push": ("default",), "user": ("name", "email"), "core": ("sharedrepository", "protecthfs", "protectntfs"),
 }  # fmt: skip
 _USUAL_FETCH = re.compile(r"\+?refs/(?:heads|tags)/[^:]+:refs/(?:remotes|tags)/[^:]+")
-HARMLESS = {section: frozenset(keys.split()) for section, keys in HARMLESS_KEYS.items()}
+_HARMLESS = {section: frozenset(keys.split()) for section, keys in _HARMLESS_KEYS.items()}
+_Section = tuple[str, str]  # the name in lower case and the subsection, or ("", the line) for an unusual header
 
 
 def is_harmless(text: str, trusted: str = "") -> bool:
@@ -51,10 +55,10 @@ def leads_elsewhere(text: str, former: str) -> bool:
     )
 
 
-def is_harmless_entry(key: str, value: str) -> bool:
+def is_harmless_setting(key: str, value: str) -> bool:
     """Return whether a setting such as `core.bare`, as git reports it, cannot make git run a program."""
     section, name = key.partition(".")[0].casefold(), key.rpartition(".")[2].casefold()
-    keys = HARMLESS.get(section, frozenset())
+    keys = _HARMLESS.get(section, frozenset())
     return (name in keys or "*" in keys) and "::" not in value
 
 
@@ -70,12 +74,12 @@ def named_files(text: str) -> list[tuple[str, str]]:
     """
     named_words: list[tuple[str, str]] = []
     section = ""
-    for line in text.replace("\\\n", "").split("\n"):
-        entry = line.strip(" \t\r")
+    for _, line in _logical_lines(text):
+        entry = re.sub(r"\\\r?\n", "", line).strip(" \t\r")
         if header := re.match(r"\[([a-z0-9.-]+)[^\]]*\]\s*", entry, re.IGNORECASE):
             section, entry = header[1].casefold(), entry[header.end() :]
         name, equals, value = entry.partition("=")
-        if not equals or _harmless(section, entry):
+        if not equals or _is_harmless_line(section, entry):
             continue
         lexer = shlex.shlex(value, posix=True, punctuation_chars=";|&()<>")
         lexer.whitespace_split, lexer.commenters = True, "#"
@@ -86,42 +90,81 @@ def named_files(text: str) -> list[tuple[str, str]]:
     return named_words
 
 
-def _addresses(text: str) -> set[tuple[tuple[str, str], str, str]]:
-    """Return the section and its name, the key and the value of each setting that names a place."""
-    found: set[tuple[tuple[str, str], str, str]] = set()
-    section = ("", "")
-    for line in text.split("\n"):
-        entry = line.strip(" \t\r")
-        if header := HEADER.fullmatch(entry):
-            section = (header[1].casefold(), header[2] or "")
-        elif (setting := ENTRY.fullmatch(entry)) and setting[1].casefold() in ADDRESSES.get(section[0], ()):
+def _addresses(text: str) -> set[tuple[_Section, str, str]]:
+    """Return the section, the key and the value of each setting that names a place."""
+    found: set[tuple[_Section, str, str]] = set()
+    for section, line in _logical_lines(text):
+        setting = ENTRY.fullmatch(line.strip(" \t\r"))
+        if setting and setting[1].casefold() in ADDRESSES.get(section[0], ()):
             key, value = setting[1].casefold(), (setting[2] or "").strip()
             if key != "fetch" or not _USUAL_FETCH.fullmatch(value):
                 found.add((section, key, value))
     return found
 
 
-def _split_lines(text: str) -> tuple[list[str], set[tuple[str, str]]]:
-    """Return the harmless lines in order, and the other lines as (section, line)."""
+def _split_lines(text: str) -> tuple[list[str], set[tuple[_Section, str]]]:
+    """Return the harmless lines in order, and the other lines with their sections."""
     harmless: list[str] = []
-    unsafe: set[tuple[str, str]] = set()
-    section = ""
-    for line in text.split("\n"):
+    unsafe: set[tuple[_Section, str]] = set()
+    for section, line in _logical_lines(text):
         entry = line.strip(" \t\r")
-        if not entry:
-            continue
-        if header := HEADER.fullmatch(entry):
-            section = header[1].casefold()
-        if header or _harmless(section, entry):
+        if HEADER.fullmatch(entry) or _is_harmless_line(section[0], entry):
             harmless.append(line)
-        else:
+        elif entry:
             unsafe.add((section, line))
     return harmless, unsafe
 
 
-def _harmless(section: str, line: str) -> bool:
+def _logical_lines(text: str) -> Iterator[tuple[_Section, str]]:
+    """Yield each line with the section that git reads it in; a header is in its own section.
+
+    A line that ends with a backslash includes the next one, which is part of its value even if it looks like a header.
+    After an unusual header, such as one with a comment, lines are in a section of their own: none of them is harmless.
+    """
+    section = ("", "")
+    parts: list[str] = []
+    in_quotes = False
+    for part in text.split("\n"):
+        parts.append(part)
+        value = part if len(parts) > 1 else _value(part)
+        is_continued, in_quotes = _scan_value(value.removesuffix("\r"), in_quotes)
+        if is_continued:
+            continue
+        line = "\n".join(parts)
+        parts, in_quotes = [], False
+        entry = line.strip(" \t\r")
+        if header := HEADER.fullmatch(entry):
+            section = (header[1].casefold(), header[2] or "")
+        elif entry.startswith("["):
+            section = ("", entry)
+        yield section, line
+    if parts:
+        yield section, "\n".join(parts)
+
+
+def _value(line: str) -> str:
+    """Return what follows the equals sign; nothing for a comment."""
+    return "" if line.lstrip(" \t\r").startswith(("#", ";")) else line.partition("=")[2]
+
+
+def _scan_value(part: str, in_quotes: bool) -> tuple[bool, bool]:
+    """Return whether a line of a value ends with a backslash outside a comment, and whether it ends within quotes."""
+    escaped = False
+    for character in part:
+        if escaped:
+            escaped = False
+        elif character == "\\":
+            escaped = True
+        elif character == '"':
+            in_quotes = not in_quotes
+        elif character in "#;" and not in_quotes:
+            return False, False
+    return escaped, in_quotes
+
+
+def _is_harmless_line(section: str, line: str) -> bool:
     entry = ENTRY.fullmatch(line)
     if entry is None or not all(char.isprintable() or char == "\t" for char in line):
         return False
-    keys = HARMLESS.get(section, frozenset())
+    keys = _HARMLESS.get(section, frozenset())
     return (entry[1].casefold() in keys or "*" in keys) and "::" not in (entry[2] or "")

@@ -2,6 +2,9 @@
 
 The protocol is that of the `mcp` library. This module keeps the result in the keyring, receives the browser's redirect
 on the loopback interface, and restricts the addresses that a server can make Journeyman request.
+
+SignInAuth overrides `_initialize` and `_auth_flow`, which are private in the library, as they are in `mcp` 2.3. Before
+you use a newer version, compare them.
 """
 
 import asyncio
@@ -35,6 +38,7 @@ Stored = TypeVar("Stored", bound=BaseModel)
 OpenPage = Callable[[str], None]
 
 SIGN_IN_TIMEOUT_S = 300.0
+REDIRECT_TIMEOUT_S = 10.0  # for the browser to send its request once it has connected
 MAX_REQUEST_BYTES = 16 << 10
 SIGN_IN_AGAIN = "The sign-in has expired or was never made."
 RESPONSE_HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n"
@@ -46,7 +50,7 @@ def sign_in_owner(server: McpServerSettings) -> KeyOwner:
     return secret_owner(server, SIGN_IN_NAME)
 
 
-class SignIn:
+class StoredSignIn:
     """The stored result of a sign-in: the registered client, the tokens and where to refresh them. A `TokenStorage`."""
 
     def __init__(self, keys: ApiKeys, owner: KeyOwner) -> None:
@@ -60,11 +64,11 @@ class SignIn:
 
     async def get_tokens(self) -> OAuthToken | None:
         tokens = _read(OAuthToken, self._values.get("tokens"))
-        self._hide(tokens)
+        self._add_to_secrets(tokens)
         return tokens
 
     async def set_tokens(self, tokens: OAuthToken) -> None:
-        self._hide(tokens)
+        self._add_to_secrets(tokens)
         self._values["tokens"] = tokens.model_dump(mode="json", exclude_none=True)
         self._values["expires_at"] = time.time() + tokens.expires_in if tokens.expires_in else None
         await self._save()
@@ -90,7 +94,7 @@ class SignIn:
     async def _save(self) -> None:
         await self._keys.save(self._owner, json.dumps(self._values))
 
-    def _hide(self, tokens: OAuthToken | None) -> None:
+    def _add_to_secrets(self, tokens: OAuthToken | None) -> None:
         """Have the tokens removed from whatever is sent to a model."""
         if tokens:
             self._keys.seen.update(filter(None, (tokens.access_token, tokens.refresh_token)))
@@ -105,22 +109,11 @@ class SignInAuth(OAuthClientProvider):
     def __init__(
         self,
         server: McpServerSettings,
-        stored: SignIn,
+        stored: StoredSignIn,
         redirect_uri: str = "http://127.0.0.1/callback",
         open_page: OpenPage | None = None,
         wait: Callable[[], Awaitable[AuthorizationCodeResult]] | None = None,
     ) -> None:
-        async def open_authorization_page(url: str) -> None:
-            if open_page is None:
-                raise OAuthFlowError(SIGN_IN_AGAIN)
-            _check_url(url, server.url)
-            if self.context.oauth_metadata:
-                await stored.set_metadata(self.context.oauth_metadata)
-            open_page(url)
-
-        async def fail() -> AuthorizationCodeResult:
-            raise OAuthFlowError(SIGN_IN_AGAIN)
-
         metadata = OAuthClientMetadata.model_validate(
             {
                 "client_name": "Journeyman",
@@ -130,8 +123,16 @@ class SignInAuth(OAuthClientProvider):
                 "token_endpoint_auth_method": "none",
             }
         )
-        super().__init__(server.url, metadata, stored, open_authorization_page, wait or fail)
-        self._server_url, self._stored = server.url, stored
+        super().__init__(server.url, metadata, stored, self._open_authorization_page, wait or _require_sign_in)
+        self._server_url, self._stored, self._open_page = server.url, stored, open_page
+
+    async def _open_authorization_page(self, url: str) -> None:
+        if self._open_page is None:
+            raise OAuthFlowError(SIGN_IN_AGAIN)
+        _check_url(url, self._server_url)
+        if self.context.oauth_metadata:
+            await self._stored.set_metadata(self.context.oauth_metadata)
+        self._open_page(url)
 
     async def _initialize(self) -> None:
         await super()._initialize()
@@ -153,6 +154,10 @@ class SignInAuth(OAuthClientProvider):
             await flow.aclose()
 
 
+async def _require_sign_in() -> AuthorizationCodeResult:
+    raise OAuthFlowError(SIGN_IN_AGAIN)
+
+
 @asynccontextmanager
 async def browser_sign_in(server: McpServerSettings, keys: ApiKeys, open_page: OpenPage) -> "AsyncIterator[SignInAuth]":
     """Provide an `auth` for one connection during which the user signs in. `open_page` shows a URL in the browser.
@@ -163,14 +168,15 @@ async def browser_sign_in(server: McpServerSettings, keys: ApiKeys, open_page: O
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
-            line = (await reader.readline()).decode("latin-1").split(" ")
+            async with asyncio.timeout(REDIRECT_TIMEOUT_S):
+                line = (await reader.readline()).decode("latin-1").split(" ")
             result, text = _parse_redirect(line[1] if len(line) > 1 else "")
             body = DONE_PAGE.format(text).encode()
             writer.write(RESPONSE_HEAD.format(len(body)).encode() + body)
             await writer.drain()
             if not arrived.done() and (result or text):
                 arrived.set_result(result) if result else arrived.set_exception(OAuthFlowError(text))
-        except (OSError, ValueError):
+        except (OSError, ValueError):  # including TimeoutError
             pass
         finally:
             writer.close()
@@ -179,12 +185,13 @@ async def browser_sign_in(server: McpServerSettings, keys: ApiKeys, open_page: O
         try:
             return await asyncio.wait_for(asyncio.shield(arrived), SIGN_IN_TIMEOUT_S)
         except TimeoutError:
-            raise OAuthFlowError("Nobody has signed in within five minutes.") from None
+            minutes = f"{SIGN_IN_TIMEOUT_S / 60:g}"
+            raise OAuthFlowError(f"Nobody has signed in within {minutes} minutes.") from None
 
     listener = await asyncio.start_server(answer, "127.0.0.1", 0, limit=MAX_REQUEST_BYTES)
     try:
         port = listener.sockets[0].getsockname()[1]
-        stored = SignIn(keys, sign_in_owner(server))
+        stored = StoredSignIn(keys, sign_in_owner(server))
         yield SignInAuth(server, stored, f"http://127.0.0.1:{port}/callback", open_page, wait)
     finally:
         listener.close()
@@ -193,7 +200,10 @@ async def browser_sign_in(server: McpServerSettings, keys: ApiKeys, open_page: O
 
 
 def _parse_redirect(target: str) -> tuple[AuthorizationCodeResult | None, str]:
-    """Return what the browser was redirected with, and the text to show; no text if it is another request."""
+    """Return what the browser was redirected with, and the text to show.
+
+    There is no text for a request that is not a redirect after a sign-in: it has neither a code nor an error.
+    """
     parts = urlsplit(target)
     if parts.path != "/callback":
         return None, ""
@@ -201,7 +211,7 @@ def _parse_redirect(target: str) -> tuple[AuthorizationCodeResult | None, str]:
     if "code" in values:
         result = AuthorizationCodeResult(code=values["code"], state=values.get("state"), iss=values.get("iss"))
         return result, "You are signed in."
-    return None, "The sign-in was refused."
+    return None, "The sign-in was refused." if "error" in values else ""
 
 
 def _check_url(url: str, server_url: str) -> None:

@@ -169,9 +169,9 @@ class McpServers:
         """Return what adds the token of the sign-in to a server; None if the user did not sign in."""
         if not (opened.server.url and opened.server.oauth):
             return None
-        from core.mcp.oauth import SignIn, SignInAuth, sign_in_owner
+        from core.mcp.oauth import SignInAuth, StoredSignIn, sign_in_owner
 
-        stored = SignIn(self._secrets, sign_in_owner(opened.server))
+        stored = StoredSignIn(self._secrets, sign_in_owner(opened.server))
         await stored.load()
         return SignInAuth(opened.server, stored)
 

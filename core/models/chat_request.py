@@ -33,7 +33,7 @@ def chat_body(
     if request.tools:
         body["tools"] = function_tools(request.tools, names)
         if request.required_calls and request.output_schema is None and dialect.schema == "json_schema":
-            body["response_format"] = _format(_call_schema(request.required_calls, names), dialect)
+            body["response_format"] = _response_format(_call_schema(request.required_calls, names), dialect)
     if request.options.max_output_tokens is not None:
         body[dialect.max_tokens_field] = request.options.max_output_tokens
     if request.options.temperature is not None:
@@ -41,11 +41,11 @@ def chat_body(
     if request.options.effort is not None:
         body |= _effort(request.options.effort, dialect)
     if request.output_schema is not None:
-        body["response_format"] = _format(request.output_schema, dialect)
+        body["response_format"] = _response_format(request.output_schema, dialect)
         if dialect.schema != "json_schema":
             _add_instruction(messages, schema_instruction(request.output_schema), dialect)
     if dialect.cache_prefix and model.startswith(dialect.cache_prefix):
-        _set_cache_breakpoints(messages)
+        _set_cache_breakpoints(messages, dialect)
     return body
 
 
@@ -106,8 +106,8 @@ def _assistant_message(
 ) -> dict[str, Any]:
     """Convert an earlier reply, with the reasoning that the provider expects back in the field in which it arrived."""
     plain: dict[str, Any] = {"role": "assistant", "content": text or None}
-    state = unpack_state(message, request, origin)
-    state = state if isinstance(state, dict) else {}
+    unpacked = unpack_state(message, request, origin)
+    state = unpacked if isinstance(unpacked, dict) else {}
     if dialect.reasoning_back == "always":
         plain["reasoning_content"] = request.read_text(message.reasoning)
     elif dialect.reasoning_back == "same" and state.get("field"):
@@ -129,6 +129,7 @@ def _call(call: ToolCall, request: Request, dialect: Dialect, names: ToolNames) 
 
 
 def _call_id(name: str, dialect: Dialect) -> str:
+    """Return the ID of a call as the provider accepts it. Journeyman generates all IDs, so they are short."""
     if dialect.call_id_length:
         return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[: dialect.call_id_length]
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:40]
@@ -181,7 +182,7 @@ def _call_schema(tools: Sequence[ToolSpec], names: ToolNames) -> dict[str, Any]:
     return {"anyOf": [call(tool) for tool in tools]}
 
 
-def _format(schema: Mapping[str, Any], dialect: Dialect) -> dict[str, Any]:
+def _response_format(schema: Mapping[str, Any], dialect: Dialect) -> dict[str, Any]:
     if dialect.schema != "json_schema":
         return {"type": dialect.schema}
     json_schema: dict[str, Any] = {"name": "reply", "schema": dict(schema)}
@@ -198,9 +199,9 @@ def _add_instruction(messages: list[dict[str, Any]], instruction: str, dialect: 
         messages.insert(0, {"role": dialect.system_role, "content": instruction})
 
 
-def _set_cache_breakpoints(messages: list[dict[str, Any]]) -> None:
+def _set_cache_breakpoints(messages: list[dict[str, Any]], dialect: Dialect) -> None:
     """Set cache breakpoints after the system message and after the last two user messages."""
-    system = [message for message in messages[:1] if message["role"] == "system"]
+    system = [message for message in messages[:1] if message["role"] == dialect.system_role]
     last_user = [message for message in messages if message["role"] == "user"][-2:]
     for message in (*system, *last_user):
         if isinstance(message["content"], str):

@@ -1,6 +1,7 @@
 """The settings file: validated when read, written atomically, with unknown content preserved."""
 
 import contextlib
+import itertools
 import json
 import os
 from collections.abc import Callable
@@ -19,10 +20,15 @@ Listener = Callable[[Settings], None]
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """The contents of a settings file. `raw` is its decoded JSON; `notes` are messages for the user."""
+    """The contents of a settings file.
+
+    Attributes:
+        raw: its decoded JSON; None if the file exists but can neither be read nor set aside. It must not be replaced.
+        notes: messages for the user.
+    """
 
     settings: Settings
-    raw: dict[str, Any]
+    raw: dict[str, Any] | None
     notes: tuple[ErrorDetails, ...] = ()
 
 
@@ -39,18 +45,22 @@ class SettingsFile:
     def change(self, **values: Any) -> Settings:
         """Validate settings, write them to the file, and notify the listeners.
 
-        Everything else in the file is preserved, even if another program changed it meanwhile.
+        Everything else in the file is preserved, even if another program changed it meanwhile. Raise Problem if the
+        file cannot be read or written. All listeners are notified, even if one of them raises an exception.
         """
         if self._frozen:
             raise Problem("The settings cannot be changed.", "The data folder is open read-only.", "")
         loaded = read_settings(self._path)
+        if loaded.raw is None:
+            raise Problem.from_details(loaded.notes[0])
         new = check_settings(replace(loaded.settings, **values))
         # An invalid value stays in the file until the user sets a new one.
-        plain = _merged(loaded.raw, {name: value for name, value in asdict(new).items() if name in values})
-        _write(self._path, {**plain, "version": FORMAT_VERSION})
+        content = _merge(loaded.raw, {name: value for name, value in asdict(new).items() if name in values})
+        _write(self._path, {**content, "version": FORMAT_VERSION})
         self.current, self.notes = new, loaded.notes
-        for listener in tuple(self._listeners):
-            listener(new)
+        with contextlib.ExitStack() as calls:
+            for listener in reversed(self._listeners):
+                calls.callback(listener, new)
         return new
 
     def check(self, **values: Any) -> None:
@@ -64,16 +74,16 @@ class SettingsFile:
 
 
 def read_settings(path: Path, *, frozen: bool = False) -> LoadedSettings:
-    """Read a settings file.
+    """Read a settings file. Errors are reported as notes.
 
     A damaged file, or one of a newer version, is renamed instead of overwritten; with `frozen` nothing is renamed. An
     invalid setting has its default value until the user corrects it.
     """
     try:
-        plain = json.loads(path.read_bytes())
-        if not isinstance(plain, dict):
+        content = json.loads(path.read_bytes())
+        if not isinstance(content, dict):
             raise ValueError("it is not a JSON object")
-        version = plain.get("version", plain.get("form", FORMAT_VERSION))
+        version = content.get("version", content.get("form", FORMAT_VERSION))  # version 1 called it `form`
         if not isinstance(version, int) or version > FORMAT_VERSION:
             return _set_aside(
                 path,
@@ -86,44 +96,43 @@ def read_settings(path: Path, *, frozen: bool = False) -> LoadedSettings:
         return LoadedSettings(Settings(), {})
     except OSError as error:
         fix = "Check the permissions of the file."
-        return LoadedSettings(
-            Settings(), {}, (ErrorDetails("The settings cannot be read.", f"{path}: {error.strerror}.", fix),)
-        )
+        note = ErrorDetails("The settings cannot be read.", f"{path}: {error.strerror}.", fix)
+        return LoadedSettings(Settings(), None, (note,))
     except (ValueError, RecursionError) as error:
         return _set_aside(path, "damaged", f"It is not a valid settings file: {error}.", frozen)
-    current = version == FORMAT_VERSION and "form" not in plain
-    return _load_valid(path, plain if current else renamed(plain))
+    is_current = version == FORMAT_VERSION and "form" not in content
+    return _load_valid(path, content if is_current else renamed(content))
 
 
 def check_settings(settings: Settings) -> Settings:
     """Return the settings, or raise a Problem that names the invalid one."""
-    plain = asdict(settings)
+    values = asdict(settings)
     for setting in fields(Settings):
-        _validated(setting.name, plain[setting.name])
+        _validate(setting.name, values[setting.name])
     return settings
 
 
-def _load_valid(path: Path, plain: dict[str, Any]) -> LoadedSettings:
+def _load_valid(path: Path, content: dict[str, Any]) -> LoadedSettings:
     values: dict[str, Any] = {}
     notes: list[ErrorDetails] = []
     for setting in fields(Settings):
-        if setting.name in plain:
+        if setting.name in content:
             try:
-                values[setting.name] = _validated(setting.name, plain[setting.name])
+                values[setting.name] = _validate(setting.name, content[setting.name])
             except Problem as problem:
                 fix = f"Set it again, or correct {path}. Until then, its default is used."
                 notes.append(ErrorDetails(problem.details.message, problem.details.cause, fix))
-    return LoadedSettings(Settings(**values), plain, tuple(notes))
+    return LoadedSettings(Settings(**values), content, tuple(notes))
 
 
-def _validated(name: str, plain: Any) -> Any:
+def _validate(name: str, json_value: Any) -> Any:
     """Convert a JSON value to the type of its field. Unknown keys inside it are ignored."""
     from pydantic import ValidationError  # slow to import, and the window reads its settings first
 
     from core.settings.validation import ADAPTERS, check_value
 
     try:
-        value = ADAPTERS[name].validate_python(plain)
+        value = ADAPTERS[name].validate_python(json_value)
     except ValidationError as error:
         first = error.errors()[0]
         location = ".".join(str(part) for part in first["loc"])
@@ -133,17 +142,21 @@ def _validated(name: str, plain: Any) -> Any:
     return value
 
 
-def _merged(old: Any, new: Any) -> Any:
-    """Return `new` with the keys that only `old` has, at every depth. List items are matched by their names."""
+def _merge(old: Any, new: Any) -> Any:
+    """Return `new` with the keys that only `old` has, at every depth. List items are matched by their names.
+
+    Every dictionary in `new` is a dataclass with all its fields, so such a key is unknown to this version, not removed.
+    """
     if isinstance(old, dict) and isinstance(new, dict):
-        return {**old, **{name: _merged(old.get(name), value) for name, value in new.items()}}
+        return {**old, **{name: _merge(old.get(name), value) for name, value in new.items()}}
     if isinstance(old, list) and isinstance(new, list | tuple):
         old_items = {_item_key(item): item for item in old if isinstance(item, dict)}
-        return [_merged(old_items.get(_item_key(item)), item) if isinstance(item, dict) else item for item in new]
+        return [_merge(old_items.get(_item_key(item)), item) if isinstance(item, dict) else item for item in new]
     return new
 
 
 def _item_key(item: dict[str, Any]) -> Any:
+    """Return what identifies an item of a list: every kind has a name, except prices, which have a model."""
     return item.get("name", item.get("model"))
 
 
@@ -152,25 +165,28 @@ def _set_aside(path: Path, suffix: str, cause: str, frozen: bool) -> LoadedSetti
     if frozen:
         return LoadedSettings(Settings(), {}, (ErrorDetails(message, cause, f"The file is {path}."),))
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
-    names = (f"{path.name}.{suffix}-{stamp}" + (f"-{n}" if n else "") for n in range(1000))
-    aside = next(path.with_name(name) for name in names if not path.with_name(name).exists())
-    path.rename(aside)
-    return LoadedSettings(
-        Settings(),
-        {},
-        (ErrorDetails(message, cause, f"The defaults are used now; the file was renamed to {aside.name}."),),
-    )
+    first = f"{path.name}.{suffix}-{stamp}"
+    names = (first if number == 0 else f"{first}-{number}" for number in itertools.count())
+    try:
+        aside = next(path.with_name(name) for name in names if not path.with_name(name).exists())
+        path.rename(aside)
+    except OSError as error:
+        cause = f"{cause} It cannot be renamed: {error.strerror}."
+        fix = f"Move {path} elsewhere, or check the permissions of the folder."
+        return LoadedSettings(Settings(), None, (ErrorDetails(message, cause, fix),))
+    fix = f"The defaults are used now; the file was renamed to {aside.name}."
+    return LoadedSettings(Settings(), {}, (ErrorDetails(message, cause, fix),))
 
 
-def _write(path: Path, plain: dict[str, Any]) -> None:
-    """Replace the file atomically, readable for its owner only."""
+def _write(path: Path, content: dict[str, Any]) -> None:
+    """Replace the file atomically, readable for its owner only. File names that are not valid UTF-8 are kept."""
     temporary = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary.unlink(missing_ok=True)
         handle = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(plain, file, indent=2, ensure_ascii=False)
+        with os.fdopen(handle, "w", encoding="utf-8", errors="surrogatepass") as file:
+            json.dump(content, file, indent=2, ensure_ascii=False)
             file.write("\n")
             file.flush()
             os.fsync(file.fileno())

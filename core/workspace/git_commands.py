@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from core.domain.git_config import is_harmless_entry
+from core.domain.git_config import is_harmless_setting
 from core.domain.problems import Problem
 from core.workspace.program_search import command_path, find_program, own_path
 
@@ -97,7 +97,7 @@ def own_programs(folder: Path, push_urls: Sequence[str]) -> tuple[str, ...]:
 
     `push_urls` are the addresses that a push would go to.
     """
-    programs = [key for key, value in _own_settings(folder) if not is_harmless_entry(key, value)]
+    programs = [key for key, value in _own_settings(folder) if not is_harmless_setting(key, value)]
     hooks = Path(run_git(folder, "rev-parse", "--path-format=absolute", "--git-path", "hooks", hooks=True).rstrip("\n"))
     programs += [f"hook {name}" for name in HOOKS if os.access(hooks / name, os.X_OK)]
     programs += [f"hooks of the local repository {url}" for url in push_urls if is_local(url)]

@@ -45,7 +45,12 @@ async def start_command(
 
 
 class RunningCommand(asyncio.Protocol):
-    """A command that was started, until its last process and its output have ended."""
+    """A command that was started, until its last process and its output have ended.
+
+    Its process ends (`_has_exited`), which ends all processes that it has started, and its output ends
+    (`_output_ended`), in any order. After both, or a moment after the process if a detached one keeps the output open,
+    `_done` receives the result.
+    """
 
     def __init__(
         self,
@@ -63,13 +68,20 @@ class RunningCommand(asyncio.Protocol):
         self._ended_itself = False  # it exited and was not killed by a signal
         self._output_ended = False
         self._done: asyncio.Future[FinishedCommand] = self._loop.create_future()
-        self._timers: list[asyncio.TimerHandle] = []
+        self._timers: set[asyncio.TimerHandle] = set()
         self._transport: asyncio.BaseTransport | None = None
         self._mark = token_hex(8)
         self._process, self._output, self._life = _start(launch, self._mark)
         self._job = 0
         if launch.scope == "job" and isinstance(self._process, subprocess.Popen):
-            self._job = job_object.assign_to_job(self._process, limits)
+            try:
+                self._job = job_object.assign_to_job(self._process, limits)
+            except BaseException:
+                self._process.kill()
+                self._process.wait()
+                self._output.close()
+                os.close(self._life)
+                raise
         self._watch_exit()
         self._schedule(limits.time_s, self.kill, f"stopped after {limits.time_s:g} s")
         self._schedule(CHECK_INTERVAL_S / 4, self._check_limits)
@@ -138,14 +150,30 @@ class RunningCommand(asyncio.Protocol):
             self._finish()
 
     def _schedule(self, delay: float, act: Callable[..., None], *arguments: object) -> None:
-        self._timers.append(self._loop.call_later(delay, act, *arguments))
+        def run() -> None:
+            self._timers.discard(timer)
+            act(*arguments)
+
+        timer = self._loop.call_later(delay, run)
+        self._timers.add(timer)
+
+    def _cancel_timers(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+        self._timers.clear()
 
     def _check_limits(self) -> None:
-        """Kill the command if it exceeds its limits. Processes are counted, because `ulimit` does not limit root."""
+        """Call `on_tick`, and check the limits even if it raises an exception."""
         if self._has_exited:
             return
-        if self._on_tick:
-            self._on_tick()
+        try:
+            if self._on_tick:
+                self._on_tick()
+        finally:
+            self._check_usage()
+
+    def _check_usage(self) -> None:
+        """Kill the command if it exceeds its limits. Processes are counted, because `ulimit` does not limit root."""
         processes, memory = process_tree.measure_usage(self.pid)
         if memory > self._limits.memory:
             self.kill(f"stopped at {memory >> 20:,} MB of memory; the limit is {self._limits.memory >> 20:,} MB")
@@ -187,8 +215,7 @@ class RunningCommand(asyncio.Protocol):
         self._end_all()
         self._process.wait()
         self._has_exited = True
-        for timer in self._timers:
-            timer.cancel()
+        self._cancel_timers()
         os.close(self._life)
         if self._launch.home:
             self._loop.run_in_executor(None, delete_folder, self._launch.home)
@@ -198,6 +225,7 @@ class RunningCommand(asyncio.Protocol):
             self._schedule(GRACE_S, self._finish)
 
     def _end_all(self) -> None:
+        """Kill the processes of the command, as far as the scope of the launch (see ProcessLaunch) requires."""
         if self._launch.scope == "job":
             job, self._job = self._job, 0
             if job:
@@ -222,8 +250,7 @@ class RunningCommand(asyncio.Protocol):
     def _finish(self) -> None:
         if self._done.done():
             return
-        for timer in self._timers:
-            timer.cancel()
+        self._cancel_timers()
         if self._transport is None:
             self._output.close()
         else:
@@ -232,35 +259,47 @@ class RunningCommand(asyncio.Protocol):
 
 
 def _start(launch: ProcessLaunch, mark: str) -> tuple[StartedProcess, IO[bytes], int]:
-    """Start the process; return it with its output pipe and the pipe whose closing ends it."""
-    # Pipes of our own: with asyncio's pipes, waiting would last until every child process has closed them.
-    output_read, output_write = os.pipe()
-    life_read, life_write = os.pipe()
-    stdin = os.open(os.devnull, os.O_RDONLY) if launch.stdin_data is None else _stdin_file(launch.stdin_data)
-    environment = {**launch.environment, MARKER_VARIABLE: mark}
-    try:
-        process: StartedProcess
-        if launch.fork:
-            process = launch.fork(environment, stdin, output_write)
-        else:
-            process = subprocess.Popen(
-                launch.argv,
-                cwd=launch.folder,
-                stdin=life_read if launch.stdin_is_watchdog else stdin,
-                stdout=output_write,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                start_new_session=True,
-                pass_fds=launch.descriptors,
-            )
-    except OSError as error:
-        for descriptor in (output_read, life_write, *([launch.info_fd] if launch.info_fd >= 0 else [])):
-            os.close(descriptor)
-        raise Problem("The command cannot be started.", f"{error}.", "Check that the folder still exists.") from error
-    finally:
-        for descriptor in (output_write, life_read, stdin, *launch.descriptors):
-            os.close(descriptor)
+    """Start the process, or raise Problem. Return it with its output pipe and the pipe whose closing ends it."""
+    with contextlib.ExitStack() as child_ends, contextlib.ExitStack() as own_ends:
+        for descriptor in launch.descriptors:
+            child_ends.callback(os.close, descriptor)
+        if launch.info_fd >= 0:
+            own_ends.callback(os.close, launch.info_fd)
+        try:
+            # Pipes of our own: with asyncio's pipes, waiting would last until every child process has closed them.
+            output_read, output_write = _pipe(own_ends, child_ends)
+            life_read, life_write = _pipe(child_ends, own_ends)
+            data = launch.stdin_data
+            stdin = os.open(os.devnull, os.O_RDONLY) if data is None else _stdin_file(data)
+            child_ends.callback(os.close, stdin)
+            environment = {**launch.environment, MARKER_VARIABLE: mark}
+            process: StartedProcess
+            if launch.fork:
+                process = launch.fork(environment, stdin, output_write)
+            else:
+                process = subprocess.Popen(
+                    launch.argv,
+                    cwd=launch.folder,
+                    stdin=life_read if launch.stdin_is_watchdog else stdin,
+                    stdout=output_write,
+                    stderr=subprocess.STDOUT,
+                    env=environment,
+                    start_new_session=True,
+                    pass_fds=launch.descriptors,
+                )
+        except OSError as error:
+            fix = "Check that the folder still exists."
+            raise Problem("The command cannot be started.", f"{error}.", fix) from error
+        own_ends.pop_all()  # From now on they belong to the caller.
     return process, os.fdopen(output_read, "rb"), life_write
+
+
+def _pipe(read_end: contextlib.ExitStack, write_end: contextlib.ExitStack) -> tuple[int, int]:
+    """Return the read end and the write end of a new pipe, which these stacks close."""
+    read, write = os.pipe()
+    read_end.callback(os.close, read)
+    write_end.callback(os.close, write)
+    return read, write
 
 
 def _stdin_file(data: bytes) -> int:

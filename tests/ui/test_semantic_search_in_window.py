@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton
 
-from core.memory.semantic_search import INSIDE, PACKAGE
+from core.memory.semantic_search import MODEL_FOLDER, PACKAGE
 from core.settings.schema import MEMORY
 from tests.core.memory.small_model import small_model
 from tests.ui.hands import click, find
@@ -21,7 +21,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "packages" / MODULE
     folder.mkdir(parents=True)
     (folder / "__init__.py").touch()
-    small_model(folder / INSIDE)
+    small_model(folder / MODEL_FOLDER)
     monkeypatch.syspath_prepend(str(folder.parent))
     return folder
 
@@ -52,7 +52,7 @@ def test_one_click_turns_semantic_search_on_and_another_off(qapp: QApplication, 
 
 
 def test_a_model_that_cannot_be_used_leaves_semantic_search_off(qapp: QApplication, home: Path, package: Path) -> None:
-    (package / INSIDE / "config.json").unlink()
+    (package / MODEL_FOLDER / "config.json").unlink()
 
     async def act(person: Person) -> None:
         dialog = await opened(person)

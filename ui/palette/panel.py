@@ -165,7 +165,7 @@ class Palette(QFrame):
         column.addWidget(self._no_matches)
         column.addWidget(self._list)
         self._field.textChanged.connect(self._update_matches)
-        self._list.clicked.connect(lambda _: self._choose())
+        self._list.clicked.connect(self._choose)
         self._list.entered.connect(self._point_at)
         parent.installEventFilter(self)
         self.hide()
@@ -224,8 +224,7 @@ class Palette(QFrame):
         if self.isVisible():
             self._announce_current() if self._model.matches else announce(self, self._no_matches.text())
 
-    def _choose(self) -> None:
-        index = self._list.currentIndex()
+    def _choose(self, index: QModelIndex) -> None:
         if not index.isValid() or not self._model.matches[index.row()].entry.enabled:
             return
         entry_id, on_chosen = self._model.matches[index.row()].entry.id, self._on_chosen
@@ -258,7 +257,7 @@ class Palette(QFrame):
         if event.key() == Qt.Key.Key_Escape:
             self.dismiss()
         elif event.key() in ENTER_KEYS:
-            self._choose()
+            self._choose(self._list.currentIndex())
         elif event.key() in MOVES:
             self._move_selection(event.key())
         else:
@@ -273,8 +272,9 @@ class Palette(QFrame):
         if not enabled_rows:
             return
         current_row = self._list.currentIndex().row()
-        position = enabled_rows.index(current_row) if current_row in enabled_rows else 0
         step = steps[Qt.Key(key)]
+        unselected = -1 if step > 0 else 0  # Down then selects the first entry, and Up the last.
+        position = enabled_rows.index(current_row) if current_row in enabled_rows else unselected
         target = position + step
         if abs(step) == 1:
             target %= len(enabled_rows)

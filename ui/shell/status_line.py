@@ -1,7 +1,5 @@
 """The status line: data folder, background work, local models, MCP servers, sandbox, waiting requests and theme."""
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QWidget
 
@@ -21,6 +19,20 @@ SIDE = 26
 
 
 class StatusLine(QFrame):
+    """The status line. Each of its buttons emits a signal when it is clicked; the window connects them.
+
+    Attributes:
+        inbox_requested: the button of waiting requests, with the button, below which the inbox opens.
+        theme_toggle_requested: switch between the light and the dark theme.
+        commands_requested: open the command palette.
+        help_requested: open the help.
+        cancel_requested: cancel the import that is shown.
+        servers_requested: show the MCP servers in the settings.
+        models_requested: show the local models in the settings.
+        sandbox_requested: explain how commands are sandboxed.
+        servers_changed: not a button: the MCP servers that are shown have changed.
+    """
+
     inbox_requested = Signal(object)
     theme_toggle_requested = Signal()
     commands_requested = Signal()
@@ -37,48 +49,50 @@ class StatusLine(QFrame):
         self.setObjectName("status")
         self.setProperty("surface", "panel")
         self._data = ElidedLabel(self.tr("Data folder: {}").format(data_folder), look.fonts.second, "second")
-        self._waiting = Button(look, "", name="status.waiting", tone="quiet", hint=self.tr("Ctrl+J"))
-        self._waiting.clicked.connect(lambda: self.inbox_requested.emit(self._waiting))
-        self._commands = Button(look, self.tr("Commands"), name="status.commands", tone="quiet", hint=self.tr("Ctrl+K"))
-        self._commands.clicked.connect(lambda: self.commands_requested.emit())
-        self._help = self._icon_button("status.help", self.tr("Help"), self.tr("Help (F1)"), self.help_requested.emit)
+        self._traces = ElidedLabel("", look.fonts.second, "second", name="status.traces")
+        self._work = ElidedLabel("", look.fonts.second, "second", name="status.work")
+        self._waiting = self._button("status.waiting", "", self.tr("Ctrl+J"))
+        self._commands = self._button("status.commands", self.tr("Commands"), self.tr("Ctrl+K"))
+        self._sandbox = self._button("status.sandbox")
+        self._models = self._button("status.models")
+        self._servers = self._button("status.servers")
+        self._help = self._icon_button("status.help", self.tr("Help"), self.tr("Help (F1)"))
         title = self.tr("Switch between light and dark theme")
-        self._theme = self._icon_button(
-            "status.theme", title, f"{title} (Ctrl+Shift+L)", self.theme_toggle_requested.emit
+        self._theme = self._icon_button("status.theme", title, f"{title} (Ctrl+Shift+L)")
+        stop = self.tr("Cancel the import. What was read is kept, and importing again continues there")
+        self._cancel = self._icon_button("status.cut", self.tr("Cancel the import"), stop)
+        self._connect_buttons()
+        self._lay_out()
+        for part in (self._sandbox, self._traces, self._models, self._servers):
+            part.hide()
+        for button in (self._models, self._servers, self._sandbox):
+            button.allow_shrinking()
+        self.show_work("")
+        self.restyle(look)
+        self.show_waiting(0)
+
+    def _connect_buttons(self) -> None:
+        self._waiting.clicked.connect(lambda: self.inbox_requested.emit(self._waiting))
+        signals = (
+            (self._commands, self.commands_requested),
+            (self._sandbox, self.sandbox_requested),
+            (self._models, self.models_requested),
+            (self._servers, self.servers_requested),
+            (self._help, self.help_requested),
+            (self._theme, self.theme_toggle_requested),
+            (self._cancel, self.cancel_requested),
         )
+        for button, signal in signals:
+            button.clicked.connect(lambda _=False, signal=signal: signal.emit())
+
+    def _lay_out(self) -> None:
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 0, 10, 0)
         row.setSpacing(8)
-        self._sandbox = Button(look, "", name="status.sandbox", tone="quiet")
-        self._sandbox.clicked.connect(lambda: self.sandbox_requested.emit())
-        self._sandbox.hide()
-        self._traces = ElidedLabel("", look.fonts.second, "second", name="status.traces")
-        self._traces.hide()
-        self._work = ElidedLabel("", look.fonts.second, "second", name="status.work")
-        stop = self.tr("Cancel the import. What was read is kept, and importing again continues there")
-        self._cancel = self._icon_button("status.cut", self.tr("Cancel the import"), stop, self.cancel_requested.emit)
-        self.show_work("")
         row.addWidget(self._data, 1)
-        row.addWidget(self._work)
-        row.addWidget(self._cancel)
-        self._models = Button(look, "", name="status.models", tone="quiet")
-        self._models.clicked.connect(lambda: self.models_requested.emit())
-        self._models.hide()
-        row.addWidget(self._models)
-        self._servers = Button(look, "", name="status.servers", tone="quiet")
-        self._servers.clicked.connect(lambda: self.servers_requested.emit())
-        self._servers.hide()
-        for button in (self._models, self._servers, self._sandbox):
-            button.allow_shrinking()
-        row.addWidget(self._servers)
-        row.addWidget(self._traces)
-        row.addWidget(self._sandbox)
-        row.addWidget(self._waiting)
-        row.addWidget(self._commands)
-        row.addWidget(self._help)
-        row.addWidget(self._theme)
-        self.restyle(look)
-        self.show_waiting(0)
+        status = (self._work, self._cancel, self._models, self._servers, self._traces, self._sandbox)
+        for part in (*status, self._waiting, self._commands, self._help, self._theme):
+            row.addWidget(part)
 
     @property
     def waiting_button(self) -> Button:
@@ -173,10 +187,12 @@ class StatusLine(QFrame):
             button.setIconSize(QSize(glyph, glyph))
             button.setIcon(icon(name, look.theme.second, glyph))
 
-    def _icon_button(self, name: str, title: str, tooltip: str, on_click: Callable[[], object]) -> QToolButton:
+    def _button(self, name: str, text: str = "", hint: str = "") -> Button:
+        return Button(self._look, text, name=name, tone="quiet", hint=hint)
+
+    def _icon_button(self, name: str, title: str, tooltip: str) -> QToolButton:
         button = QToolButton()
         button.setObjectName(name)
         button.setAccessibleName(title)
         button.setToolTip(tooltip)
-        button.clicked.connect(lambda: on_click())
         return button

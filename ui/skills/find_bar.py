@@ -24,41 +24,43 @@ class FindBar(QWidget):
         super().__init__(parent)
         self._look, self._field = look, field
         self._search = TextSearch(field)
-        self._start = 0
+        self._search_start = 0  # the position of the cursor when the bar was opened
         self.setObjectName("skill.find")
-        self._words = self._line("skill.find.words", self.tr("Find"))
-        self._with = self._line("skill.find.with", self.tr("Replace with"))
-        self._case = self._toggle("skill.find.case", "Aa", self.tr("Match case (Alt+C)"), "Alt+C")
-        self._whole = self._toggle("skill.find.whole", "ab|", self.tr("Match whole words (Alt+W)"), "Alt+W")
-        self._pattern = self._toggle("skill.find.pattern", ".*", self.tr("Use regular expression (Alt+X)"), "Alt+X")
-        self._count_label = label("", look.fonts.second, "second", name="skill.find.said")
-        self._previous = self._tool("skill.find.previous", "chevron-up", self.tr("Previous (Shift+Enter)"))
-        self._next = self._tool("skill.find.next", "chevron-down", self.tr("Next (Enter)"))
-        self._close = self._tool("skill.find.close", "x", self.tr("Close (Esc)"))
-        self._one = Button(look, self.tr("Replace"), name="skill.find.one")
-        self._all = Button(look, self.tr("Replace all"), name="skill.find.all")
-        self._one.setToolTip(self.tr("Replace this match and go to the next one (Enter)"))
+        self._find_field = self._line("skill.find.text", self.tr("Find"))
+        self._replace_field = self._line("skill.find.replacement", self.tr("Replace with"))
+        self._case_toggle = self._toggle("skill.find.case", "Aa", self.tr("Match case (Alt+C)"), "Alt+C")
+        self._words_toggle = self._toggle("skill.find.whole", "ab|", self.tr("Match whole words (Alt+W)"), "Alt+W")
+        self._regex_toggle = self._toggle(
+            "skill.find.pattern", ".*", self.tr("Use regular expression (Alt+X)"), "Alt+X"
+        )
+        self._count_label = label("", look.fonts.second, "second", name="skill.find.count")
+        self._previous_button = self._tool("skill.find.previous", "chevron-up", self.tr("Previous (Shift+Enter)"))
+        self._next_button = self._tool("skill.find.next", "chevron-down", self.tr("Next (Enter)"))
+        self._close_button = self._tool("skill.find.close", "x", self.tr("Close (Esc)"))
+        self._replace_button = Button(look, self.tr("Replace"), name="skill.find.replace")
+        self._replace_all_button = Button(look, self.tr("Replace all"), name="skill.find.replace_all")
+        self._replace_button.setToolTip(self.tr("Replace this match and go to the next one (Enter)"))
         self._lay_out()
-        self._words.textChanged.connect(lambda _: self._find())
-        for toggle in (self._case, self._whole, self._pattern):
+        self._find_field.textChanged.connect(lambda _: self._find())
+        for toggle in (self._case_toggle, self._words_toggle, self._regex_toggle):
             toggle.toggled.connect(lambda _: self._find())
-        self._previous.clicked.connect(lambda: self.step(-1))
-        self._next.clicked.connect(lambda: self.step(1))
-        self._close.clicked.connect(self.close_bar)
-        self._one.clicked.connect(self.replace)
-        self._all.clicked.connect(self.replace_all)
+        self._previous_button.clicked.connect(lambda: self.step(-1))
+        self._next_button.clicked.connect(lambda: self.step(1))
+        self._close_button.clicked.connect(self.close_bar)
+        self._replace_button.clicked.connect(self.replace)
+        self._replace_all_button.clicked.connect(self.replace_all)
         self._search.changed.connect(self._update_count)
         self.hide()
 
     def open(self) -> None:
         """Show the bar, move the focus to it and search for the selected text, if there is any."""
         chosen = self._field.textCursor().selectedText()
-        self._start = self._field.textCursor().selectionStart()
+        self._search_start = self._field.textCursor().selectionStart()
         self.show()
         if chosen and "\u2029" not in chosen:
-            self._words.setText(chosen)
-        self._words.setFocus()
-        self._words.selectAll()
+            self._find_field.setText(chosen)
+        self._find_field.setFocus()
+        self._find_field.selectAll()
         self._find()
 
     def close_bar(self) -> None:
@@ -69,20 +71,22 @@ class FindBar(QWidget):
 
     def step(self, by: int) -> None:
         """Go to the next match or, if `by` is negative, to the previous match, wrapping around at the ends."""
-        hits, cursor = self._search.matches, self._field.textCursor()
-        if not hits:
+        matches, cursor = self._search.matches, self._field.textCursor()
+        if not matches:
             return
         index = self._search.index_at(cursor.selectionStart())
-        is_current = index < len(hits) and hits[index].position == cursor.selectionStart() and cursor.hasSelection()
+        is_current = (
+            index < len(matches) and matches[index].position == cursor.selectionStart() and cursor.hasSelection()
+        )
         number = index - 1 if by < 0 else index + (1 if is_current else 0)
-        select_match(self._field, hits[number % len(hits)])
+        select_match(self._field, matches[number % len(matches)])
         self._update_count()
 
     def replace(self) -> None:
         """Replace the selected match, and go to the next one."""
-        hit = self._selected_hit()
-        if hit is not None and not self._field.isReadOnly():
-            self._field.textCursor().insertText(self._search.replacement(hit, self._with.text()))
+        match = self._selected_match()
+        if match is not None and not self._field.isReadOnly():
+            self._field.textCursor().insertText(self._search.replacement(match, self._replace_field.text()))
             self._search.start(self._query())
         self.step(1)
 
@@ -90,51 +94,66 @@ class FindBar(QWidget):
         """Replace all matches as one undoable edit."""
         count = len(self._search.matches)
         if count and not self._field.isReadOnly():
-            self._field.replace_text(self._search.replace_in_text(self._with.text()))
+            self._field.replace_text(self._search.replace_in_text(self._replace_field.text()))
             self._count_label.setText(
                 self.tr("1 match replaced") if count == 1 else self.tr("{} matches replaced").format(f"{count:,}")
             )
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        for button in (self._one, self._all):
+        for button in (self._replace_button, self._replace_all_button):
             button.restyle(look)
-        for tool, name in ((self._previous, "chevron-up"), (self._next, "chevron-down"), (self._close, "x")):
+        for tool, name in (
+            (self._previous_button, "chevron-up"),
+            (self._next_button, "chevron-down"),
+            (self._close_button, "x"),
+        ):
             tool.setIcon(icon(name, look.theme.second))
-        for part in (self._words, self._with, self._case, self._whole, self._pattern):
+        for part in (
+            self._find_field,
+            self._replace_field,
+            self._case_toggle,
+            self._words_toggle,
+            self._regex_toggle,
+        ):
             part.setFont(look.fonts.mono)
         self._count_label.setFont(look.fonts.second)
         self._update_count()
 
     def _query(self) -> TextQuery:
-        return TextQuery(self._words.text(), self._pattern.isChecked(), self._case.isChecked(), self._whole.isChecked())
+        return TextQuery(
+            self._find_field.text(),
+            self._regex_toggle.isChecked(),
+            self._case_toggle.isChecked(),
+            self._words_toggle.isChecked(),
+        )
 
     def _find(self) -> None:
         self._search.start(self._query())
-        hits = self._search.matches
-        if hits and not self._selected_hit():
-            index = self._search.index_at(self._start)
-            select_match(self._field, hits[index % len(hits)])
+        matches = self._search.matches
+        if matches and not self._selected_match():
+            index = self._search.index_at(self._search_start)
+            select_match(self._field, matches[index % len(matches)])
         self._update_count()
 
-    def _selected_hit(self) -> TextMatch | None:
-        cursor, hits = self._field.textCursor(), self._search.matches
+    def _selected_match(self) -> TextMatch | None:
+        cursor, matches = self._field.textCursor(), self._search.matches
         index = self._search.index_at(cursor.selectionStart())
-        if index < len(hits) and (hits[index].position, hits[index].length) == (
+        if index < len(matches) and (matches[index].position, matches[index].length) == (
             cursor.selectionStart(), cursor.selectionEnd() - cursor.selectionStart()
         ):  # fmt: skip
-            return hits[index]
+            return matches[index]
         return None
 
     def _update_count(self) -> None:
-        hits, search = self._search.matches, self._search
-        chosen = self._selected_hit()
-        count = f"{len(hits):,}" + ("+" if len(hits) >= MAX_MATCHES or not search.done else "")
+        matches, search = self._search.matches, self._search
+        chosen = self._selected_match()
+        count = f"{len(matches):,}" + ("+" if len(matches) >= MAX_MATCHES or not search.done else "")
         if search.error:
             text = search.error
-        elif not self._words.text():
+        elif not self._find_field.text():
             text = ""
-        elif not hits:
+        elif not matches:
             text = self.tr("No matches") if search.done else self.tr("Searching…")
         elif chosen:
             text = self.tr("{} of {}").format(search.index_at(chosen.position) + 1, count)
@@ -142,21 +161,21 @@ class FindBar(QWidget):
             text = self.tr("{} found").format(count)
         self._count_label.setText(text)
         set_style_properties(self._count_label, tone="failed" if search.error else "second")
-        for part in (self._previous, self._next, self._one, self._all):
-            part.setEnabled(bool(hits))
-        self._mark()
+        for part in (self._previous_button, self._next_button, self._replace_button, self._replace_all_button):
+            part.setEnabled(bool(matches))
+        self._highlight_matches()
 
-    def _mark(self) -> None:
+    def _highlight_matches(self) -> None:
         """Highlight the MAX_HIGHLIGHTED matches nearest to the cursor."""
         index = self._search.index_at(self._field.textCursor().position())
         highlighted = self._search.matches[max(0, index - MAX_HIGHLIGHTED // 2) : index + MAX_HIGHLIGHTED // 2]
         theme = self._look.theme
         selections = []
-        for hit in highlighted:
+        for match in highlighted:
             selection = QTextEdit.ExtraSelection()
             selection.cursor = self._field.textCursor()
-            selection.cursor.setPosition(hit.position)
-            selection.cursor.setPosition(hit.position + hit.length, selection.cursor.MoveMode.KeepAnchor)
+            selection.cursor.setPosition(match.position)
+            selection.cursor.setPosition(match.position + match.length, selection.cursor.MoveMode.KeepAnchor)
             selection.format.setBackground(blend(theme.waiting, theme.background, 0.28))
             selections.append(selection)
         self._field.highlight_matches(selections)
@@ -166,17 +185,33 @@ class FindBar(QWidget):
         grid.setContentsMargins(12, 8, 8, 8)
         grid.setHorizontalSpacing(4)
         grid.setVerticalSpacing(6)
-        first = (self._words, self._case, self._whole, self._pattern, self._previous, self._next, self._count_label)
+        first = (
+            self._find_field,
+            self._case_toggle,
+            self._words_toggle,
+            self._regex_toggle,
+            self._previous_button,
+            self._next_button,
+            self._count_label,
+        )
         for column, part in enumerate(first):
             grid.addWidget(part, 0, column)
-        grid.addWidget(self._close, 0, 8)
-        grid.addWidget(self._with, 1, 0)
-        grid.addWidget(self._one, 1, 1, 1, 3)
-        grid.addWidget(self._all, 1, 4, 1, 3, Qt.AlignmentFlag.AlignLeft)
+        grid.addWidget(self._close_button, 0, 8)
+        grid.addWidget(self._replace_field, 1, 0)
+        grid.addWidget(self._replace_button, 1, 1, 1, 3)
+        grid.addWidget(self._replace_all_button, 1, 4, 1, 3, Qt.AlignmentFlag.AlignLeft)
         grid.setColumnStretch(0, 3)
         grid.setColumnStretch(7, 1)
-        order = (self._words, self._with, self._case, self._whole, self._pattern, self._previous, self._next)
-        chain = (*order, self._one, self._all, self._close)
+        order = (
+            self._find_field,
+            self._replace_field,
+            self._case_toggle,
+            self._words_toggle,
+            self._regex_toggle,
+            self._previous_button,
+            self._next_button,
+        )
+        chain = (*order, self._replace_button, self._replace_all_button, self._close_button)
         for previous, following in pairwise(chain):
             QWidget.setTabOrder(previous, following)
 
@@ -213,7 +248,7 @@ class FindBar(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in ENTER_KEYS:
-            if watched is self._with:
+            if watched is self._replace_field:
                 self.replace()
             else:
                 self.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)

@@ -80,21 +80,23 @@ class TextSearch(QObject):
         """Return the index of the first match at or after a position; the number of matches if there is none."""
         return bisect_left(self.matches, (position,))
 
-    def replacement(self, hit: TextMatch, template: str) -> str:
+    def replacement(self, match: TextMatch, template: str) -> str:
         """Return the replacement for a match; in the template for a regular expression, \\1 and $1 stand for groups."""
         if not self._query.is_regex:
             return template
-        match = self._regex.match(self._field.document().findBlockByNumber(hit.line).text(), hit.column)
-        return GROUP_REFERENCE.sub(lambda reference: _group(reference, match), template)
+        groups = self._regex.match(self._field.document().findBlockByNumber(match.line).text(), match.column)
+        return GROUP_REFERENCE.sub(lambda reference: _group(reference, groups), template)
 
     def replace_in_text(self, template: str) -> str:
         """Return the whole text with every match replaced."""
         lines = self._field.toPlainText().split("\n")
-        for hit in reversed(self.matches):
-            line = _to_utf16(lines[hit.line])
-            replacement = self.replacement(hit, template)
-            lines[hit.line] = (
-                _from_utf16(line[: 2 * hit.column]) + replacement + _from_utf16(line[2 * (hit.column + hit.length) :])
+        for match in reversed(self.matches):
+            line = _to_utf16(lines[match.line])
+            replacement = self.replacement(match, template)
+            lines[match.line] = (
+                _from_utf16(line[: 2 * match.column])
+                + replacement
+                + _from_utf16(line[2 * (match.column + match.length) :])
             )
         return "\n".join(lines)
 
@@ -140,11 +142,11 @@ class TextSearch(QObject):
             column = match.capturedEnd() + (0 if length else 1)
 
 
-def select_match(field: QPlainTextEdit, hit: TextMatch) -> None:
+def select_match(field: QPlainTextEdit, match: TextMatch) -> None:
     """Select a match and scroll it into view."""
     cursor = QTextCursor(field.document())
-    cursor.setPosition(hit.position)
-    cursor.setPosition(hit.position + hit.length, QTextCursor.MoveMode.KeepAnchor)
+    cursor.setPosition(match.position)
+    cursor.setPosition(match.position + match.length, QTextCursor.MoveMode.KeepAnchor)
     field.setTextCursor(cursor)
     field.ensureCursorVisible()
 

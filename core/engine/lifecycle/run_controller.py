@@ -83,7 +83,7 @@ class RunController:
         self._unsubscribe = journal.listen(self._on_event)
         self.sub_agents = SubAgents(
             journal, reader, self.check_start, self._open, self.resume, self.stop, self.is_active,
-            lambda: self._closing, factory.preferred_model, factory.check_delegated_model, self.send_message,
+            lambda: self._closing, factory.preferred_model, factory.check_delegated_model, self._send_to_sub_agent,
             self._pause_and_wait,
         )  # fmt: skip
 
@@ -184,6 +184,13 @@ class RunController:
                     await self._resume(session, "", message)
             else:
                 await self._start(session, message, next_run_start(await self.conversation(session)))
+
+    async def _send_to_sub_agent(self, session: str, text: str) -> None:
+        """Send a message to a sub-agent that works. Raise Problem if it has ended in the meantime."""
+        async with self.session_lock(session):
+            await self._journal.append(session, UserMessage(Text(text)))
+            if self._row(session).status not in UNFINISHED:
+                raise Problem("The message was not read.", "The sub-agent has ended.", "Start another one.")
 
     async def conversation(self, session: str) -> Conversation:
         """Return the current conversation of the session, active or not."""

@@ -15,6 +15,7 @@ from core.domain.modes import DEFAULT_MODE, MODES
 from core.domain.problems import Problem
 from core.domain.schedule import (
     LATE_AFTER,
+    DueTimes,
     MissedPolicy,
     Schedule,
     ScheduleTriggered,
@@ -31,7 +32,7 @@ from core.workspace.paths import check_workspace
 from core.workspace.worktrees import repository_root
 
 CHECK_INTERVAL_S = 20.0  # Check this often, because waking from sleep is not reported.
-CUT = "Journeyman exited while starting the session."
+INTERRUPTED_START = "Journeyman exited while starting the session."
 
 
 class StartSession(Protocol):
@@ -105,16 +106,16 @@ class Scheduler:
         number, unit = parse_interval(request.every) if request.every else (0, timedelta())
         first = parse_time(request.at, now_us) if request.at else now_us + number * unit // timedelta(microseconds=1)
         schedule = Schedule(
-            session_id()[:4],
-            request.task,
-            str(folder),
-            request.model,
-            first,
-            first,
-            request.every,
-            request.missed,
-            request.mode,
-            request.script,
+            id=session_id()[:4],
+            task=request.task,
+            folder=str(folder),
+            model=request.model,
+            first_due=first,
+            due=first,
+            interval=request.every,
+            on_missed=request.missed,
+            mode=request.mode,
+            script=request.script,
             worktree=request.worktree,
         )
         await self._book.save(schedule)
@@ -125,7 +126,8 @@ class Scheduler:
         """Remove a schedule, given its ID or an unambiguous prefix, and return it. The sessions it started stay."""
         matches = [schedule for schedule in self.all() if name and schedule.id.startswith(name)]
         if len(matches) != 1:
-            raise Problem(f"There is no schedule {name!r}.", "", "List them with `journeyman schedule`.")
+            message = f"Several schedules start with {name!r}." if matches else f"There is no schedule {name!r}."
+            raise Problem(message, "", "List them with `journeyman schedule`.")
         await self._book.remove(matches[0].id)
         return matches[0]
 
@@ -138,6 +140,7 @@ class Scheduler:
         """Start sessions as they become due, until `stop` is called.
 
         `on_due` receives the outcome of each due schedule. `on_error` receives errors; the loop continues after them.
+        If the data folder is open read-only, return at once: the process that may write starts the sessions.
         """
         if not self._book.can_write:
             return
@@ -147,8 +150,7 @@ class Scheduler:
                 self._changed.clear()
                 timeout = CHECK_INTERVAL_S
                 try:
-                    for result in await self.start_due():
-                        on_due(result)
+                    await self.start_due(on_due)
                     timeout = self._seconds_to_next_check()
                 except Problem as problem:  # The schedules could not be read or written. Try again at the next check.
                     on_error(problem)
@@ -162,18 +164,21 @@ class Scheduler:
         due = min((schedule.due for schedule in self.all() if schedule.due), default=0)
         return min(CHECK_INTERVAL_S, max(0.0, (due - self._clock()) / SECOND)) if due else CHECK_INTERVAL_S
 
-    async def start_due(self) -> list[DueResult]:
-        """Start a session for every schedule that is due."""
-        return [await self._start_due(schedule) for schedule in self.all() if due_times(schedule, self._clock())]
+    async def start_due(self, on_due: Callable[[DueResult], object] = lambda result: None) -> list[DueResult]:
+        """Start a session for every schedule that is due. `on_due` receives each result at once."""
+        results: list[DueResult] = []
+        for schedule in self.all():
+            now_us = self._clock()
+            if due := due_times(schedule, now_us):
+                results.append(await self._start_due(schedule, due, now_us))
+                on_due(results[-1])
+        return results
 
-    async def _start_due(self, schedule: Schedule) -> DueResult:
+    async def _start_due(self, schedule: Schedule, due: DueTimes, now_us: int) -> DueResult:
         """Start the session of a schedule, or skip it.
 
         The next due time is saved first, so that a crash can lose a start but never cause two.
         """
-        now_us = self._clock()
-        due = due_times(schedule, now_us)
-        assert due is not None
         late = now_us - due.last > LATE_AFTER
         previous = self._session(schedule.last_session) if schedule.last_session else None
         updated = replace(schedule, due=due.next, missed_count=schedule.missed_count + due.count, error="")
@@ -182,7 +187,7 @@ class Scheduler:
             return await self._save_change(replace(updated, error=why))
         if late and schedule.on_missed == "skip":
             return await self._save_change(updated)
-        if not await self._book.update(replace(updated, error=CUT)):
+        if not await self._book.update(replace(updated, error=INTERRUPTED_START)):
             return DueResult(updated)  # The schedule was removed meanwhile.
         trigger = ScheduleTriggered(schedule.id, due.last, schedule.interval, updated.missed_count - 1, late)
         try:
@@ -190,6 +195,8 @@ class Scheduler:
             session = await self._start(schedule.task, folder, began, trigger, worktree=schedule.worktree)
         except Problem as problem:
             return await self._save_change(replace(updated, error=str(problem)))
+        except Exception as error:  # A bug in one start must not end the scheduler.
+            return await self._save_change(replace(updated, error=f"Internal error: {type(error).__name__}: {error}"))
         return await self._save_change(replace(updated, last_session=session, missed_count=0), session)
 
     async def _save_change(self, updated: Schedule, session: str = "") -> DueResult:

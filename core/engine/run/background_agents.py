@@ -36,24 +36,32 @@ class BackgroundAgents:
         """The calls whose sub-agents have not ended."""
         return tuple(call for call, task in self._followers.items() if not task.done())
 
-    async def wait(self, call: str, seconds: float | None) -> None:
+    async def wait(self, call: str, seconds: float) -> None:
         """Wait until a sub-agent has ended and its end is recorded, or until the time is over."""
         if task := self._followers.get(call):
             await asyncio.wait({task}, timeout=seconds)
 
+    async def stop(self, call: str) -> None:
+        """End the follower of one sub-agent, which stops the sub-agent and records that."""
+        await _cancel([task] if (task := self._followers.get(call)) else [])
+
     async def close(self, *, keep: bool) -> None:
         """End the followers. They stop their sub-agents and record that, unless these are kept."""
         self.keeps = keep
-        tasks = [task for task in self._followers.values() if not task.done()]
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await _cancel([task for task in self._followers.values() if not task.done()])
         for task in self._followers.values():
             if not task.cancelled() and (error := task.exception()):
                 raise error
         self._followers.clear()
         self.keeps = False
+
+
+async def _cancel(tasks: "list[asyncio.Task[None]]") -> None:
+    await asyncio.sleep(0)  # a task that is canceled before its first step would record nothing
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks)
 
 
 async def wait_for_agents(

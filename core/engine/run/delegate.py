@@ -118,19 +118,19 @@ class SubAgents:
         self, run: RunContext, call: ToolCall, request: DelegateArguments, child: str, began: RunStarted | None
     ) -> None:
         """Follow a sub-agent in the background to its end, and record the end and a message with its result."""
-        async with run.delegate_slots:
-            try:
+        try:
+            async with run.delegate_slots:
                 await self._run_child(run, call, request, child, began)
                 ended, returned = await self._end_of_child(run, call, child)
-            except asyncio.CancelledError:
-                if not run.agents.keeps:
-                    await self._stop_child(child)
-                    if call.id in run.conversation.background:
-                        taints = await self._taint_events(call, child)
-                        await run.record(*taints, (await self._end_of_child(run, call, child))[0])
-                raise
-            except Problem as problem:  # The child could not be started or resumed.
-                ended, returned = SubagentEnded(call.id, child, "failed"), ToolReturned(call.id, Text(str(problem)))
+        except asyncio.CancelledError:
+            if not run.agents.keeps:
+                await self._stop_child(child)
+                if call.id in run.conversation.background:
+                    taints = await self._taint_events(call, child)
+                    await run.record(*taints, (await self._end_of_child(run, call, child))[0])
+            raise
+        except Problem as problem:  # The child could not be started or resumed.
+            ended, returned = SubagentEnded(call.id, child, "failed"), ToolReturned(call.id, Text(str(problem)))
         taints = await self._taint_events(call, child)
         text = _end_message(call.id, subagent_name(request), ended.status, returned.output.head, bool(taints))
         await run.record(*taints, ended, HarnessMessage(Text(text), AGENT_REASON))
@@ -181,10 +181,10 @@ class SubAgents:
             raise Problem("The message was not sent.", why, "Start another sub-agent, or try again.")
         if request.message:
             await self.send(child, request.message)
-        if request.stop and is_active and self._exists(child):
-            await self._stop_child(child)
-        if request.wait_s or request.stop:
-            await run.agents.wait(request.id, None if request.stop else request.wait_s)
+        if request.stop:
+            await run.agents.stop(request.id)
+        elif request.wait_s:
+            await run.agents.wait(request.id, request.wait_s)
         if request.id in run.agents.active:
             row = self.reader.session(child)
             doing = f": {row.activity}" if row and row.activity else ""
@@ -286,7 +286,7 @@ class SubAgents:
 
     async def _end_of_child(self, run: RunContext, call: ToolCall, child: str) -> tuple[SubagentEnded, ToolReturned]:
         """Return the usage of a child that has ended, and its reply."""
-        conversation, last = Conversation(), RunEnded("failed")
+        conversation, last = Conversation(), RunEnded("stopped", "it had not started")
         async for entry in self.journal.read(child):
             conversation.apply(entry)
             if isinstance(entry.event, RunEnded):

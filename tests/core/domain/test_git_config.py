@@ -88,3 +88,33 @@ def test_an_author_may_be_named_where_there_is_none() -> None:
 def test_further_branches_to_fetch_are_usual() -> None:
     more = '[remote "origin"]\n\tfetch = +refs/heads/x:refs/remotes/origin/x\n\tfetch = refs/tags/*:refs/tags/*'
     assert not leads_elsewhere(USUAL + more, USUAL)
+
+
+@pytest.mark.parametrize(
+    ("trusted", "added"),
+    [
+        ("[advice]\n\tx = 1\n[core] ; mine\n\tbare = false\n", "\tfsmonitor = x\n"),
+        ("[advice]\n[core]\t# mine\n", "\tfsmonitor = x\n"),
+        ('[remote "a"]\n\tuploadpack = x\n[remote "b"]\n\turl = https://b.example/b.git\n', "\tuploadpack = x\n"),
+    ],
+)
+def test_a_line_is_judged_in_the_section_that_git_reads_it_in(trusted: str, added: str) -> None:
+    assert is_harmless(trusted, trusted) and not is_harmless(trusted + added, trusted)
+    assert added not in harmless_lines(trusted + added)
+
+
+@pytest.mark.parametrize("end", ["\\\n", "\\\r\n"])
+def test_a_header_in_a_continued_value_begins_no_section(end: str) -> None:
+    trusted = f"[core]\n\tsshCommand = ssh {end} -v\n"
+    changed = f"[core]\n\tsshCommand = ssh {end}[advice]\n\tfsmonitor = x\n"
+    assert is_harmless(trusted, trusted) and not is_harmless(changed, trusted)
+    assert harmless_lines(changed) == "[core]\n"
+
+
+def test_a_backslash_in_a_comment_continues_nothing() -> None:
+    trusted = "[advice]\n\tx = 1 # \\\n[core]\n"
+    assert not is_harmless(trusted + "\tfsmonitor = x\n", trusted)
+
+
+def test_a_value_of_many_lines_is_read_once() -> None:
+    assert harmless_lines("[core]\n\tx = " + "\\\n" * 100_000 + "[user]\n\tname = a\n") == "[core]\n"

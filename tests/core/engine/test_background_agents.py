@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from core.domain.events import (
     CallStarted,
@@ -31,6 +31,24 @@ def script(*replies: dict[str, Any], counter: list[dict[str, Any]]) -> str:
 
 async def results(scene: EngineHarness, session: str) -> dict[str, str]:
     return {e.call_id: e.output.head for e in await scene.events(session) if isinstance(e, ToolReturned)}
+
+
+def is_message(event: object) -> TypeGuard[UserMessage]:
+    return isinstance(event, UserMessage)
+
+
+async def questions(scene: EngineHarness, count: int) -> dict[str, str]:
+    """Wait for this many questions of all sessions. Return their ids by their texts."""
+    asked: dict[str, str] = {}
+
+    def found() -> bool:
+        for entry in scene.log:
+            if isinstance(entry.event, QuestionAsked):
+                asked[entry.event.question.text] = entry.event.question.id
+        return len(asked) == count
+
+    await scene.when(found)
+    return asked
 
 
 async def notes(scene: EngineHarness, session: str) -> list[str]:
@@ -70,22 +88,26 @@ def test_the_parent_goes_on_and_the_result_comes_as_a_message(tmp_path: Path) ->
 
 def test_the_parent_waits_sends_a_message_and_reads_the_result(tmp_path: Path) -> None:
     async def test() -> None:
-        counter: list[dict[str, Any]] = [{"text": "one", "chunks": 2, "delay_s": 0.2}, {"text": "two"}]
         replies = script(
+            call_reply("ask_user", question="Go on?"),
             call_reply("check_agent", id="r1c1"),
             call_reply("check_agent", id="r1c1", message="Count twice."),
             call_reply("check_agent", id="r1c1", wait_s=60),
             call_reply("check_agent", id="nobody"),
             call_reply("check_agent", id="r1c1", message="Too late."),
             {"text": "Done."},
-            counter=counter,
+            counter=[ASKING[0], {"text": "two"}],
         )
         async with open_engine(tmp_path) as scene:
             session = await scene.start(replies)
+            asked = await questions(scene, 2)
+            await scene.engine.answer(asked["Go on?"], Answer(text="Yes."))
+            await scene.when(lambda: "Count twice." in [e.event.text.head for e in scene.log if is_message(e.event)])
+            await scene.engine.answer(asked["How many?"], Answer(text="two"))
             await scene.engine.wait_idle(session)
             said = await results(scene, session)
-            assert "is still working" in said["r2c1"] and said["r4c1"] == "two"
-            assert "There is no sub-agent 'nobody'." in said["r5c1"] and "It has ended." in said["r6c1"]
+            assert "is still working" in said["r3c1"] and said["r5c1"] == "two"
+            assert "There is no sub-agent 'nobody'." in said["r6c1"] and "It has ended." in said["r7c1"]
             (child,) = scene.engine.children(session)
             told = [e.text.head for e in await scene.events(child.id) if isinstance(e, UserMessage)]
             assert told == ["Count.", "Count twice."] and child.status == "done"
@@ -94,15 +116,36 @@ def test_the_parent_waits_sends_a_message_and_reads_the_result(tmp_path: Path) -
     run_bounded(test())
 
 
+def test_a_sub_agent_can_be_stopped_before_it_has_started(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            stop = call_reply("check_agent", id="r1c1", stop=True)
+            session = await scene.run(script(stop, {"text": "Ok."}, counter=[SLOW]))
+            assert scene.status(session) == "done"
+            assert all(child.status == "stopped" for child in scene.engine.children(session))
+            assert "did not finish: stopped" in (await results(scene, session))["r2c1"]
+            ended = [e for e in await scene.events(session) if isinstance(e, SubagentEnded)]
+            assert [e.status for e in ended] == ["stopped"] and scene.bugs == []
+
+    run_bounded(test())
+
+
 def test_a_sub_agent_in_the_background_is_stopped_on_request_and_with_its_parent(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_engine(tmp_path) as scene:
-            session = await scene.run(
-                script(call_reply("check_agent", id="r1c1", stop=True), {"text": "Ok."}, counter=[SLOW])
-            )
+            stop = call_reply("check_agent", id="r1c1", stop=True)
+            asking = call_reply("ask_user", question="Shall it stop?")
+            session = await scene.start(script(asking, stop, {"text": "Ok."}, counter=[SLOW]))
+            asked = (await scene.until(QuestionAsked)).event
+            assert isinstance(asked, QuestionAsked)
+            await scene.when(lambda: [r for r in scene.engine.children(session) if scene.engine.is_active(r.id)])
+            await scene.engine.answer(asked.question.id, Answer(text="Yes."))
+            await scene.engine.wait_idle(session)
             (child,) = scene.engine.children(session)
             assert child.status == "stopped" and scene.status(session) == "done"
-            assert "did not finish: stopped" in (await results(scene, session))["r2c1"]
+            assert "did not finish: stopped" in (await results(scene, session))["r3c1"]
+            ended = [e for e in await scene.events(session) if isinstance(e, SubagentEnded)]
+            assert [e.status for e in ended] == ["stopped"]
             other = await scene.start(script({"text": "I wait."}, counter=[SLOW]))
             await scene.when(lambda: [r for r in scene.engine.children(other) if scene.engine.is_active(r.id)])
             await scene.engine.stop(other)

@@ -1,5 +1,6 @@
 """Sign-in to remote MCP servers with OAuth, against a real authorization server on this computer."""
 
+import asyncio
 import json
 import urllib.request
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from mcp.client.auth import OAuthFlowError
 
 from core.domain.problems import Problem
-from core.mcp.oauth import _check_url, sign_in_owner
+from core.mcp.oauth import _check_url, browser_sign_in, sign_in_owner
 from core.settings.schema import McpServerSettings
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded
 from tests.core.engine.test_mcp_questions import outputs_of, run_calls
@@ -162,5 +163,39 @@ def test_an_unsafe_page_is_not_opened(tmp_path: Path) -> None:
                         McpServerSettings(name="greeter", url=server.mcp), open_page=browser.open
                     )
                 assert browser.pages == []
+
+    run_bounded(main())
+
+
+def test_a_request_without_a_code_does_not_end_the_sign_in(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            server, pages = McpServerSettings(name="greeter", url="http://127.0.0.1:9/mcp"), list[str]()
+            async with browser_sign_in(server, scene.services.servers._secrets, pages.append) as auth:
+                port = int(str(auth.context.client_metadata.redirect_uris).partition("127.0.0.1:")[2].partition("/")[0])
+                wait = auth.context.callback_handler
+                assert wait is not None
+                for query in ("", "?code=c&state=s"):
+                    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                    writer.write(f"GET /callback{query} HTTP/1.1\r\n\r\n".encode())
+                    page = (await reader.read()).decode()
+                    writer.close()
+                    assert ("You are signed in." in page) == bool(query)
+                assert (await wait()).code == "c"
+
+    run_bounded(main())
+
+
+def test_a_connection_that_sends_nothing_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.mcp.oauth.REDIRECT_TIMEOUT_S", 0.05)
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            server, pages = McpServerSettings(name="greeter", url="http://127.0.0.1:9/mcp"), list[str]()
+            async with browser_sign_in(server, scene.services.servers._secrets, pages.append) as auth:
+                port = int(str(auth.context.client_metadata.redirect_uris).partition("127.0.0.1:")[2].partition("/")[0])
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                assert await reader.read() == b""
+                writer.close()
 
     run_bounded(main())

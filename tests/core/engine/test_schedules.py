@@ -13,7 +13,7 @@ from core.domain.clock import SECOND, now
 from core.domain.events import RunStarted, UserMessage
 from core.domain.problems import Problem
 from core.domain.schedule import Schedule, ScheduleTriggered
-from core.engine.lifecycle.scheduler import CUT, DueResult, Scheduler, ScheduleRequest
+from core.engine.lifecycle.scheduler import INTERRUPTED_START, DueResult, Scheduler, ScheduleRequest
 from core.models.catalog import SCRIPTED
 from core.store.schedule_store import ScheduleStore
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
@@ -184,7 +184,7 @@ def test_a_crash_during_a_start_makes_no_second_session_and_is_reported(tmp_path
                 await schedules.start_due()
         async with open_engine(tmp_path) as scene:
             schedules = open_scheduler(scene, clock)
-            assert await schedules.start_due() == [] and schedules.all()[0].error == CUT
+            assert await schedules.start_due() == [] and schedules.all()[0].error == INTERRUPTED_START
 
     run_bounded(main())
 
@@ -207,7 +207,12 @@ def test_invalid_schedules_are_refused_before_they_are_stored(tmp_path: Path) ->
             for name in ("", "zz"):
                 with pytest.raises(Problem):
                     await schedules.remove(name)
-            assert await schedules.remove(made.id) == made and schedules.all() == []
+            other = await add(schedules, scene)
+            while other.id[0] != made.id[0]:
+                other = await add(schedules, scene)
+            with pytest.raises(Problem, match="Several schedules"):
+                await schedules.remove(made.id[0])
+            assert await schedules.remove(made.id) == made and other in schedules.all()
 
     run_bounded(main())
 
@@ -229,5 +234,30 @@ def test_the_watcher_notices_a_new_schedule_at_once(tmp_path: Path) -> None:
                 await scene.engine.wait_idle(found.session)
                 schedules.stop()
             assert found.schedule in schedules.all() and scene.bugs == []
+
+    run_bounded(main())
+
+
+def test_a_bug_in_one_start_ends_neither_the_scheduler_nor_the_other_starts(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            clock, told = ManualClock(), asyncio.Queue[DueResult]()
+            schedules = open_scheduler(scene, clock)
+            made = [await add(schedules, scene, task=task) for task in ("First.", "Second.")]
+            start = schedules._start
+
+            async def fail_once(*arguments: Any, **options: Any) -> str:
+                schedules._start = start
+                raise KeyError("broken")
+
+            schedules._start = fail_once
+            clock.at = max(schedule.due for schedule in made)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(schedules.run(told.put_nowait, scene.bugs.append))
+                failed, started = await told.get(), await told.get()
+                schedules.stop()
+            assert failed.session == "" and "Internal error: KeyError" in failed.schedule.error
+            await scene.engine.wait_idle(started.session)
+            assert scene.bugs == [] and failed.schedule in schedules.all()
 
     run_bounded(main())

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from core.domain.memory import MemoryContent
+from core.domain.problems import Problem
 from core.domain.recall_events import MemoriesRecalled
 from core.memory.bert import Bert
 from core.memory.embedder_process import VectorIndex
@@ -32,6 +33,7 @@ from tests.core.memory.made import ManualClock
 from tests.core.memory.small_model import HEADS, WIDTH, random_model, small_model
 
 BOAT = "The boat leaves at dawn."
+READY_CHILD = 'import sys\nprint(\'{"model": "m"}\', flush=True)\nfor line in sys.stdin:\n'
 ASKED = "When does the ship depart? Some vessel sails."
 
 
@@ -339,7 +341,48 @@ def test_a_model_file_gives_the_same_embeddings_as_its_folder(tmp_path: Path) ->
     texts = ["a b c", "x", "hello", "z y x w v u t s"]
     words = [sys.executable, "-I", str(SCRIPT), str(gguf_model(folder)), str(tmp_path / "x.db")]
     Database(tmp_path / "x.db", synchronous="OFF").close()
-    request = json.dumps({"do": "embed", "said": [(text, "") for text in texts]}).encode() + b"\n"
+    request = json.dumps({"do": "embed", "memories": [(text, "") for text in texts]}).encode() + b"\n"
     said = subprocess.run(words, capture_output=True, timeout=BOUND_S, input=request).stdout.splitlines()
     rows = [np.frombuffer(b64decode(row), np.float16) for row in json.loads(said[1])["rows"]]
     assert np.allclose(rows, Bert(folder).embed(texts), atol=2e-3)
+
+
+@pytest.mark.parametrize("reply", ["not JSON", "[]", '"' + "x" * (1 << 25)], ids=["not JSON", "no object", "too long"])
+def test_an_invalid_reply_ends_the_process_and_is_reported(
+    tmp_path: Path, reply: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "child.py"
+    script.write_text(f"{READY_CHILD}    print({reply!r}, flush=True)\n")
+    monkeypatch.setattr("core.memory.semantic_search.SCRIPT", script)
+
+    async def act(shelf: Shelf) -> None:
+        await shelf.keep(BOAT)
+        assert (await shelf.meaning.status()).error is None
+        process = shelf.meaning._process
+        with pytest.raises(Problem, match="invalid reply"):
+            await shelf.meaning.catch_up()
+        assert process is not None and process.returncode is not None
+        assert await shelf.find("boat") == [BOAT]
+        error = (await shelf.meaning.status()).error
+        assert error is not None and "invalid reply" in error.cause
+
+    run(tmp_path, tmp_path, act)
+
+
+def test_closing_ends_a_request_that_waits_for_a_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Afterwards the process can be started again."""
+    script, asked = tmp_path / "child.py", tmp_path / "asked"
+    script.write_text(f"{READY_CHILD}    open({str(asked)!r}, 'w')\n")
+    monkeypatch.setattr("core.memory.semantic_search.SCRIPT", script)
+
+    async def act(shelf: Shelf) -> None:
+        await shelf.keep(BOAT)
+        waiting = asyncio.create_task(shelf.meaning.catch_up())
+        while not asked.exists():  # noqa: ASYNC110 - the child process has no event of ours
+            await asyncio.sleep(0.01)
+        await shelf.meaning.close()
+        with pytest.raises(Problem, match="cannot be used"):
+            await waiting
+        assert (await shelf.meaning.status()).error is None
+
+    run(tmp_path, tmp_path, act)

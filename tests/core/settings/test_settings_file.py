@@ -165,3 +165,47 @@ def test_a_full_disk_keeps_the_old_file(tmp_path: Path) -> None:
     with pytest.raises(Problem, match="could not be written"):
         file.change(theme="light")
     assert SettingsFile(tmp_path).current.theme == file.current.theme == "dark"
+
+
+def test_a_file_that_cannot_be_read_is_not_replaced(tmp_path: Path) -> None:
+    """A link to itself is a file that not even the administrator can read."""
+    if os.name == "nt":
+        pytest.skip("links need rights there")
+    path = tmp_path / FILE
+    path.symlink_to(path)
+    file = SettingsFile(tmp_path)
+    assert file.current == Settings() and "cannot be read" in file.notes[0].message
+    with pytest.raises(Problem, match="cannot be read"):
+        file.change(theme="dark")
+    assert path.is_symlink() and file.current == Settings()
+
+
+def test_a_damaged_file_that_cannot_be_renamed_is_reported_and_not_replaced(tmp_path: Path) -> None:
+    """The new name is too long for the file system."""
+    path = tmp_path / ("s" * 250)
+    path.write_text("{")
+    loaded = read_settings(path)
+    assert loaded.settings == Settings() and loaded.raw is None and "cannot be renamed" in loaded.notes[0].cause
+    assert path.read_text() == "{"
+
+
+def test_all_listeners_are_notified_although_one_fails(tmp_path: Path) -> None:
+    file = SettingsFile(tmp_path)
+    heard: list[str] = []
+
+    def fail(_: Settings) -> None:
+        heard.append("first")
+        raise ValueError("broken")
+
+    file.listen(fail)
+    file.listen(lambda new: heard.append(new.theme))
+    with pytest.raises(ValueError, match="broken"):
+        file.change(theme="dark")
+    assert heard == ["first", "dark"] and SettingsFile(tmp_path).current.theme == "dark"
+
+
+def test_text_that_is_not_unicode_is_kept(tmp_path: Path) -> None:
+    path = written(tmp_path, r'{"note": "\udce4.txt"}')
+    SettingsFile(tmp_path).change(theme="dark")
+    assert json.loads(path.read_bytes()) == {"note": "\udce4.txt", "theme": "dark", "version": FORMAT_VERSION}
+    assert [entry.name for entry in tmp_path.iterdir()] == [FILE]

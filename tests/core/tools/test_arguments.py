@@ -22,7 +22,7 @@ def test_valid_arguments_are_read() -> None:
     ("tool", "arguments", "words"),
     [
         ("reed", "{}", "Did you mean 'read'"),
-        ("xyzzy", "{}", "The tools are: ask_user, check, decide"),
+        ("xyzzy", "{}", "The tools are: ask_user, check, check_agent, decide"),
         ("read", "{}", "path: "),
         ("read", "", "path: "),
         ("read", '{"path": "a"', "arguments"),

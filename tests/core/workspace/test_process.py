@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,10 @@ def remaining_processes(folder: Path) -> list[str]:
             except OSError:
                 continue
     return found
+
+
+def open_descriptors() -> set[Path]:
+    return set(Path("/proc/self/fd").iterdir())
 
 
 def eventually(condition: Callable[[], object], bound_s: float = 10) -> bool:
@@ -184,3 +189,48 @@ def test_a_process_in_exec_is_ended_too(monkeypatch: pytest.MonkeyPatch) -> None
     finally:
         child.kill()
         child.wait()
+
+
+def test_the_limits_are_checked_although_the_listener_fails(tmp_path: Path) -> None:
+    async def main() -> FinishedCommand:
+        errors: list[str] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(str(context["exception"])))
+
+        def fail() -> None:
+            raise ValueError("broken")
+
+        asked = CommandRequest(
+            "for n in 1 2 3 4 5 6 7 8; do sleep 20 & done; wait", tmp_path, CommandLimits(processes=3)
+        )
+        running = await start_command(Unsandboxed().prepare(asked), asked.limits, on_tick=fail)
+        finished = await running.wait_or_kill()
+        assert errors and set(errors) == {"broken"} and running._timers == set()
+        return finished
+
+    assert "processes" in asyncio.run(main()).killed_because
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open descriptors are listed in /proc")
+@pytest.mark.parametrize("fault", ["no standard input", "no program", "an invalid argument", "no job object"])
+def test_a_command_that_cannot_be_started_leaves_no_descriptor_open(
+    tmp_path: Path, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch = Unsandboxed().prepare(CommandRequest("sleep 20", tmp_path))
+    if fault == "no standard input":
+        launch = replace(launch, stdin_data=b"x")
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "missing"))
+    elif fault == "no program":
+        launch = replace(launch, argv=(str(tmp_path / "missing"),), fork=None)
+    elif fault == "an invalid argument":
+        launch = replace(launch, argv=("\0",), fork=None)
+    else:  # Only Windows has them.
+        launch = replace(launch, argv=("sleep", "20"), fork=None, scope="job")
+
+    async def main() -> None:
+        before = open_descriptors()
+        with pytest.raises((Problem, ValueError, KeyError)):
+            await start_command(launch, CommandLimits())
+        assert open_descriptors() == before
+
+    asyncio.run(main())
+    assert remaining_processes(tmp_path) == []

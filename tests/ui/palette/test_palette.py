@@ -1,7 +1,7 @@
 """The palette by keyboard: ranking, recently used entries, and restoring the focus."""
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QCursor
 from PySide6.QtTest import QAbstractItemModelTester, QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QVBoxLayout, QWidget
@@ -122,6 +122,16 @@ def test_arrows_skip_disabled_entries_and_wrap_around(look: Look, parent: QWidge
     press(field, Qt.Key.Key_Up)
     press(field, Qt.Key.Key_Return)
     assert done == ["theme"]
+
+
+@pytest.mark.parametrize(("key", "row"), [(Qt.Key.Key_Down, 0), (Qt.Key.Key_Up, 3), (Qt.Key.Key_PageDown, 3)])
+def test_arrows_start_at_the_ends_if_nothing_is_selected(look: Look, parent: QWidget, key: Qt.Key, row: int) -> None:
+    palette = Palette(look, parent)
+    palette.open_with(ENTRIES, "What shall be done?", str)
+    listed = find(palette, QListView, "palette.list")
+    listed.setCurrentIndex(QModelIndex())
+    press(find(palette, QLineEdit, "palette.field"), key)
+    assert listed.currentIndex().row() == row
 
 
 def test_a_resting_pointer_selects_nothing(look: Look, parent: QWidget) -> None:

@@ -138,7 +138,7 @@ def test_front_matter_keys_are_completed(editor: SkillEditor, qtbot: QtBot) -> N
 
 def test_text_is_found_and_replaced(editor: SkillEditor, qtbot: QtBot) -> None:
     press(editor.source, Qt.Key.Key_F, CONTROL)
-    words, said = find(editor, QLineEdit, "skill.find.words"), find(editor, QLabel, "skill.find.said")
+    words, said = find(editor, QLineEdit, "skill.find.text"), find(editor, QLabel, "skill.find.count")
     write(words, "LETTERS")
     qtbot.waitUntil(lambda: said.text() == "1 of 3")
     press(words, Qt.Key.Key_Return, SHIFT)
@@ -150,13 +150,13 @@ def test_text_is_found_and_replaced(editor: SkillEditor, qtbot: QtBot) -> None:
     click(find(editor, QToolButton, "skill.find.pattern"))
     words.setText(r"^(\d)\. (\w+)")
     qtbot.waitUntil(lambda: said.text() == "1 of 2")
-    instead = find(editor, QLineEdit, "skill.find.with")
+    instead = find(editor, QLineEdit, "skill.find.replacement")
     write(instead, r"$1) \2!")
     press(instead, Qt.Key.Key_Return)
     assert lines(editor)[7] == "1) Read! (all) of it"
     press(editor.source, Qt.Key.Key_Z, CONTROL)
     qtbot.waitUntil(lambda: said.text().endswith("of 2") or said.text() == "2 found")
-    click(find(editor, QPushButton, "skill.find.all"))
+    click(find(editor, QPushButton, "skill.find.replace_all"))
     assert lines(editor)[7:9] == ["1) Read! (all) of it", "2) Write! `it`"]
     press(editor.source, Qt.Key.Key_Z, CONTROL)
     assert editor.text() == SKILL, "all replacements are undone at once"
@@ -179,9 +179,9 @@ def test_no_pattern_blocks_the_window(editor: SkillEditor, qtbot: QtBot, pattern
     editor.find_bar.open()
     click(find(editor, QToolButton, "skill.find.pattern"))
     before = process_time()
-    find(editor, QLineEdit, "skill.find.words").setText(pattern)
+    find(editor, QLineEdit, "skill.find.text").setText(pattern)
     assert process_time() - before < 2
-    qtbot.waitUntil(lambda: find(editor, QLabel, "skill.find.said").text() == expected)
+    qtbot.waitUntil(lambda: find(editor, QLabel, "skill.find.count").text() == expected)
 
 
 def test_highlighting_follows_a_fence_that_is_opened_far_above(editor: SkillEditor, qtbot: QtBot) -> None:

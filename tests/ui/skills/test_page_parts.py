@@ -278,9 +278,9 @@ def test_files_are_added_renamed_and_removed_with_the_keyboard(qtbot: QtBot, loo
     write(tab.source, "# ")
     assert work.unsaved_changes() == {"scripts/a.sh": "# ls\n"}
     press(tab.source, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
-    write(find(tab, QLineEdit, "skill.find.words"), "ls")
-    qtbot.waitUntil(lambda: find(tab, QLabel, "skill.find.said").text() == "1 of 1")
-    press(find(tab, QLineEdit, "skill.find.words"), Qt.Key.Key_Escape)
+    write(find(tab, QLineEdit, "skill.find.text"), "ls")
+    qtbot.waitUntil(lambda: find(tab, QLabel, "skill.find.count").text() == "1 of 1")
+    press(find(tab, QLineEdit, "skill.find.text"), Qt.Key.Key_Escape)
     listed = find(tab, QListWidget, "skill.files.list")
     press(listed, Qt.Key.Key_F2)
     dialog = find(tab, NameDialog, "skill.name")
