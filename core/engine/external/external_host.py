@@ -229,7 +229,7 @@ class ExternalAgentHost:
     # Files
 
     async def _read_file(self, params: Params) -> Params:
-        """Read a file for the agent. Unlike our tool, return all of it; hooks, permission and events are the same."""
+        """Read a file for the agent. Unlike our tool, return all lines; hooks, permission and events are the same."""
         run, path = self._run, relative_path(str(params["path"]), self._run.tool_context.folder)
         call = await self._calls.record_call("read", {"path": path})
         checked = await run_call_hooks(run, call, ReadArguments(path))
