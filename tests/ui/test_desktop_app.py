@@ -13,6 +13,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
 from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
+from shiboken6 import isValid
 
 from app.window.desktop_app import DesktopApp
 from app.window.qt_application import application
@@ -115,7 +116,8 @@ def live(
                 await asyncio.sleep(0)
                 await act(person)
             finally:
-                person.shell.shut_down()
+                if isValid(person.shell):  # it is deleted once the program has ended
+                    person.shell.shut_down()
 
     with asyncio.Runner(loop_factory=lambda: WindowLoop(app)) as runner:
         runner.run(both())

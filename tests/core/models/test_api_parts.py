@@ -375,7 +375,7 @@ def test_a_long_text_is_estimated_by_samples() -> None:
         path.read_text("utf-8") for path in sorted((Path(__file__).parents[3] / "core" / "models").glob("*.py"))
     )
     pieces = [part[at : at + 16_000] for at in range(0, len(part), 16_000)]
-    assert estimate_tokens(part) == pytest.approx(sum(map(estimate_tokens, pieces)), rel=0.05)
+    assert estimate_tokens(part) == pytest.approx(sum(map(estimate_tokens, pieces)), rel=0.1)
 
 
 def test_estimates_learn_from_real_counts() -> None:

@@ -143,18 +143,18 @@ def test_what_is_staged_while_the_commit_runs_stays_staged(
             'exec /usr/bin/git "$@"\n'
         )
         slow.chmod(0o755)
-        monkeypatch.setattr(git_commands, "find_program", lambda *_: str(slow))
-        if error:
-            (repository / "a.py").write_text("x = 3\n")
-            work.stage(["a.py"], True)
-            with pytest.raises(Problem, match=error):
-                work.commit("Change x again", work.status())
-            assert git(repository, "log", "--format=%s") == "Theirs\nChange x\nStart"
-        else:
-            work.commit("Change x", shown)
-            assert git(repository, "show", "--format=", "--name-only", "HEAD") == "a.py"
+        with monkeypatch.context() as patch:
+            patch.setattr(git_commands, "find_program", lambda *_: str(slow))
+            if error:
+                (repository / "a.py").write_text("x = 3\n")
+                work.stage(["a.py"], True)
+                with pytest.raises(Problem, match=error):
+                    work.commit("Change x again", work.status())
+                assert git(repository, "log", "--format=%s") == "Theirs\nChange x\nStart"
+            else:
+                work.commit("Change x", shown)
+                assert git(repository, "show", "--format=", "--name-only", "HEAD") == "a.py"
         assert index_of(repository) == ("a.py\nevil.py" if error else "evil.py")
-        monkeypatch.undo()
 
 
 def test_what_a_hook_stages_is_committed_and_does_not_stay_staged(repository: Path, tmp_path: Path) -> None:
