@@ -3,6 +3,7 @@
 import sys
 
 from app.commands.quick import answer_quickly
+from app.process.exit_codes import STOPPED
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -12,7 +13,7 @@ def main(arguments: list[str] | None = None) -> int:
         if answer_quickly(argv):
             return 0
     except KeyboardInterrupt:
-        return 130
+        return STOPPED
     from app.dispatch import dispatch  # imported only now, because a quick answer would have to wait for it
     from core.workspace.program_search import leave_projects_out_of_path
 

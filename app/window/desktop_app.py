@@ -80,7 +80,6 @@ class DesktopApp(QObject):
         self._heartbeat = Heartbeat(folder)
         self._reader: Reader | None = None
         self._tray: Tray | None = None
-        self._notifications: DesktopNotifications | None = None
         self._files = list(files)
         self._open_files: Callable[[Sequence[str]], None] = self._files.extend  # until the window can open them
         self.files_requested.connect(self._open_other_files, Qt.ConnectionType.QueuedConnection)
@@ -195,7 +194,7 @@ class DesktopApp(QObject):
         self._tray.new_session_requested.connect(self._raise_window)
         self._tray.quit_requested.connect(self._quit)
         window.waiting_changed.connect(self._tray.refresh)
-        self._notifications = notifications = DesktopNotifications(self.engine, self._start_task, self)
+        notifications = DesktopNotifications(self.engine, self._start_task, self)
         self._tray.notification_requested.connect(notifications.show)
         notifications.unavailable.connect(self._tray.show_message)
         notifications.clicked.connect(self._show_waiting)

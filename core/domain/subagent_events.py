@@ -20,7 +20,8 @@ class SubagentStarted:
 class SubagentEnded:
     """A sub-agent ended with the run status `status`; the other fields are its total usage.
 
-    What it reported is the result of the tool call `call_id`.
+    What it reported is the result of the tool call `call_id`; in the background, it is in the HarnessMessage that
+    follows.
     """
 
     call_id: str

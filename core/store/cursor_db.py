@@ -19,7 +19,7 @@ class CursorSession(NamedTuple):
 
 
 def is_cursor_db(path: Path) -> bool:
-    return has_columns(path, "blobs", {"id", "data"}) and has_columns(path, "meta", {"key", "value"})
+    return has_columns(path, {"blobs": {"id", "data"}, "meta": {"key", "value"}})
 
 
 def read_cursor_session(path: Path) -> CursorSession:

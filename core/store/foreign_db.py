@@ -1,7 +1,7 @@
 """Open SQLite databases of other programs, which are never written to."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -20,11 +20,17 @@ def open_foreign_db(path: Path) -> Iterator[sqlite3.Connection]:
         raise ValueError(str(error)) from error
 
 
-def has_columns(path: Path, table: str, names: set[str]) -> bool:
-    """Return whether the file is a database with these columns in a table."""
+def is_sqlite(path: Path) -> bool:
+    """Return whether a file is an SQLite database, by its first bytes."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
+
+
+def has_columns(path: Path, tables: Mapping[str, set[str]]) -> bool:
+    """Return whether the file is a database with these columns in each of these tables."""
     try:
         with open_foreign_db(path) as db:
-            return names <= column_names(db, table)
+            return all(names <= column_names(db, table) for table, names in tables.items())
     except ValueError:
         return False
 

@@ -9,7 +9,7 @@ from core.store.foreign_db import column_names, has_columns, open_foreign_db
 
 
 def is_goose_db(path: Path) -> bool:
-    return has_columns(path, "messages", {"session_id", "role", "content_json", "created_timestamp"})
+    return has_columns(path, {"messages": {"session_id", "role", "content_json", "created_timestamp"}})
 
 
 def read_goose_sessions(path: Path, since: str = "") -> Iterator[dict[str, Any]]:

@@ -8,9 +8,8 @@ from core.store.foreign_db import has_columns, open_foreign_db
 
 
 def is_hermes_db(path: Path) -> bool:
-    return has_columns(path, "messages", {"session_id", "role", "content", "tool_calls", "timestamp"}) and has_columns(
-        path, "sessions", {"id", "source", "started_at"}
-    )
+    messages = {"session_id", "role", "content", "tool_calls", "timestamp"}
+    return has_columns(path, {"messages": messages, "sessions": {"id", "source", "started_at"}})
 
 
 def read_hermes_sessions(path: Path, since: float = 0.0) -> Iterator[dict[str, Any]]:

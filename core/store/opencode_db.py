@@ -29,8 +29,8 @@ def read_opencode_sessions(path: Path, since: int = 0) -> Iterator[dict[str, Any
 
 def is_opencode_db(path: Path) -> bool:
     """Return whether the file has OpenCode's tables."""
-    tables = {"session": "id", "message": "session_id", "part": "message_id", "project": "id"}
-    return all(has_columns(path, table, {column}) for table, column in tables.items())
+    tables = {"session": {"id"}, "message": {"session_id"}, "part": {"message_id"}, "project": {"id"}}
+    return has_columns(path, tables)
 
 
 def _messages(db: sqlite3.Connection, session: str) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,7 @@ exist; files that would make git run a program and appear during a command are r
 
 import contextlib
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,9 +48,11 @@ class SharedRepository:
         if self._git is None:
             return
         with self._open() as broker:
-            self._files = dict(_read(broker))
-            self._folders = {path for path, kind in _walk(broker) if kind == "folder"}
-            tops = set(_git_folders(broker))
+            entries = list(_walk(broker))
+            self._files = dict(_read(broker, entries))
+            self._folders = {path for path, kind in entries if kind == "folder"}
+            heads = (path for path, kind in entries if kind == "file" and path.endswith("/HEAD"))
+            tops = {"", *(path.removesuffix("/HEAD") for path in heads)}  # also those of submodules and worktrees
             self._protected = {
                 place
                 for top in tops
@@ -64,7 +66,7 @@ class SharedRepository:
         if self._git is None:
             return ()
         with self._open() as broker:
-            for path, file in _read(broker):
+            for path, file in _read(broker, _walk(broker)):
                 before = self._files.get(path)
                 if file == before or self._is_protected(path):
                     continue
@@ -90,9 +92,9 @@ class SharedRepository:
         return any(path == place or path.startswith(f"{place}/") for place in self._protected)
 
 
-def _read(broker: FileBroker) -> Iterator[tuple[str, _File]]:
-    """Yield the files that git acts on, and links, at most `MAX_FILES`."""
-    for count, (path, kind) in enumerate(_walk(broker)):
+def _read(broker: FileBroker, entries: Iterable[tuple[str, str]]) -> Iterator[tuple[str, _File]]:
+    """Yield the files that git acts on, and links, among the first `MAX_FILES` entries."""
+    for count, (path, kind) in enumerate(entries):
         if count >= MAX_FILES:
             return
         if kind == "link" and path.rpartition("/")[2] != "HEAD":
@@ -103,14 +105,6 @@ def _read(broker: FileBroker) -> Iterator[tuple[str, _File]]:
                 yield path, _File(broker.read(path), stat.S_IMODE(status.st_mode) if status else 0o644)
             except Problem:
                 yield path, _File(None, 0)
-
-
-def _git_folders(broker: FileBroker) -> Iterator[str]:
-    """Yield the shared git folder, as "", and those of its submodules and worktrees."""
-    yield ""
-    for path, kind in _walk(broker):
-        if kind == "file" and path.endswith("/HEAD"):
-            yield path.removesuffix("/HEAD")
 
 
 def _walk(broker: FileBroker) -> Iterator[tuple[str, str]]:

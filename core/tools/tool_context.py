@@ -75,7 +75,7 @@ class ToolContext:
         network_access: the hosts that the user allowed for the commands of this run, and their proxy.
         commands: the background commands.
         committed: the files in commits that the user made.
-        history: the history of the repository, as it was before the first command.
+        history: the history of the repositories in the folder, as it was before the last command that could write.
         shared: the git folder outside the folder, if the folder is a linked worktree.
         unsettled: what commands left in a state that cannot be checked.
         memory: the memory of this run; None if it has none.

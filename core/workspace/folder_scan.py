@@ -35,8 +35,8 @@ FILE_SIZE = 1 << 20
 TOTAL = 64 << 20
 KEPT_FILES = 20_000
 FIRST_S = 2.0  # seconds for reading contents before a command
-# Many generated files: changes in these folders are detected, but contents are not kept.
 _REPOSITORY = re.compile(rb"/(?:HEAD|commondir|config|config\.worktree|hooks/[^/]*)$")  # of a git folder of any name
+# Many generated files: changes in these folders are detected, but contents are not kept.
 DERIVED = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", ".tox", ".mypy_cache", ".ruff_cache"})
 
 

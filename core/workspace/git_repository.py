@@ -133,9 +133,11 @@ class GitRepository:
                 reference = f"refs/heads/{status.branch}" if status.branch else "HEAD"
                 run_git(root, "update-ref", reference, f"{commit}^1", commit, check=False)
                 raise _changed_problem()
-            if self._hooks and _index(root).read_bytes() == staged:  # a hook may have staged more
-                shutil.copyfile(copy, _index(root).with_name("index.journeyman"))
-                _index(root).with_name("index.journeyman").replace(_index(root))
+            index = _index(root) if self._hooks else None
+            if index and index.read_bytes() == staged:  # a hook may have staged more
+                replacement = index.with_name("index.journeyman")
+                shutil.copyfile(copy, replacement)
+                replacement.replace(index)
         return run_git(root, "rev-parse", "--short", commit).strip()
 
     def create_branch(self, name: str) -> None:

@@ -20,12 +20,11 @@ YOUNG_S = 60.0  # a newer folder may just have been created and not be locked ye
 class ScratchFolder:
     """A temporary folder `path`, with a lock that ends with the process. `close` deletes it.
 
-    Folders with the same prefix that nobody holds any more are deleted first. `place` is where it is created, by
-    default in the folder for temporary files.
+    Folders with the same prefix that nobody holds any more are deleted first.
     """
 
-    def __init__(self, prefix: str = PREFIX, place: Path | None = None) -> None:
-        place = place or Path(tempfile.gettempdir())
+    def __init__(self, prefix: str = PREFIX) -> None:
+        place = Path(tempfile.gettempdir())
         _delete_leftovers(place, prefix)
         self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
         lock = _open_folder(self.path)

@@ -13,6 +13,7 @@ from ui.style.icons import pixmap
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.dialog_parts import resize_in_screen
 from ui.widgets.item_list import ITEM_ROLE, ItemDelegate, ItemListModel, ItemListView
 from ui.widgets.labels import allow_breaks, label
 from ui.widgets.paint import chip_width, draw_chip, draw_line, draw_row_state
@@ -222,4 +223,4 @@ class ReplayDialog(QDialog):
         column.addWidget(self._details)
         column.addWidget(self._state)
         column.addLayout(buttons)
-        self.resize(self._look.size(720), self._look.size(560))
+        resize_in_screen(self, self._look.size(720), self._look.size(560))

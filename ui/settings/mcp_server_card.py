@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
+from core.settings.schema import server_location as plain_location
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
@@ -150,8 +151,8 @@ class McpServerCard(QFrame):
 
 
 def server_location(server: "McpServerSettings") -> str:
-    """Return the URL of a server, or the command that starts it."""
-    return visible(server.url or " ".join((server.command, *server.args)))
+    """Return the URL of a server, or the command that starts it, with invisible characters shown."""
+    return visible(plain_location(server))
 
 
 def environment_text(variables: Collection[str]) -> str:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row
+from ui.widgets.dialog_parts import button_row, resize_in_screen
 from ui.widgets.labels import label, read_only_text
 
 
@@ -49,7 +49,7 @@ class TrustPackageDialog(QDialog):
         trust.clicked.connect(self.accept)
         self.accepted.connect(self.trusted)
         column.addLayout(button_row(cancel, trust))
-        self.resize(look.size(560), look.size(340 if lines else 160))
+        resize_in_screen(self, look.size(560), look.size(340 if lines else 160))
         cancel.setFocus()
 
 

@@ -289,6 +289,8 @@ class Engine(Maintenance, UserDecisions):
         return next_run_start(conversation).boundary or fallback_boundary(session)
 
     async def _record_untrusted(self, session: str, sources: Sequence[str]) -> None:
+        if not sources:
+            return  # without reading the session
         conversation = await self._runs.conversation(self.session(session).id)
         new = [source for source in sources if source not in conversation.permissions.untrusted]
         if new:

@@ -69,6 +69,8 @@ from core.tools.tool_context import ToolContext, open_context
 
 BeforeEvent = Callable[[EventRecord], Awaitable[None]]
 EventOrigin = Literal["supplied", "played", "different"]
+"""*supplied*: the recording supplied the event, such as a message of the user. *played*: the engine did the same again.
+*different*: the engine would have done something else, so the recording supplied the event."""
 NoteOrigin = Callable[[EventRecord, EventOrigin, SessionEvent | None], None]
 SETTLE_ITERATIONS = 60  # After this many event loop iterations the engine has offered its next event or is blocked.
 REQUEST = "request"

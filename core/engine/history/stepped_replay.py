@@ -25,10 +25,7 @@ from core.store.reader import Reader
 
 STEP_EVENTS: Final = (UserMessage, RequestSent, CallStarted, CallRefused, QuestionAsked)  # the first event of each step
 TO_THE_END: Final = -1
-RowOrigin = EventOrigin
-"""*supplied*: the recording supplied the row, such as a message of the user. *played*: the engine did the same again.
-*different*: the engine would have done something else, so the recording supplied the row."""
-SEVERITY: Final[Mapping[RowOrigin, int]] = {"supplied": 0, "played": 1, "different": 2}
+SEVERITY: Final[Mapping[EventOrigin, int]] = {"supplied": 0, "played": 1, "different": 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ class ReplayedRow:
     """A row that was replayed. `played` says what the engine would have done instead, if that is different."""
 
     step: Step
-    origin: RowOrigin
+    origin: EventOrigin
     played: str = ""
 
 
@@ -74,7 +71,7 @@ class SteppedReplay:
         self._rows: dict[int, ReplayedRow] = {}
         self._changed: set[int] = set()
         self._counts = {"played": 0, "supplied": 0, "different": 0}
-        self._origin: RowOrigin = "supplied"
+        self._origin: EventOrigin = "supplied"
         self._instead = ""
         self._allowed = 0
         self._until_row = -1
@@ -120,7 +117,7 @@ class SteppedReplay:
         if self._closed:
             raise _ReplayClosed
 
-    def _note_origin(self, entry: EventRecord, origin: RowOrigin, instead: SessionEvent | None) -> None:
+    def _note_origin(self, entry: EventRecord, origin: EventOrigin, instead: SessionEvent | None) -> None:
         self._origin = origin
         self._counts[origin] += 1
         self._instead = describe_event(entry, instead) if instead else ""

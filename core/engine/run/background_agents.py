@@ -9,11 +9,10 @@ from typing import Any
 from core.engine.state.conversation import Conversation
 from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
+from core.tools.background import SpawnTask
 
 POLL_S = 0.5  # between two looks at whether the user has asked for a pause, which no event tells
 AGENT_REASON = "a sub-agent in the background has ended"  # the reason of a HarnessMessage
-
-SpawnTask = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
 
 
 @dataclass(slots=True)

@@ -121,13 +121,13 @@ class SubAgents:
         try:
             async with run.delegate_slots:
                 await self._run_child(run, call, request, child, began)
-                ended, returned = await self._end_of_child(run, call, child)
+                ended, returned = await self._end_of_child(run, call.id, child)
         except asyncio.CancelledError:
             if not run.agents.keeps:
                 await self._stop_child(child)
                 if call.id in run.conversation.background:
                     taints = await self._taint_events(call, child)
-                    await run.record(*taints, (await self._end_of_child(run, call, child))[0])
+                    await run.record(*taints, (await self._end_of_child(run, call.id, child))[0])
             raise
         except Problem as problem:  # The child could not be started or resumed.
             ended, returned = SubagentEnded(call.id, child, "failed"), ToolReturned(call.id, Text(str(problem)))
@@ -189,7 +189,7 @@ class SubAgents:
             row = self.reader.session(child)
             doing = f": {row.activity}" if row and row.activity else ""
             return f"[{request.id} is still working{doing}]"
-        _, returned = await self._end_of_child(run, ToolCall(request.id, NAME, Text()), child)
+        _, returned = await self._end_of_child(run, request.id, child)
         return returned.output.head
 
     def root_session(self, session: str) -> str:
@@ -281,10 +281,10 @@ class SubAgents:
 
     async def _result_events(self, run: RunContext, call: ToolCall, child: str) -> list[SessionEvent]:
         """Return the events for the child's usage, the untrusted content that it read, and its reply."""
-        used, returned = await self._end_of_child(run, call, child)
+        used, returned = await self._end_of_child(run, call.id, child)
         return [used, *await self._taint_events(call, child), returned]
 
-    async def _end_of_child(self, run: RunContext, call: ToolCall, child: str) -> tuple[SubagentEnded, ToolReturned]:
+    async def _end_of_child(self, run: RunContext, call: str, child: str) -> tuple[SubagentEnded, ToolReturned]:
         """Return the usage of a child that has ended, and its reply."""
         conversation, last = Conversation(), RunEnded("stopped", "it had not started")
         async for entry in self.journal.read(child):
@@ -293,7 +293,7 @@ class SubAgents:
                 last = entry.event
         spent = conversation.spent
         used = SubagentEnded(
-            call.id,
+            call,
             child,
             last.status,
             int(spent.get("turns", 0)),
@@ -302,7 +302,7 @@ class SubAgents:
             spent.get("minutes", 0.0),
         )
         text = _result_text(run, conversation, last)
-        return used, ToolReturned(call.id, Text(text), last.status != "completed")
+        return used, ToolReturned(call, Text(text), last.status != "completed")
 
     async def _taint_events(self, call: ToolCall, child: str) -> list[SessionEvent]:
         """Return events for the untrusted sources that the child read, because its reply may repeat their content."""

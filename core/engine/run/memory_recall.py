@@ -4,7 +4,6 @@ from core.domain.problems import ErrorDetails
 from core.domain.provenance import ContentSource, mark_as_data
 from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed, RecalledMemory
 from core.domain.text import Text
-from core.engine.policy.untrusted import fallback_boundary
 from core.engine.run.run_context import RunContext
 from core.engine.state.compaction import USER
 from core.memory.memories import scopes_of_run
@@ -49,11 +48,11 @@ async def _recalled(run: RunContext, question: str, message_seq: int) -> Memorie
     recall = memory.memories.recall(question, scopes, already_recalled=already_recalled, similarities=similarities)
     if not recall.items:
         return None
-    boundary = (start and start.boundary) or fallback_boundary(run.session)
-    return MemoriesRecalled(message_seq, recall.items, Text(memory_message(recall.items, boundary)), recall.omitted)
+    text = memory_message(recall.items, run.boundary())
+    return MemoriesRecalled(message_seq, recall.items, Text(text), recall.omitted)
 
 
 def memory_message(items: tuple[RecalledMemory, ...], boundary: str) -> str:
-    """Return the message that shows the memories to the model, marked as data by the boundary `mark`."""
+    """Return the message that shows the memories to the model, marked as data by `boundary`."""
     lines = "\n".join(f"[{memory.memory_id}] {memory.kind}: {memory.text}" for memory in items)
     return f"{MEMORY_HEADER}\n{mark_as_data(lines, ContentSource('memory', 'memories'), boundary)}"

@@ -90,7 +90,10 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
 
 
 def _dictation_reason(run: RunContext, call: ProposedCall) -> str:
-    """Return why a call needs approval that untrusted content may have dictated, as far as it is kept in memory."""
+    """Return why a call needs approval because untrusted content may have dictated it.
+
+    Only the content that is kept in memory is compared.
+    """
     state = run.conversation.permissions
     texts = (text.head for text, source in state.sources.items() if is_untrusted(source, trusted=run.trusted))
     return dictation_reason(call, partial(_content_mark, run.tool_context.broker), texts, state.user_words)

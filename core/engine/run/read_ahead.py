@@ -1,10 +1,9 @@
 """Makes calls that are certainly needed without asking the model, for models that get a compact prompt.
 
-Before the first request, these are reads of the files that a message is about; after a change, the command that the
-message names as its check.
+Before the first request for a message, the files that the message is about are read. These are the files that it
+names, and if it names none that exists, those that contain an identifier or a version that it names. After a change,
+the command that the message names as its check is run.
 
-These are the files that it names, and if it names none that exists, those that contain an identifier or a version that
-it names.
 Small models edit files from memory instead of reading them. The calls are recorded like those of a reply, so they take
 the same way through permissions, the timeline and a replay, and show the model what a call looks like.
 """
@@ -70,8 +69,10 @@ async def check_ahead(run: RunContext, choice: ModelChoice) -> bool:
     if not _can_call(run, choice, RUN.name) or run.conversation.queued or not messages:
         return False
     last = messages[-1]
+    if last.category not in CHANGES or last.failed or last.text.head.endswith(NOTHING_CHANGED):
+        return False
     command = check_command(task_of(run.request()))
-    if not command or last.category not in CHANGES or last.failed or last.text.head.endswith(NOTHING_CHANGED):
+    if not command:
         return False
     await _record_calls(run, choice, RUN.name, [{"command": command}], CHECK_NOTE)
     return True

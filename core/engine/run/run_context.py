@@ -193,7 +193,7 @@ class RunContext:
             return model
         if not self.uses_text_calls(name):
             return WrittenCallReader(model, argument_fault)
-        return TextCallAdapter(model, self._boundary(), argument_fault)
+        return TextCallAdapter(model, self.boundary(), argument_fault)
 
     def uses_text_calls(self, name: str) -> bool:
         """Return whether this model uses text-based tool calls."""
@@ -258,7 +258,7 @@ class RunContext:
             asked_file=asked_file(note, files) if self.has_compact_prompt else None,
         )
 
-    def _boundary(self) -> str:
+    def boundary(self) -> str:
         """Return the token of the tags that mark data in this run."""
         start = self.conversation.start
         return (start and start.boundary) or fallback_boundary(self.session)
@@ -352,7 +352,7 @@ class RunContext:
         content = self.full_text(text)
         if not content.strip():  # Small models repeat a call whose result is only an empty pair of tags.
             return NO_OUTPUT if source.origin == "command" else EMPTY_CONTENT
-        return mark_and_redact(content, source, self._boundary())
+        return mark_and_redact(content, source, self.boundary())
 
     def last_reply_text(self) -> str:
         """Return the text of the last reply, or "" if there is none."""

@@ -8,7 +8,6 @@ from core.domain.problems import Problem
 from core.domain.provenance import ContentSource, mark_as_data, source_label
 from core.domain.sessions import SessionRow
 from core.domain.text import Text
-from core.engine.policy.untrusted import fallback_boundary
 from core.engine.run.context_budget import with_excerpts
 from core.engine.run.recall_dropped import one_line
 from core.engine.run.run_context import RunContext
@@ -44,9 +43,7 @@ async def search_sessions(run: RunContext, call: ToolCall, arguments: SearchSess
     except Problem as problem:
         await run.record(CallRefused(call.id, SEARCH_SESSIONS, Text(str(problem))))
         return
-    start = run.conversation.start
-    boundary = (start and start.boundary) or fallback_boundary(run.session)
-    output = mark_as_data(text, ContentSource("memory", "earlier sessions"), boundary) if found else text
+    output = mark_as_data(text, ContentSource("memory", "earlier sessions"), run.boundary()) if found else text
     before: list[SessionEvent] = [started]
     label = source_label(ContentSource("import", "earlier sessions"))
     if label not in run.conversation.permissions.untrusted and any(_read_untrusted(run, name) for name in found):

@@ -11,6 +11,7 @@ from core.exchange.importers.foreign_call import plain_text
 from core.exchange.importers.message_parts import (
     arguments_json,
     dict_or_empty,
+    dicts,
     images,
     reasoning_text,
     text_parts,
@@ -50,10 +51,7 @@ class AmpImporter:
     def _records(self, path: Path, *, growing: bool) -> Iterator[TranscriptRecord]:
         """Yield the details of a thread and its messages, those of a growing thread up to one that is incomplete."""
         document = dict_or_empty(read_document(path))
-        messages = document.pop("messages", None)
-        messages = [
-            message for message in (messages if isinstance(messages, list) else []) if isinstance(message, dict)
-        ]
+        messages = dicts(document.pop("messages", None))
         if growing:
             complete = (number for number, message in enumerate(messages) if not _is_complete(message))
             messages = messages[: next(complete, len(messages))]

@@ -7,7 +7,7 @@ from typing import Any
 
 from core.exchange.importers.export_archive import is_zip, member_names, read_documents, read_member_head
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty, text_parts, tool_use_calls
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, text_parts, tool_use_calls
 from core.exchange.importers.record import OpenSession, TranscriptRecord, list_records, parse_time
 from core.exchange.importers.session_builder import SessionBuilder
 
@@ -109,7 +109,7 @@ def _turn(builder: SessionBuilder) -> str:
 
 
 def _add_chatgpt_result(tool: str, text: str, at: int, builder: SessionBuilder) -> bool:
-    """Add a result. It names its tool; the call is the last open one of that tool. Others are kept as they were."""
+    """Add the result of the first open call of the tool that it names. Return False if that tool has no open call."""
     calls: list[tuple[str, str]] = builder.state.setdefault("calls", [])
     call = next((call for call in calls if call[1] == tool.partition(".")[0]), None)
     if call is None:
@@ -148,8 +148,7 @@ class ClaudeAiImporter:
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         for conversation in _conversations(path):
-            messages = conversation.pop("chat_messages", None)
-            messages = [entry for entry in (messages if isinstance(messages, list) else []) if isinstance(entry, dict)]
+            messages = dicts(conversation.pop("chat_messages", None))
             key = str(conversation.get("uuid") or conversation.get("name"))
             marks = ["details", *(message.get("uuid") or "" for message in messages)]
             yield from list_records(key, [{"details": conversation}, *messages], 0, marks)

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty, reasoning_text, text_parts
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, reasoning_text, text_parts
 from core.exchange.importers.record import (
     OpenSession,
     TranscriptRecord,
@@ -21,7 +21,7 @@ from core.exchange.importers.record import (
 )
 from core.exchange.importers.session_builder import SessionBuilder
 from core.store.cursor_db import is_cursor_db, read_cursor_session
-from core.store.foreign_db import MAGIC
+from core.store.foreign_db import MAGIC, is_sqlite
 
 QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)  # wraps what the user writes
 FOLDER = re.compile(r"^Workspace Path: (.+)$", re.MULTILINE)
@@ -45,9 +45,7 @@ class CursorImporter:
         return UnseenRecords(lambda: self.read_records(path))
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
-        with path.open("rb") as file:
-            is_database = file.read(len(MAGIC)) == MAGIC
-        return _database_records(path) if is_database else read_lines(path, plain_path(path).stem)
+        return _database_records(path) if is_sqlite(path) else read_lines(path, plain_path(path).stem)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
@@ -102,7 +100,7 @@ def _add_user_message(content: Any, builder: SessionBuilder) -> bool:
 
 
 def _add_reply(content: Any, builder: SessionBuilder) -> None:
-    parts = [part for part in (content if isinstance(content, list) else []) if isinstance(part, dict)]
+    parts = dicts(content)
     calls = [
         ForeignCall(
             str(part.get("toolCallId") or f"call {builder.record_count}.{number}"),

@@ -2,12 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from core.domain.events import Usage
-from core.exchange.importers.followable import AppendedLines, ReadNewRecords
+from core.exchange.importers.followable import AppendedLines, ReadNewRecords, details_first
 from core.exchange.importers.message_parts import (
     dict_or_empty,
     images,
@@ -52,13 +51,7 @@ class DroidImporter:
             yield from read_lines(file, key)
 
     def follow(self, path: Path) -> ReadNewRecords:
-        details, lines = [self._details(path)], AppendedLines(lambda: self._files(path))
-
-        def read_new() -> Iterator[TranscriptRecord]:
-            yield from chain(*details, lines())
-            details.clear()
-
-        return read_new
+        return details_first(self._details(path), AppendedLines(lambda: self._files(path)))
 
     def _files(self, path: Path) -> SessionFiles:
         return [(path, plain_path(path).stem)]

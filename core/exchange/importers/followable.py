@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -49,6 +50,17 @@ class AppendedLines:
             for record in read_lines(path, key, start=tail.at, blank=self._blank):
                 tail.at = record.bytes_read
                 yield record
+
+
+def details_first(details: Iterator[TranscriptRecord], lines: ReadNewRecords) -> ReadNewRecords:
+    """Return a function that yields the details of a session before its first lines, and only new lines afterwards."""
+    unread = [details]
+
+    def read_new() -> Iterator[TranscriptRecord]:
+        yield from chain(*unread, lines())
+        unread.clear()
+
+    return read_new
 
 
 class UnseenRecords:

@@ -8,7 +8,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json
+from core.exchange.importers.message_parts import arguments_json, dicts
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
@@ -139,7 +139,7 @@ def _add_reply(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     id = str(data.get("id") or "")
     replies: dict[str, set[str]] = builder.state.setdefault("replies", {})
     is_new, known = id not in replies, replies.setdefault(id, set())
-    calls = [call for call in _dicts(data.get("toolCalls")) if str(call.get("id")) not in known]
+    calls = [call for call in dicts(data.get("toolCalls")) if str(call.get("id")) not in known]
     tokens = data.get("tokens")
     counts_tokens = isinstance(tokens, dict) and "tokens" not in known
     if is_new or calls or counts_tokens:
@@ -158,7 +158,7 @@ def _add_reply(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     known.update(str(call.get("id")) for call in calls)
     known.update(["tokens"] if counts_tokens else [])
     builder.state.setdefault("unanswered", set()).update(str(call.get("id")) for call in calls)
-    for call in _dicts(data.get("toolCalls")):
+    for call in dicts(data.get("toolCalls")):
         if call.get("result") or call.get("status") in {"error", "cancelled"}:
             status, moment = str(call.get("status") or ""), parse_time(call.get("timestamp"))
             _add_result(str(call.get("id")), call.get("result"), status, moment or at, builder)
@@ -166,7 +166,7 @@ def _add_reply(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
 
 
 def _thoughts(data: dict[str, Any]) -> str:
-    thoughts = _dicts(data.get("thoughts"))
+    thoughts = dicts(data.get("thoughts"))
     texts = (f"{thought.get('subject') or ''}\n{thought.get('description') or ''}".strip() for thought in thoughts)
     return "\n\n".join(filter(None, texts))
 
@@ -199,7 +199,3 @@ def _parse_usage(tokens: dict[str, Any]) -> Usage:
         0,
         thoughts,
     )
-
-
-def _dicts(values: Any) -> list[dict[str, Any]]:
-    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []

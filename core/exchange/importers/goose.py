@@ -1,7 +1,5 @@
 """Imports Goose sessions from its database, from its JSON export, or from the JSON Lines files of older versions."""
 
-import base64
-import binascii
 import json
 import time
 from collections.abc import Iterator
@@ -12,7 +10,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import Images, arguments_json, dict_or_empty
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, mcp_images
 from core.exchange.importers.record import (
     OpenSession,
     TranscriptRecord,
@@ -25,7 +23,7 @@ from core.exchange.importers.record import (
     read_lines,
 )
 from core.exchange.importers.session_builder import SessionBuilder
-from core.store.foreign_db import MAGIC
+from core.store.foreign_db import MAGIC, is_sqlite
 from core.store.goose_db import is_goose_db, read_goose_sessions
 
 RECENT_S = 3_600  # a followed database is read again for sessions updated this recently
@@ -54,9 +52,8 @@ class GooseImporter:
         return UnseenRecords(lambda: _database_records(path, since, growing=True))
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
-        with path.open("rb") as file:
-            if file.read(len(MAGIC)) == MAGIC:
-                return _database_records(path, "", growing=False)
+        if is_sqlite(path):
+            return _database_records(path, "", growing=False)
         if plain_path(path).suffix == ".jsonl":
             return read_lines(path, plain_path(path).stem)
         return _export_records(path)
@@ -85,10 +82,7 @@ def _database_records(path: Path, since: str, *, growing: bool) -> Iterator[Tran
 
 def _export_records(path: Path) -> Iterator[TranscriptRecord]:
     document = dict_or_empty(read_document(path))
-    conversation = document.pop("conversation", None)
-    messages = [
-        message for message in (conversation if isinstance(conversation, list) else []) if isinstance(message, dict)
-    ]
+    messages = dicts(document.pop("conversation", None))
     yield from _records(str(document.get("id") or plain_path(path).stem), document, messages, [], growing=False)
 
 
@@ -136,7 +130,7 @@ def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:
 
 def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
     content, at = message.get("content"), parse_time(message.get("created"))
-    parts = [part for part in (content if isinstance(content, list) else []) if isinstance(part, dict)]
+    parts = dicts(content)
     responses = [part for part in parts if part.get("type") == "toolResponse"]
     for part in responses:
         _add_result(part, at, builder)
@@ -145,7 +139,7 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
         builder.add_compaction("compacted by Goose", text, at=at)
         return True
     if message.get("role") == "user":
-        files = _images(parts)
+        files = mcp_images(parts)
         if text or files:
             builder.add_user_message(text, at, files)
         return bool(text or files or responses)
@@ -173,7 +167,7 @@ def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     result = dict_or_empty(part.get("toolResult"))
     value = result.get("value")
     content = value.get("content") if isinstance(value, dict) else value
-    items = [item for item in (content if isinstance(content, list) else []) if isinstance(item, dict)]
+    items = dicts(content)
     # What is meant for the user alone repeats what the model reads.
     items = [
         item
@@ -183,12 +177,12 @@ def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     texts = [item.get("text") or plain_text(item.get("resource")) for item in items]
     output = "\n".join(str(text) for text in texts if text) or str(result.get("error") or "")
     failed = result.get("status") == "error" or (isinstance(value, dict) and value.get("isError") is True)
-    builder.add_result(str(part.get("id") or ""), output, at=at, failed=failed, files=_images(items))
+    builder.add_result(str(part.get("id") or ""), output, at=at, failed=failed, files=mcp_images(items))
 
 
 def _usage(requests: Any) -> tuple[Usage | None, float | None, str]:
     """Return the tokens, the cost and the model of the requests of a reply."""
-    rows = [row for row in (requests if isinstance(requests, list) else []) if isinstance(row, dict)]
+    rows = dicts(requests)
     if not rows:
         return None, None, ""
     names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
@@ -207,15 +201,3 @@ def _total(details: dict[str, Any]) -> Usage:
         for name in names
     )
     return Usage(*map(parse_count, counts))
-
-
-def _images(parts: list[dict[str, Any]]) -> Images:
-    images: Images = []
-    for part in parts:
-        if part.get("type") == "image" and isinstance(part.get("data"), str):
-            try:
-                body = base64.b64decode(part["data"], validate=True)
-            except (binascii.Error, ValueError):
-                continue
-            images.append((f"image {len(images) + 1}", str(part.get("mimeType") or "image/png"), body))
-    return images

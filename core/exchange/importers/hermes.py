@@ -9,7 +9,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import plain_text
-from core.exchange.importers.message_parts import chat_calls, images
+from core.exchange.importers.message_parts import chat_calls, dicts, images
 from core.exchange.importers.record import (
     OpenSession,
     TranscriptRecord,
@@ -21,7 +21,7 @@ from core.exchange.importers.record import (
     read_lines,
 )
 from core.exchange.importers.session_builder import SessionBuilder
-from core.store.foreign_db import MAGIC
+from core.store.foreign_db import MAGIC, is_sqlite
 from core.store.hermes_db import is_hermes_db, read_hermes_sessions
 
 RECENT_S = 3_600  # a followed database is read again for sessions with messages this recent
@@ -51,9 +51,7 @@ class HermesImporter:
         return UnseenRecords(lambda: _database_records(path, since, growing=True))
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
-        with path.open("rb") as file:
-            is_database = file.read(len(MAGIC)) == MAGIC
-        return _database_records(path, 0.0, growing=False) if is_database else _export_records(path)
+        return _database_records(path, 0.0, growing=False) if is_sqlite(path) else _export_records(path)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         value = record.value
@@ -85,7 +83,7 @@ def _records(session: dict[str, Any], bytes_read: int, *, growing: bool) -> Iter
     After a compaction, Hermes stores the messages that it kept once more.
     """
     found = session.pop("messages", None)
-    messages = [message for message in (found if isinstance(found, list) else []) if isinstance(message, dict)]
+    messages = dicts(found)
     compacted: set[tuple[str, ...]] = set()
     values: list[dict[str, Any]] = [{"details": session, "total": not growing}]
     for message in messages:

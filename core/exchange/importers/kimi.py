@@ -2,14 +2,13 @@
 
 import hashlib
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from core.domain.events import Usage
-from core.exchange.importers.followable import AppendedLines, ReadNewRecords
+from core.exchange.importers.followable import AppendedLines, ReadNewRecords, details_first
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, chat_calls, dict_or_empty, images
+from core.exchange.importers.message_parts import arguments_json, chat_calls, dict_or_empty, dicts, images
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
@@ -63,13 +62,7 @@ class KimiImporter:
             size += file.stat().st_size
 
     def follow(self, path: Path) -> ReadNewRecords:
-        details, lines = [self._details(path)], AppendedLines(lambda: self._files(path))
-
-        def read_new() -> Iterator[TranscriptRecord]:
-            yield from chain(*details, lines())
-            details.clear()
-
-        return read_new
+        return details_first(self._details(path), AppendedLines(lambda: self._files(path)))
 
     def _files(self, path: Path) -> SessionFiles:
         """Return the file with the key of its session, and the files of sub-agents."""
@@ -115,9 +108,7 @@ def _work_dir(path: Path) -> str:
     if len(path.parents) < 4:
         return ""
     folders = read_json_object(path.parents[3] / "kimi.json").get("work_dirs")
-    paths = (
-        str(entry.get("path")) for entry in (folders if isinstance(folders, list) else []) if isinstance(entry, dict)
-    )
+    paths = (str(entry.get("path")) for entry in dicts(folders))
     return next(
         (
             name
@@ -194,7 +185,7 @@ def _add_context_message(message: dict[str, Any], builder: SessionBuilder) -> bo
         case "user":
             _add_input(content, 0, builder)
         case "assistant":
-            parts = [part for part in (content if isinstance(content, list) else []) if isinstance(part, dict)]
+            parts = dicts(content)
             reasoning = "\n".join(str(part["think"]) for part in parts if part.get("think"))
             builder.add_reply(plain_text(content), reasoning=reasoning, calls=chat_calls(message.get("tool_calls")))
             builder.complete_reply()

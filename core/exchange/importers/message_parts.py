@@ -95,6 +95,19 @@ def images(parts: Sequence[Any]) -> Images:
     return images
 
 
+def mcp_images(content: Any) -> Images:
+    """Return the name, media type and body of each image in content blocks as MCP defines them."""
+    images: Images = []
+    for part in content if isinstance(content, list) else []:
+        if isinstance(part, dict) and part.get("type") == "image" and isinstance(part.get("data"), str):
+            try:
+                body = base64.b64decode(part["data"], validate=True)
+            except (binascii.Error, ValueError):
+                continue
+            images.append((f"image {len(images) + 1}", str(part.get("mimeType") or "image/png"), body))
+    return images
+
+
 def parse_usage(usage: Any) -> Usage:
     """Parse a usage object of the Messages API or the Chat Completions API."""
     if not isinstance(usage, dict):
@@ -123,6 +136,11 @@ def arguments_json(value: Any) -> str:
     if value is None:
         return "{}"
     return value if isinstance(value, str) else _json(value)
+
+
+def dicts(values: Any) -> list[dict[str, Any]]:
+    """Return the objects in a list; empty if it is not a list."""
+    return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
 def dict_or_empty(value: Any) -> dict[str, Any]:

@@ -1,7 +1,5 @@
 """Imports sessions of pi and of OpenClaw, which is built on it: a JSON Lines file each, whose entries form a tree."""
 
-import base64
-import binascii
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import Images, arguments_json, reasoning_text
+from core.exchange.importers.message_parts import arguments_json, mcp_images, reasoning_text
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
@@ -77,12 +75,12 @@ def _add_message(message: dict[str, Any], at: int, id: str, builder: SessionBuil
     content = message.get("content")
     match message.get("role"):
         case "user":
-            builder.add_user_message(plain_text(content), at, _images(content))
+            builder.add_user_message(plain_text(content), at, mcp_images(content))
         case "assistant":
             _add_reply(message, at, builder)
         case "toolResult":
             call, failed = str(message.get("toolCallId") or ""), message.get("isError") is True
-            builder.add_result(call, plain_text(content), at=at, failed=failed, files=_images(content))
+            builder.add_result(call, plain_text(content), at=at, failed=failed, files=mcp_images(content))
         case "bashExecution":
             _add_command(message, at, id, builder)
         case _:
@@ -135,15 +133,3 @@ def _add_command(message: dict[str, Any], at: int, id: str, builder: SessionBuil
         id, str(message.get("output") or ""), at=at, failed=bool(code) or message.get("cancelled") is True,
         exit_code=code if isinstance(code, int) else None,
     )  # fmt: skip
-
-
-def _images(content: Any) -> Images:
-    images: Images = []
-    for part in content if isinstance(content, list) else []:
-        if isinstance(part, dict) and part.get("type") == "image" and isinstance(part.get("data"), str):
-            try:
-                body = base64.b64decode(part["data"], validate=True)
-            except (binascii.Error, ValueError):
-                continue
-            images.append((f"image {len(images) + 1}", str(part.get("mimeType") or "image/png"), body))
-    return images

@@ -150,7 +150,7 @@ def read_document(path: Path) -> Any:
 def read_json_object(path: Path) -> dict[str, Any]:
     """Read a small JSON file with details of a session; empty if it is missing or does not contain an object.
 
-    Something else than a file of such a size, such as a pipe, is not read.
+    A larger file, or something that is not a regular file, such as a pipe, is not read.
     """
     try:
         if not path.is_file() or path.stat().st_size > MAX_DETAILS_BYTES:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from core.exchange.importers.export_archive import is_zip, member_names, read_documents
-from core.exchange.importers.message_parts import dict_or_empty
+from core.exchange.importers.message_parts import dict_or_empty, dicts
 from core.exchange.importers.record import OpenSession, TranscriptRecord, derive_key, list_records, parse_time
 from core.exchange.importers.session_builder import SessionBuilder
 
@@ -39,7 +39,7 @@ class SlackImporter:
             if folder != channel:
                 channel = folder
                 yield from list_records(f"{export} {folder}", [{"title": titles[folder]}], 0, ["title"])
-            messages = [entry for entry in (document if isinstance(document, list) else []) if isinstance(entry, dict)]
+            messages = dicts(document)
             values = [{"message": message, "people": people} for message in messages]
             for record, message in zip(
                 list_records(f"{export} {folder}", messages, size, [m.get("ts") for m in messages]), values, strict=True
