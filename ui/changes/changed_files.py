@@ -1,38 +1,39 @@
 """The list of changed files, with the number of lines added and removed and whether a file is new or deleted."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import ClassVar, Final
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QObject, QRect, Qt
 from PySide6.QtGui import QFontMetrics, QPainter
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
 from core.timeline.session_activity import ChangedFile
 from ui.style.icons import pixmap
 from ui.style.theme import Look
 from ui.text.visible import visible
+from ui.widgets.item_list import AnyIndex, ItemDelegate, ItemListModel
 from ui.widgets.paint import chip_width, draw_chip, draw_line, draw_row_state
-from ui.widgets.tooltip import tooltip_text
 
-ROW: Final = 29
 EDGE: Final = 14
 ICON: Final = 16
 COMMENTS: Final = "accent"  # the color of the badge with the number of comments, which is painted with an icon
 
-AnyIndex = QModelIndex | QPersistentModelIndex
-NO_PARENT = QModelIndex()
 
-
-class ChangedFilesModel(QAbstractListModel):
+class ChangedFilesModel(ItemListModel[ChangedFile]):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._stories: list[ChangedFile] = []
         self._is_unreviewed: Callable[[str], bool] = lambda _: False
         self._is_kept: Callable[[ChangedFile], bool] = lambda _: False
         self._comment_count: Callable[[str], int] = lambda _: 0
 
-    def differs_from(self, stories: list[ChangedFile]) -> bool:
-        return stories != self._stories
+    def key_of(self, item: ChangedFile) -> str:
+        return item.path
+
+    def accessible_text(self, item: ChangedFile) -> str:
+        return " ".join([visible(item.path), *(text for text, _ in self.badges(item))])
+
+    def tooltip_of(self, item: ChangedFile) -> str:
+        return item.path
 
     def show_unreviewed(self, is_unreviewed: Callable[[str], bool]) -> None:
         """Mark the files that a run wrote after reading untrusted content, and the user has not reviewed."""
@@ -45,30 +46,8 @@ class ChangedFilesModel(QAbstractListModel):
         self.refresh_review()
 
     def refresh_review(self) -> None:
-        if self._stories:
-            self.dataChanged.emit(self.index(0), self.index(len(self._stories) - 1))
-
-    def files(self) -> list[ChangedFile]:
-        return self._stories
-
-    def show(self, stories: list[ChangedFile]) -> bool:
-        """Show these files; return False if nothing changed."""
-        if stories == self._stories:
-            return False
-        if [story.path for story in stories] == [story.path for story in self._stories]:
-            self._stories = stories
-            self.dataChanged.emit(self.index(0), self.index(len(stories) - 1))
-            return True
-        self.beginResetModel()
-        self._stories = stories
-        self.endResetModel()
-        return True
-
-    def file_at(self, index: int) -> ChangedFile | None:
-        return self._stories[index] if 0 <= index < len(self._stories) else None
-
-    def row_of(self, path: str) -> int:
-        return next((index for index, story in enumerate(self._stories) if story.path == path), -1)
+        if self.items:
+            self.dataChanged.emit(self.index(0), self.index(len(self.items) - 1))
 
     def badges(self, story: ChangedFile) -> list[tuple[str, str]]:
         """Return the badges of a file as pairs of text and theme color."""
@@ -90,30 +69,16 @@ class ChangedFilesModel(QAbstractListModel):
             badges.append((self.tr("kept"), "done"))
         return badges
 
-    # Qt overrides
 
-    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
-        return 0 if parent.isValid() else len(self._stories)
+class ChangedFileDelegate(ItemDelegate):
+    ROW_HEIGHT: ClassVar = 29
 
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        story = self.file_at(index.row()) if index.isValid() else None
-        if story is None:
-            return None
-        if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
-            return " ".join([visible(story.path), *(text for text, _ in self.badges(story))])
-        return tooltip_text(story.path) if role == Qt.ItemDataRole.ToolTipRole else None
-
-
-class ChangedFileDelegate(QStyledItemDelegate):
     def __init__(self, rows: ChangedFilesModel, look: Look, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(look, parent)
         self._rows = rows
-        self.look = look
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        story = self._rows.file_at(index.row())
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        story = self._rows.item(index)
         if story is None:
             return
         theme, fonts, box = self.look.theme, self.look.fonts, QRect(option.rect)
@@ -150,6 +115,3 @@ class ChangedFileDelegate(QStyledItemDelegate):
         painter.setPen(theme.text)
         path_rect = QRect(path_left, box.y(), path_right - path_left, box.height())
         painter.drawText(path_rect, Qt.AlignmentFlag.AlignVCenter, elided_path)
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(0, self.look.size(ROW))

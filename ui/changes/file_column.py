@@ -90,7 +90,7 @@ class FileColumn(QWidget):
             part.setVisible(bool(warning))
 
     def file_at(self, index: QModelIndex) -> ChangedFile | None:
-        return self.rows.file_at(index.row())
+        return self.rows.item(index)
 
     def select(self, row: int) -> bool:
         """Select the file in a row; return whether it was not the current one."""

@@ -184,7 +184,7 @@ class ChangesPanel(QWidget):
             self._show_nothing(reading=loading)
             return
         show_in_stack(self, self._stack, self._files_view, self._column)
-        if other_session or self._column.rows.differs_from(stories):
+        if other_session or stories != self._column.rows.items:
             self.refresh_unreviewed()
         selected_path = "" if other_session else (self._story.path if self._story else "")
         changed = self._column.rows.show(stories)
@@ -215,7 +215,7 @@ class ChangesPanel(QWidget):
 
     def show_file(self, path: str) -> None:
         """Select this file, now or as soon as it is listed."""
-        if self._column.rows.row_of(path) >= 0:
+        if self._column.rows.index_of(path).isValid():
             self._choose_path(path)
         else:
             self._pending_path = path
@@ -242,14 +242,14 @@ class ChangesPanel(QWidget):
 
     def send_comments(self) -> None:
         """Send all comments that are not sent yet as one message."""
-        self.review.send(self._column.rows.files(), self._contents.find_blob)
+        self.review.send(self._column.rows.items, self._contents.find_blob)
 
     def go_to_file(self, by: int, to_hunk: bool) -> None:
         """Go to the next (1) or previous (-1) file, and to its first or last hunk if `to_hunk` is true."""
         if not self._story:
             return
-        row = self._column.rows.row_of(self._story.path) + by
-        if not self._column.rows.file_at(row):
+        row = self._column.rows.index_of(self._story.path).row() + by
+        if not self._column.rows.item_at(row):
             return
         self._column.select(row)
         if self._contents_stack.currentWidget() is self._diff_view:
@@ -308,7 +308,7 @@ class ChangesPanel(QWidget):
         show_in_stack(self, self._stack, self._empty)
 
     def _choose_path(self, path: str) -> None:
-        row = max(0, self._column.rows.row_of(path))
+        row = max(0, self._column.rows.index_of(path).row())
         if not self._column.select(row):
             self._choose(self._column.rows.index(row))
 
@@ -457,7 +457,7 @@ class ChangesPanel(QWidget):
         )
         steps: dict[int, Step] = {}
         for index in range(self._column.rows.rowCount()):
-            story = self._column.rows.file_at(index)
+            story = self._column.rows.item_at(index)
             for change in story.changes if story else ():
                 if not change.rewound and (step := self._step_of(change)):
                     steps[step.row] = step

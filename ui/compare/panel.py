@@ -182,12 +182,12 @@ class ComparePanel(PanelPage):
         self._swap.setEnabled(all(self._sessions))
 
     def _fold_clicked(self, index: QModelIndex) -> None:
-        if self._model.line(index.row()).pair is None:
+        if self._model.items[index.row()].pair is None:
             self._open(index)
 
     def _open(self, index: QModelIndex) -> None:
         """Expand a fold, or show a step in its session: on the side clicked, else on the left one."""
-        line = self._model.line(index.row())
+        line = self._model.items[index.row()]
         if line.pair is None:
             self._model.toggle(index.row())
             self._view.setCurrentIndex(self._model.index(index.row()))

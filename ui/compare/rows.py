@@ -1,11 +1,10 @@
 """The list model and the delegate of a comparison."""
 
-from collections.abc import Sequence
 from typing import Final
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QObject, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPen
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from core.domain.steps import Step
 from core.timeline.run_alignment import Alignment
@@ -14,10 +13,9 @@ from ui.compare.lines import ComparisonLine, comparison_lines, is_equal
 from ui.compare.texts import accessible_line_text, fold_text, step_figure, step_numbers, step_verb
 from ui.style.icons import pixmap
 from ui.style.theme import Look, blend
+from ui.widgets.item_list import AnyIndex, ItemDelegate, ItemListModel
 from ui.widgets.paint import draw_line, draw_right_aligned, draw_selection
 
-Index = QModelIndex | QPersistentModelIndex
-TOP: Final = QModelIndex()
 EDGE: Final = 20
 ICON: Final = 16
 GAP: Final = 8  # between icon, verb, object and status
@@ -27,67 +25,54 @@ TINT: Final = 0.10
 ROUNDING_MARGIN: Final = 2  # pixels; without them, a text that just fits would be elided
 
 
-class ComparisonModel(QAbstractListModel):
+class ComparisonModel(ItemListModel[ComparisonLine]):
     """The lines of a comparison; equal steps are folded until the user expands them."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.alignment: Alignment | None = None
-        self._lines: Sequence[ComparisonLine] = ()
         self._opened: set[int] = set()
 
     def show_alignment(self, alignment: Alignment | None) -> None:
         self._opened.clear()
+        self.show(())  # equal lines of another alignment read differently
         self.alignment = alignment
         self._arrange()
 
     def toggle(self, row: int) -> None:
         """Expand or collapse the equal steps of a line."""
-        line = self._lines[row]
+        line = self.items[row]
         if line.pair is None and line.steps:
             self._opened ^= {line.position}
             self._arrange()
 
-    def line(self, row: int) -> ComparisonLine:
-        return self._lines[row]
-
     def first_difference(self) -> int:
         """Return the row that marks the first difference; -1 if there is none."""
-        return next((row for row, line in enumerate(self._lines) if line.first), -1)
+        return next((row for row, line in enumerate(self.items) if line.first), -1)
 
     def _arrange(self) -> None:
-        self.beginResetModel()
-        self._lines = comparison_lines(self.alignment, self._opened) if self.alignment else ()
-        self.endResetModel()
+        self.show(comparison_lines(self.alignment, self._opened) if self.alignment else ())
 
-    # Qt overrides
-
-    def rowCount(self, parent: Index = TOP) -> int:
-        return 0 if parent.isValid() else len(self._lines)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        is_text_role = role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole)
-        if not is_text_role or not index.isValid() or not self.alignment:
-            return None
-        return accessible_line_text(self._lines[index.row()], self.alignment)
+    def accessible_text(self, item: ComparisonLine) -> str:
+        return accessible_line_text(item, self.alignment) if self.alignment else ""
 
 
-class ComparisonDelegate(QStyledItemDelegate):
+class ComparisonDelegate(ItemDelegate):
     """Paints left step, step number and right step. Differences are marked by a ≠ sign as well as by color."""
 
     def __init__(self, look: Look, model: ComparisonModel) -> None:
-        super().__init__(model)
-        self.look, self._model = look, model
+        super().__init__(look, model)
+        self._model = model
 
     def height(self) -> int:
         return QFontMetrics(self.look.fonts.text).height() + 14
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(600, self.height())
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        alignment, line, rect = self._model.alignment, self._model.line(index.row()), option.rect
-        if alignment is None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        alignment, line, rect = self._model.alignment, self._model.item(index), option.rect
+        if alignment is None or line is None:
             return
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         if line.pair is None:

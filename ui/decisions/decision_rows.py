@@ -1,20 +1,11 @@
 """The Qt model and the delegate of the list of decisions."""
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
-from PySide6.QtCore import (
-    QAbstractListModel,
-    QCoreApplication,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QRect,
-    QSize,
-    Qt,
-)
+from PySide6.QtCore import QCoreApplication, QObject, QRect
 from PySide6.QtGui import QFontMetrics, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QWidget
 
 from core.timeline.decision_outcome import DecisionOutcome
 from core.timeline.session_activity import DecisionEntry
@@ -22,14 +13,12 @@ from ui.style.icons import pixmap, status_icon
 from ui.style.number_formats import amount, duration, money, time_of_day
 from ui.style.theme import Look
 from ui.text.visible import visible
+from ui.widgets.item_list import AnyIndex, ItemDelegate, ItemListModel
 from ui.widgets.paint import draw_line, draw_right_aligned, draw_selection
 
 ROW: Final = 50
 EDGE: Final = 20
 ICON: Final = 16
-
-AnyIndex = QModelIndex | QPersistentModelIndex
-NO_PARENT = QModelIndex()
 
 
 class DecisionStyle(NamedTuple):
@@ -97,59 +86,32 @@ def outcome_text(outcome: DecisionOutcome) -> str:
     return " · ".join(part for part in parts if part)
 
 
-class DecisionRows(QAbstractListModel):
+class DecisionRows(ItemListModel[DecisionEntry]):
     """A list of decisions. `call_text` returns what a decision is about, if its event does not say so."""
 
     def __init__(self, call_text: CallText, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._call_text = call_text
-        self._choices: list[DecisionEntry] = []
 
-    def show(self, choices: list[DecisionEntry]) -> None:
-        """Show these decisions: append rows if the list only grew, update them if their number is equal, or reset."""
-        before = len(self._choices)
-        if choices[:before] == self._choices:
-            if len(choices) > before:
-                self.beginInsertRows(QModelIndex(), before, len(choices) - 1)
-                self._choices = choices
-                self.endInsertRows()
-            return
-        if len(choices) == before:
-            self._choices = choices
-            self.dataChanged.emit(self.index(0), self.index(before - 1))
-            return
-        self.beginResetModel()
-        self._choices = choices
-        self.endResetModel()
+    def key_of(self, item: DecisionEntry) -> str:
+        return str(item.seq)
 
-    def decision_at(self, index: int) -> DecisionEntry | None:
-        return self._choices[index] if 0 <= index < len(self._choices) else None
+    def accessible_text(self, item: DecisionEntry) -> str:
+        return f"{translate(decision_style(item.kind).title)}: {self.subject(item)}, {outcome_line(item)}"
 
     def subject(self, choice: DecisionEntry) -> str:
         return visible(" ".join((choice.what or self._call_text(choice)).split()))
 
-    # Qt overrides
 
-    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
-        return 0 if parent.isValid() else len(self._choices)
+class DecisionDelegate(ItemDelegate):
+    ROW_HEIGHT: ClassVar = ROW
 
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        choice = self.decision_at(index.row()) if index.isValid() else None
-        if choice is None or role not in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
-            return None
-        return f"{translate(decision_style(choice.kind).title)}: {self.subject(choice)}, {outcome_line(choice)}"
-
-
-class DecisionDelegate(QStyledItemDelegate):
     def __init__(self, rows: DecisionRows, look: Look, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(look, parent)
         self._rows = rows
-        self.look = look
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        choice = self._rows.decision_at(index.row())
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        choice = self._rows.item(index)
         if choice is None:
             return
         theme, fonts, box = self.look.theme, self.look.fonts, QRect(option.rect)
@@ -184,6 +146,3 @@ class DecisionDelegate(QStyledItemDelegate):
         )
         text_rect = QRect(text_left, lower_line.y(), max(0, time_left - text_left - 20), lower_line.height())
         draw_line(painter, text_rect, outcome_line(choice), fonts.second, theme.second)
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(0, self.look.size(ROW))

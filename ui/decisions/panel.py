@@ -192,7 +192,7 @@ class DecisionsPanel(QWidget):
         return self._call_texts[choice.seq]
 
     def _show_detail(self, index: QModelIndex) -> None:
-        choice = self._rows.decision_at(index.row()) if index.isValid() else None
+        choice = self._rows.item(index)
         if choice is None:
             self._hide_detail()
             return
@@ -227,12 +227,12 @@ class DecisionsPanel(QWidget):
         self._edge.hide()
 
     def _revoke_rule(self) -> None:
-        choice = self._rows.decision_at(self._list.currentIndex().row())
+        choice = self._rows.item(self._list.currentIndex())
         if choice and choice.rule:
             self.revoke_requested.emit(choice.rule)
 
     def _show_in_timeline(self, index: int) -> None:
-        choice = self._rows.decision_at(index)
+        choice = self._rows.item_at(index)
         row = self._entries.row_of(self._session, choice.seq) if choice else None
         if row is not None:
             self.row_requested.emit(row)

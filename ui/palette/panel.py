@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from PySide6.QtCore import QAbstractListModel, QEvent, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QRect, QSize, Qt
 from PySide6.QtGui import QCursor, QFontMetrics, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListView,
     QStyle,
-    QStyledItemDelegate,
     QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
@@ -21,6 +20,7 @@ from ui.palette.ranking import PaletteEntry, PaletteMatch, rank_entries
 from ui.style.icons import pixmap
 from ui.style.theme import Look
 from ui.widgets.announce import announce
+from ui.widgets.item_list import ITEM_ROLE, AnyIndex, ItemDelegate, ItemListModel
 from ui.widgets.labels import ENTER_KEYS, label
 from ui.widgets.paint import chip_width, draw_chip, draw_line, draw_selection
 
@@ -36,60 +36,42 @@ GAP: Final = 10  # between icon, text, detail and shortcut
 MIN_TEXT_WIDTH: Final = 8  # a narrower part of the text is not painted
 MIN_DETAIL_WIDTH: Final = 24
 KEEP_RECENT: Final = 8
-Index = QModelIndex | QPersistentModelIndex
-TOP_INDEX: Final = QModelIndex()
 MOVES: Final = frozenset({Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown})
 
 
-class PaletteModel(QAbstractListModel):
+class PaletteModel(ItemListModel[PaletteMatch]):
     """The list model of the matching entries, best first."""
 
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self.matches: list[PaletteMatch] = []
+    def text_of(self, item: PaletteMatch) -> str:
+        return item.entry.text
 
-    def show_matches(self, matches: list[PaletteMatch]) -> None:
-        self.beginResetModel()
-        self.matches = matches
-        self.endResetModel()
+    def accessible_text(self, item: PaletteMatch) -> str:
+        entry = item.entry
+        return ", ".join(part for part in (entry.text, entry.detail, entry.keys) if part)
 
-    def rowCount(self, parent: Index = TOP_INDEX) -> int:
-        return 0 if parent.isValid() else len(self.matches)
+    # Qt overrides
 
-    def flags(self, index: Index) -> Qt.ItemFlag:
-        if not index.isValid():
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        match = self.item(index)
+        if match is None:
             return Qt.ItemFlag.NoItemFlags
         flags = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
-        if self.matches[index.row()].entry.enabled:
+        if match.entry.enabled:
             flags |= Qt.ItemFlag.ItemIsEnabled
         return flags
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
-            return None
-        entry = self.matches[index.row()].entry
-        if role == Qt.ItemDataRole.DisplayRole:
-            return entry.text
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            return ", ".join(part for part in (entry.text, entry.detail, entry.keys) if part)
-        return None
 
-
-class PaletteDelegate(QStyledItemDelegate):
+class PaletteDelegate(ItemDelegate):
     """Paints an entry: icon, text with the matching characters in bold, detail, and shortcut at the right."""
-
-    def __init__(self, look: Look, model: PaletteModel) -> None:
-        super().__init__(model)
-        self.look, self._model = look, model
 
     def height(self) -> int:
         return QFontMetrics(self.look.fonts.text).height() + ROW_PADDING
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(200, self.height())
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        match, theme = self._model.matches[index.row()], self.look.theme
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
+        match, theme = index.data(ITEM_ROLE), self.look.theme
         entry, rect = match.entry, option.rect
         if option.state & QStyle.StateFlag.State_Selected:
             draw_selection(painter, rect.adjusted(6, 0, -6, 0), theme, 6)
@@ -211,30 +193,30 @@ class Palette(QFrame):
 
     def _update_matches(self) -> None:
         self._pointer = QCursor.pos()
-        self._model.show_matches(rank_entries(self._entries, self._field.text(), self._recent))
-        first = next((row for row, match in enumerate(self._model.matches) if match.entry.enabled), -1)
+        self._model.show(rank_entries(self._entries, self._field.text(), self._recent))
+        first = next((row for row, match in enumerate(self._model.items) if match.entry.enabled), -1)
         self._list.setCurrentIndex(self._model.index(first))
         empty = (
             self.tr("No matches. Try a shorter search.") if self._entries else self.tr("There is nothing to choose.")
         )
         self._no_matches.setText(empty)
-        self._no_matches.setVisible(not self._model.matches)
-        self._list.setVisible(bool(self._model.matches))
+        self._no_matches.setVisible(not self._model.items)
+        self._list.setVisible(bool(self._model.items))
         self._update_geometry()
         if self.isVisible():
-            self._announce_current() if self._model.matches else announce(self, self._no_matches.text())
+            self._announce_current() if self._model.items else announce(self, self._no_matches.text())
 
     def _choose(self, index: QModelIndex) -> None:
-        if not index.isValid() or not self._model.matches[index.row()].entry.enabled:
+        if not index.isValid() or not self._model.items[index.row()].entry.enabled:
             return
-        entry_id, on_chosen = self._model.matches[index.row()].entry.id, self._on_chosen
+        entry_id, on_chosen = self._model.items[index.row()].entry.id, self._on_chosen
         self.dismiss()
         on_chosen(entry_id)
 
     def _update_geometry(self) -> None:
         area = self._parent.rect()
         width = min(self._look.size(WIDTH), area.width() - 2 * WINDOW_MARGIN)
-        visible_rows = min(max(1, len(self._model.matches)), ROWS)
+        visible_rows = min(max(1, len(self._model.items)), ROWS)
         self._list.setFixedHeight(visible_rows * self._delegate.height() + 4)  # 4 pixels for the frame of the list
         height = min(self.sizeHint().height(), area.height() - TOP - WINDOW_MARGIN)
         self.setGeometry((area.width() - width) // 2, min(TOP, area.height() // 8), width, height)
@@ -268,7 +250,7 @@ class Palette(QFrame):
         """Move the selection, skipping unavailable entries; only single steps wrap around."""
         self._pointer = QCursor.pos()
         steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -ROWS + 1, Qt.Key.Key_PageDown: ROWS - 1}
-        enabled_rows = [row for row, match in enumerate(self._model.matches) if match.entry.enabled]
+        enabled_rows = [row for row, match in enumerate(self._model.items) if match.entry.enabled]
         if not enabled_rows:
             return
         current_row = self._list.currentIndex().row()

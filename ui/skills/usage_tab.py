@@ -3,50 +3,28 @@
 from collections.abc import Sequence
 from typing import Final
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QObject, QRect, QSize, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
-from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QListView, QStyle, QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from core.domain.skill import SkillUse
 from ui.style.icons import pixmap, status_icon
 from ui.style.theme import Look
+from ui.widgets.item_list import ITEM_ROLE, AnyIndex, ItemDelegate, ItemListModel
 from ui.widgets.labels import ENTER_KEYS, label
 from ui.widgets.paint import draw_frame, draw_line, draw_right_aligned, draw_selection
 from ui.widgets.time_formats import to_local_time
 
-ITEM: Final = Qt.ItemDataRole.UserRole
-NO_PARENT: Final = QModelIndex()
 ICON: Final = 16
 UNSUCCESSFUL: Final = frozenset({"failed", "limit"})
-AnyIndex = QModelIndex | QPersistentModelIndex
 
 
-class SkillUsesModel(QAbstractListModel):
+class SkillUsesModel(ItemListModel[SkillUse]):
     """The model of the runs, newest first."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._rows: Sequence[SkillUse] = ()
-
-    def set_uses(self, rows: Sequence[SkillUse]) -> None:
-        self.beginResetModel()
-        self._rows = rows
-        self.endResetModel()
-
-    def use_at(self, index: AnyIndex) -> SkillUse | None:
-        return self._rows[index.row()] if index.isValid() and index.row() < len(self._rows) else None
-
-    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        use = self.use_at(index)
-        if use is None:
-            return None
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            parts = (use.title, self.tr("run {}").format(use.run), use.status, rating_text(self, use.rating))
-            return ", ".join(part for part in parts if part)
-        return use if role == ITEM else None
+    def accessible_text(self, item: SkillUse) -> str:
+        parts = (item.title, self.tr("run {}").format(item.run), item.status, rating_text(self, item.rating))
+        return ", ".join(part for part in parts if part)
 
 
 def rating_text(source: QObject, rating: str) -> str:
@@ -54,18 +32,14 @@ def rating_text(source: QObject, rating: str) -> str:
     return {"up": source.tr("rated good"), "down": source.tr("rated bad")}.get(rating, "")
 
 
-class SkillUseDelegate(QStyledItemDelegate):
+class SkillUseDelegate(ItemDelegate):
     """Paints the status icon and the session title, and on the right the rating, the version and the day."""
-
-    def __init__(self, look: Look, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.look = look
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(200, QFontMetrics(self.look.fonts.text).height() + 14)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        use, theme, fonts = index.data(ITEM), self.look.theme, self.look.fonts
+        use, theme, fonts = index.data(ITEM_ROLE), self.look.theme, self.look.fonts
         if not isinstance(use, SkillUse):
             return
         box = QRect(option.rect).adjusted(12, 0, -12, 0)
@@ -111,7 +85,7 @@ class UsageTab(QWidget):
         column.addWidget(self._list, 1)
 
     def show_uses(self, uses: Sequence[SkillUse]) -> None:
-        self._rows.set_uses(uses)
+        self._rows.show(uses)
         self._list.setVisible(bool(uses))
         self._summary_label.setText(self._summary(uses))
 
@@ -138,7 +112,7 @@ class UsageTab(QWidget):
         return " · ".join(part for part in parts if part)
 
     def _open(self, index: QModelIndex) -> None:
-        if use := self._rows.use_at(index):
+        if use := self._rows.item(index):
             self.session_requested.emit(use.session, use.run)
 
 

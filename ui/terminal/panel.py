@@ -62,7 +62,7 @@ class TerminalPanel(QWidget):
         self._list.setObjectName("terminal.commands")
         self._list.setAccessibleName(self.tr("Commands of the session"))
         self._list.setUniformItemSizes(True)
-        self._painter = CommandDelegate(self._commands, look, self._list)
+        self._painter = CommandDelegate(look, self._list)
         self._list.setItemDelegate(self._painter)
         self._list.setModel(self._commands)
         self._build()
@@ -145,7 +145,7 @@ class TerminalPanel(QWidget):
         self._open.setVisible(not session.imported_from)
         if other:
             self._unread_rows = session.rows
-            self._commands.clear()
+            self._commands.show(())
             self._show_current(QModelIndex())
             self._older.start()
         self._update_empty()
@@ -200,7 +200,7 @@ class TerminalPanel(QWidget):
         self._list.viewport().update()
 
     def _current(self) -> Step | None:
-        return self._commands.step_at(self._list.currentIndex().row())
+        return self._commands.item(self._list.currentIndex())
 
     def _read_older(self) -> None:
         """Look for commands in the next rows towards the beginning of the session."""
@@ -228,7 +228,7 @@ class TerminalPanel(QWidget):
 
     def _show_current(self, index: QModelIndex) -> None:
         """Show the selected command. Its output is only read again if the command has ended since."""
-        step = self._commands.step_at(index.row()) if index.isValid() else None
+        step = self._commands.item(index)
         shown = (-1, False) if step is None else (step.row, not step.ended_at)
         if step is not None:
             self._command.show_text(self._full_command(step))

@@ -1,18 +1,11 @@
 """The Context tab of the step pane: the items of the request that led to the step."""
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtCore import QModelIndex, QRect, Signal
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import (
-    QListView,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QListView, QStyle, QStyleOptionViewItem, QVBoxLayout, QWidget
 
 from core.domain.steps import Step
 from core.timeline.context_item import RESULTS_PREFIX, ContextItem
@@ -21,17 +14,13 @@ from ui.style.number_formats import amount
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.timeline.step_pages import StepSource
+from ui.widgets.item_list import ITEM_ROLE, AnyIndex, ItemDelegate, ItemListModel
 from ui.widgets.labels import label
 from ui.widgets.paint import draw_frame, draw_line, draw_right_aligned, draw_selection
-from ui.widgets.tooltip import tooltip_text
 
 SEARCHED_ROWS: Final = 60
-ROW_HEIGHT: Final = 26
 DOT: Final = 8
 EDGE: Final = 16
-
-AnyIndex = QModelIndex | QPersistentModelIndex
-NOWHERE = QModelIndex()
 
 
 class ItemStyle(NamedTuple):
@@ -66,29 +55,13 @@ def find_request(rows: StepSource, session: str, step: Step) -> int:
     return 0
 
 
-class ContextItemModel(QAbstractListModel):
-    def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self.items: tuple[ContextItem, ...] = ()
+class ContextItemModel(ItemListModel[ContextItem]):
+    def accessible_text(self, item: ContextItem) -> str:
+        tokens = f"{amount(item.tokens)} {translate('tok')}"
+        return f"{translate(style_of(item).label)}: {visible(item.description)}, {tokens}"
 
-    def show(self, items: Sequence[ContextItem]) -> None:
-        self.beginResetModel()
-        self.items = tuple(items)
-        self.endResetModel()
-
-    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
-        return 0 if parent.isValid() else len(self.items)
-
-    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid():
-            return None
-        item = self.items[index.row()]
-        if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole}:
-            return (
-                f"{translate(style_of(item).label)}: {visible(item.description)}, {amount(item.tokens)}"
-                f" {translate('tok')}"
-            )
-        return tooltip_text(item.description) if role == Qt.ItemDataRole.ToolTipRole else None
+    def tooltip_of(self, item: ContextItem) -> str:
+        return item.description
 
 
 def style_of(item: ContextItem) -> ItemStyle:
@@ -99,13 +72,11 @@ def style_of(item: ContextItem) -> ItemStyle:
     )
 
 
-class ContextItemDelegate(QStyledItemDelegate):
-    def __init__(self, model: ContextItemModel, look: Look, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._model, self.look = model, look
+class ContextItemDelegate(ItemDelegate):
+    ROW_HEIGHT: ClassVar = 26
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
-        item, box = self._model.items[index.row()], QRect(option.rect)
+        item, box = index.data(ITEM_ROLE), QRect(option.rect)
         theme, fonts, style = self.look.theme, self.look.fonts, style_of(item)
         if QStyle.StateFlag.State_Selected in option.state:
             draw_selection(painter, box, theme)
@@ -120,9 +91,6 @@ class ContextItemDelegate(QStyledItemDelegate):
             name += f", {translate('truncated')}"
         name_width = draw_line(painter, text_rect, name, fonts.second, theme.text) + 8
         draw_line(painter, text_rect.adjusted(name_width, 0, 0, 0), item.description, fonts.second, theme.second)
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
-        return QSize(0, self.look.size(ROW_HEIGHT))
 
 
 class ContextTab(QWidget):
@@ -142,7 +110,7 @@ class ContextTab(QWidget):
         self._list.setAccessibleName(self.tr("Context sent to the model"))
         self._list.setUniformItemSizes(True)
         self._list.setMouseTracking(True)
-        self._painter = ContextItemDelegate(self._model, look, self._list)
+        self._painter = ContextItemDelegate(look, self._list)
         self._list.setItemDelegate(self._painter)
         self._list.setModel(self._model)
         self._list.activated.connect(self._choose)

@@ -1,11 +1,11 @@
-"""A list of painted items for master-detail pages: a generic model, its delegate base class and the list view."""
+"""A list of painted items: a generic model, its delegate base class, and a list view for master-detail pages."""
 
 from collections.abc import Sequence
-from typing import Final, Generic, TypeVar
+from typing import ClassVar, Final, Generic, TypeVar
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QListView, QStyledItemDelegate, QWidget
+from PySide6.QtWidgets import QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from ui.style.theme import Look
 from ui.widgets.tooltip import tooltip_text
@@ -18,29 +18,53 @@ T = TypeVar("T")
 
 
 class ItemListModel(QAbstractListModel, Generic[T]):
-    """A list model of plain values. Subclasses provide an item's key, its text for screen readers, and its tooltip."""
+    """A list model of plain values. Subclasses provide an item's text and, where it has them, its key and tooltip."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.items: list[T] = []
 
     def key_of(self, item: T) -> str:
-        raise NotImplementedError
+        """Return what identifies the item when its values change; empty if nothing does."""
+        return ""
 
     def accessible_text(self, item: T) -> str:
         raise NotImplementedError
 
-    def tooltip_of(self, item: T) -> str:
-        raise NotImplementedError
+    def text_of(self, item: T) -> str:
+        """Return the text that typing in the list searches."""
+        return self.accessible_text(item)
 
-    def show(self, items: Sequence[T]) -> None:
-        if list(items) != self.items:
+    def tooltip_of(self, item: T) -> str:
+        return ""
+
+    def show(self, items: Sequence[T]) -> bool:
+        """Show these items; return False if they are shown already. The selection stays if the keys are the same."""
+        before, after = self.items, list(items)
+        if before == after:
+            return False
+        if before and after[: len(before)] == before:
+            self.beginInsertRows(NOWHERE, len(before), len(after) - 1)
+            self.items = after
+            self.endInsertRows()
+        elif self._has_same_keys(after):
+            self.items = after
+            self.dataChanged.emit(self.index(0), self.index(len(after) - 1))
+        else:
             self.beginResetModel()
-            self.items = list(items)
+            self.items = after
             self.endResetModel()
+        return True
+
+    def _has_same_keys(self, items: list[T]) -> bool:
+        keys = [self.key_of(item) for item in items]
+        return all(keys) and keys == [self.key_of(item) for item in self.items]
 
     def item(self, index: AnyIndex) -> T | None:
-        return self.items[index.row()] if index.isValid() and index.row() < len(self.items) else None
+        return self.item_at(index.row()) if index.isValid() else None
+
+    def item_at(self, row: int) -> T | None:
+        return self.items[row] if 0 <= row < len(self.items) else None
 
     def index_of(self, key: str) -> QModelIndex:
         """Return the index of the item with this key; an invalid index if there is none."""
@@ -57,7 +81,9 @@ class ItemListModel(QAbstractListModel, Generic[T]):
         if item is None:
             return None
         match role:
-            case Qt.ItemDataRole.AccessibleTextRole | Qt.ItemDataRole.DisplayRole:
+            case Qt.ItemDataRole.DisplayRole:
+                return self.text_of(item)
+            case Qt.ItemDataRole.AccessibleTextRole:
                 return self.accessible_text(item)
             case Qt.ItemDataRole.ToolTipRole:
                 return tooltip_text(self.tooltip_of(item)[:MAX_TOOLTIP]) or None
@@ -66,11 +92,19 @@ class ItemListModel(QAbstractListModel, Generic[T]):
 
 
 class ItemDelegate(QStyledItemDelegate):
-    """Base class of the delegates. The item with `shown_key` is filled; `keyboard_focus` turns on the focus outline."""
+    """Base class of the delegates. The item with `shown_key` is filled; `keyboard_focus` turns on the focus outline.
+
+    `ROW_HEIGHT` is in pixels at 100% text size; a delegate whose rows depend on a font overrides `sizeHint` instead.
+    """
+
+    ROW_HEIGHT: ClassVar = 0
 
     def __init__(self, look: Look, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.look, self.shown_key, self.keyboard_focus = look, "", False
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        return QSize(0, self.look.size(self.ROW_HEIGHT))
 
 
 class ItemListView(QListView):
