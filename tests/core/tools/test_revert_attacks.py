@@ -10,6 +10,7 @@ import pytest
 from core.domain.problems import Problem
 from core.workspace import folder_listing
 from core.workspace.committed_files import CommittedFiles, FileVersion
+from core.workspace.git_history import GitHistory
 from tests.core.tools.test_run import open_harness
 from tests.core.workspace.commands import open_sandbox
 from tests.core.workspace.ground import Ground, create_ground
@@ -418,3 +419,34 @@ def test_a_renamed_folder_keeps_its_trusted_files(rung: str, ground: Ground) -> 
     with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
         made.use("mv app new")
     assert (ground.folder / "new" / ".vscode" / "tasks.json").read_text() == "mine"
+
+
+SHORT_PACK = """
+P=.git/objects/pack; h=$(echo x | git hash-object -w --stdin); n=$(echo $h | git pack-objects -q $P/tmp)
+mv $P/tmp-$n.idx $P/pack-a.idx; mv $P/tmp-$n.pack $P/pack-a.pack; git verify-pack $P/pack-a.idx || exit 3
+rm -rf .git/objects/?? .git/refs/heads/precious; echo evil > .envrc
+"""
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_a_pack_with_a_short_name_prevents_no_revert(rung: str, ground: Ground) -> None:
+    user(ground.folder, f"{GIT}; git checkout -q -b precious; git commit -q --allow-empty -m two; git checkout -q -")
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        done = made.use(command=SHORT_PACK)
+    assert "restored" in done.output and done.exit_code == 0
+    assert not (ground.folder / ".envrc").exists()
+    assert user(ground.folder, "git fsck --strict && git rev-parse precious && git log -2 HEAD").returncode == 0
+
+
+def test_a_history_that_cannot_be_checked_prevents_no_revert(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a command wrote there: the result says so, and every further call asks."""
+    user(ground.folder, GIT)
+
+    def fail(self: GitHistory) -> tuple[str, ...]:
+        raise ValueError("broken")
+
+    monkeypatch.setattr(GitHistory, "restore", fail)
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, ground.folder) as made:
+        done = made.use(command="echo evil > .envrc")
+        assert "could not be checked (ValueError: broken)" in done.output and not (ground.folder / ".envrc").exists()
+        assert made.context.unsettled.described()

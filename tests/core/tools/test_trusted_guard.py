@@ -103,6 +103,36 @@ def test_p14_a_background_command_is_guarded_while_it_runs(rung: str, ground: Gr
         await_(main(sandbox))
 
 
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_a_command_that_keeps_changing_a_trusted_file_is_ended(rung: str, background: bool, ground: Ground) -> None:
+    """Otherwise the file would be there nearly all the time, for as long as the command runs."""
+    folder = ground.folder
+    (folder / ".git/objects").mkdir(parents=True)
+    (folder / ".git/refs").mkdir()
+    (folder / ".git/HEAD").write_text("ref: refs/heads/main")
+    (folder / ".git/config").write_text("[core]")
+
+    async def main(sandbox: Sandbox) -> None:
+        async with running(sandbox, folder) as scene:
+            command = "while :; do [ -e {0} ] || {{ mkdir -p real/n; echo evil > {0}; }}; sleep 0.02; done"
+            names = (".envrc", ".git/commondir") if rung == "bubblewrap" else (".envrc",)
+            for number, name in enumerate(names):
+                done = await scene.use(command.format(name), f"c{number}", background=background)
+                if background:
+                    await until(
+                        lambda number=number: scene.place.commands.get(f"c{number}").running.finished is not None
+                    )
+                    finished = scene.place.commands.get(f"c{number}").running.finished
+                    assert finished and f"kept changing {name}" in finished.killed_because
+                else:
+                    assert done.failed and f"kept changing {name}" in done.output
+                await until(lambda name=name: not (folder / name).exists())
+
+    with open_sandbox(rung) as sandbox:
+        await_(main(sandbox))
+
+
 @pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
 def test_p14_another_call_sees_no_change_of_a_background_command(rung: str, ground: Ground) -> None:
     """What a background command changed never counts as the original that the revert of another call restores."""
