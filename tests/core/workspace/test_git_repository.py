@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
-from core.workspace import git_commands
+from core.workspace import git_commands, git_repository
 from core.workspace.git_repository import GitFile, GitRepository, parse_status, propose_message
 from core.workspace.launcher import CommandRequest
 from core.workspace.sandbox import Sandbox
@@ -577,3 +577,15 @@ def test_git_is_not_run_while_a_command_can_change_its_settings(repository: Path
     for name in ("landlock", "bubblewrap"):
         with open_sandbox(name) as sandbox:
             await_(status_during(sandbox))
+
+
+@pytest.mark.parametrize("kind", ["endless", "waiting"])
+def test_only_a_real_index_is_copied(kind: str, repository: Path) -> None:
+    index = repository / ".git" / "index"
+    index.unlink()
+    if kind == "endless":
+        index.symlink_to("/dev/zero")
+    else:
+        os.mkfifo(index)
+    with pytest.raises(Problem, match="cannot be read"):
+        git_repository._read_index(index)
