@@ -21,6 +21,7 @@ from core.tools.expected_git_files import ExpectedContents
 from core.tools.tool_context import ToolContext
 from core.tools.trusted_config import expected_contents, is_trusted, moved_unchanged
 from core.workspace import forced_access
+from core.workspace.command_record import CommandRecord
 from core.workspace.committed_files import FileVersion
 from core.workspace.folder_listing import inside_git
 from core.workspace.folder_scan import OriginalFile, ScannedChange, UnrecordedChanges
@@ -210,8 +211,13 @@ class TrustedFilesGuard:
     seconds.
     """
 
-    def __init__(self, context: ToolContext, on_revert: Callable[[tuple[str, ...]], None] | None = None) -> None:
-        self._context, self._on_revert = context, on_revert
+    def __init__(
+        self,
+        context: ToolContext,
+        on_revert: Callable[[tuple[str, ...]], None] | None = None,
+        record: CommandRecord | None = None,
+    ) -> None:
+        self._context, self._on_revert, self._record = context, on_revert, record
         self._names = self._top()
         self._active = _reverts_changes(context)
         self._scan_job: asyncio.Future[None] | None = None
@@ -230,6 +236,8 @@ class TrustedFilesGuard:
 
         Return why the command has to end, or "".
         """
+        if self._record:
+            self._record.note_alive()
         if not self._active or (self._scan_job and not self._scan_job.done()):
             return ""
         if repeated := sorted(path for path, count in self.counts.items() if count >= MAX_REVERTS):
@@ -269,6 +277,11 @@ class TrustedFilesGuard:
         self._stopped.set()
         if self._scan_job:
             await asyncio.wait({self._scan_job})
+
+    def close(self) -> None:
+        """Remove the record of the command, whose changes were reverted."""
+        if self._record:
+            self._record.close()
 
     def _top(self) -> frozenset[str]:
         names: list[str] = []

@@ -14,6 +14,7 @@ from core.domain.programs import possibly_irreversible_reason
 from core.domain.visible import visible_name
 from core.tools.background import BackgroundCommand
 from core.tools.parameter_description import ParameterDescription
+from core.tools.recover_commands import record_command, recover_commands
 from core.tools.revert_unapproved import TrustedFilesGuard, scan_and_revert
 from core.tools.tool import FileChange, Tool, ToolResult
 from core.tools.tool_context import ToolContext
@@ -31,6 +32,7 @@ UNKEPT = "the history of these repositories is too large to be kept completely, 
 UNCHECKED = (
     "the history of the repositories could not be checked ({}), so every further call needs approval; tell the user"
 )
+RECOVERED = "an earlier command was interrupted; its unapproved changes to these files were reverted: {}"
 LINKED = "hard links to files outside the folder that could not be copied, so a command can change these: {}"
 READ_ONLY = "this command needed no approval because it should only read, so the folder was read-only for it"
 HISTORY_VERBS = frozenset({
@@ -73,7 +75,8 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     )  # fmt: skip
     if parameters.background:
         return await _run_in_background(sandbox, request, context)
-    guard, printed, listener = TrustedFilesGuard(context), OutputBuffer(), context.output_listener()
+    record = await run_to_completion(record_command, context, context.scan)
+    guard, printed, listener = TrustedFilesGuard(context, record=record), OutputBuffer(), context.output_listener()
 
     def on_output(chunk: bytes) -> None:
         printed.add(chunk)
@@ -86,11 +89,16 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
         await await_to_completion(guard.stop())
         outcome = await run_to_completion(scan_and_revert, context)
         await run_to_completion(_history_notes, context, parameters.command)
+        guard.close()
         await context.commands.record_stopped(context.call, outcome.changes, printed.text())
+        raise
+    except BaseException:  # it was not started
+        guard.close()
         raise
     await guard.stop()
     history = await run_to_completion(_history_notes, context, parameters.command)
     outcome = await run_to_completion(scan_and_revert, context)
+    guard.close()
     changes, missed = outcome.changes, outcome.missed
     reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
     notes = [
@@ -117,6 +125,8 @@ def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]:
     changed no trusted file meanwhile.
     """
     notes: list[str] = []
+    if reverted := recover_commands(context):
+        notes.append(RECOVERED.format(_names(reverted)))
     commands_run = context.commands.is_any_running()
     if not commands_run:
         context.shared.keep()
@@ -152,13 +162,15 @@ async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context:
     def report(reverted: tuple[str, ...]) -> None:
         loop.call_soon_threadsafe(on_output, f"\n[{REVERTED.format(_names(reverted))}]\n".encode())
 
-    guard = TrustedFilesGuard(forked_context, report)
+    record = await run_to_completion(record_command, context, forked_context.scan)
+    guard = TrustedFilesGuard(forked_context, report, record)
 
     def scan_changes() -> tuple[tuple[ScannedChange, ...], str]:
         # Other calls of the run were allowed to change the files that were noted.
         allowed = (*context.grant.protected_paths, *background.foreign_changes, *guard.approved)
         grant = replace(context.grant, protected_paths=allowed)
         outcome = scan_and_revert(replace(forked_context, grant=grant), guard)
+        guard.close()
         reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
         notes = [*_revert_notes(reverted, outcome.unsettled), *_history_notes(context, request.command)]
         return outcome.changes, "".join(f"\n[{note}]" for note in notes)
@@ -170,7 +182,11 @@ async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context:
         if listener:
             listener(chunk)
 
-    background.running = await sandbox.start(request, on_output, guard.check)
+    try:
+        background.running = await sandbox.start(request, on_output, guard.check)
+    except BaseException:
+        guard.close()
+        raise
     context.commands.follow(call, background)
     return ToolResult(f"Running in the background with id {call}. Use check to follow it; it ends with this run.")
 
