@@ -18,11 +18,18 @@ SQL = re.compile(
 BROAD = {"Exception", "BaseException"}
 ALLOWED_BROAD_EXCEPTS = {  # the functions that may contain a broad `except`, and what raises the errors that it catches
     ("core/engine/run/execute.py", "execute_call"): "a tool; the error is its result",
+    (
+        "core/tools/revert_unapproved.py",
+        "_expected",
+    ): "what a command wrote at one path; it is reverted like the others",
+    ("core/tools/revert_unapproved.py", "_committed"): "a repository that a command made unreadable; it is not trusted",
+    ("core/tools/run.py", "_restore_history"): "history that a command made unreadable; the result says so",
     ("core/engine/state/live_updates.py", "publish"): "listeners of streamed drafts",
     ("core/learning/review.py", "_handle"): "the review of a run; the error is reported",
     ("core/engine/run/memory_recall.py", "recall_memories"): "memory, which must not stop a run",
     ("core/engine/lifecycle/run_controller.py", "_run_to_end"): "a bug in a run, which ends only that run",
     ("core/engine/lifecycle/scheduler.py", "_start_due"): "a bug in one start, reported with its schedule",
+    ("core/engine/lifecycle/scheduler.py", "report"): "the listener of due schedules; the error is reported",
     ("core/store/journal.py", "_notify"): "listeners of the journal",
     ("core/settings/api_keys.py", "_run_on_keyring"): "keyring backends, which raise arbitrary exceptions",
     ("app/dispatch.py", "_exit_code"): "a bug in a command, shown as an error",

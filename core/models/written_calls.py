@@ -33,6 +33,7 @@ ArgumentCheck = Callable[[ToolSpec, str], str]
 """Returns why arguments, as JSON text, do not fit a tool; empty if they do."""
 LONGEST_REPLY = 400_000  # characters; a longer reply is not searched
 
+# What a pattern may skip is limited: a long reply or task would otherwise take hours, and every run would wait.
 _EXAMPLE = re.compile(
     r"(?:\b(?:for example|for instance|e\.g\.|"
     r"(?:an?|another|one|this|following) (?:\w+ )?(?:example|sample|illustration)|"
@@ -49,7 +50,7 @@ _WAS_EXAMPLE = re.compile(
 _ABOUT_CALLS = re.compile(
     r"\b(?:tool|function)[ -]?call(?:s|ing)?\b|\btool[ -]use\b"
     r"|\bcall(?:s|ing)? (?:an?|the|your|its) (?:tool|function)s?\b"
-    r"|\bJSON\b.*\b(?:format|schema|syntax|object|look|mean)|\b(?:format|schema|syntax|mean)\b.*\bJSON\b",
+    r"|\bJSON\b.{0,400}\b(?:format|schema|syntax|object|look|mean)|\b(?:format|schema|syntax|mean)\b.{0,400}\bJSON\b",
     re.IGNORECASE | re.DOTALL,
 )
 _TEACHING = re.compile(
@@ -58,14 +59,14 @@ _TEACHING = re.compile(
     re.IGNORECASE,
 )
 _EXPLAINING = re.compile(
-    r"\b(?:arguments?|parameters?|fields?|keys?|properties|values?|JSON|schema|syntax)\b[^.!?\n]*"
+    r"\b(?:arguments?|parameters?|fields?|keys?|properties|values?|JSON|schema|syntax)\b[^.!?\n]{0,200}"
     r"\b(?:is|are|holds?|specify|specifies|contains?|names?|means?|tells?|must|describes?|denotes?|optional|required)\b",
     re.IGNORECASE,
 )
 _HEADING = re.compile(r"^#{1,6} ", re.MULTILINE)
 _WRAPPERS = re.compile(
-    r"(?:\s*(?:<[|｜][\w▁]+[|｜]>|<(?:[|｜]DSML[|｜])?[\w:]*(?:tool_calls?|function_calls?|tools)>"
-    r"|^\**Action:\**(?:[ \t]*```\w*)?))+\s*$",
+    r"(?:\s{0,50}(?:<[|｜][\w▁]+[|｜]>|<(?:[|｜]DSML[|｜])?[\w:]*(?:tool_calls?|function_calls?|tools)>"
+    r"|^\**Action:\**(?:[ \t]{0,50}```\w*)?)){1,20}\s{0,50}$",
     re.MULTILINE,
 )
 _NOISE = re.compile(r"[\s\\`>]+")

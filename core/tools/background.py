@@ -1,6 +1,7 @@
 """Background commands of a run: each is followed until it ends, and killed when the run ends."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -32,8 +33,8 @@ class CommandEnd:
 class ChangeGuard(Protocol):
     """Reverts changes to trusted files while a command runs, except `approved` paths."""
 
-    reverted: set[str]
     approved: dict[str, None]
+    counts: Counter[str]  # how often each path was reverted
 
     def scan(self) -> None: ...
 
@@ -119,17 +120,18 @@ class BackgroundCommands:
         """Return the commands whose end is not recorded yet."""
         return [command for command in self._commands.values() if command.follower and not command.follower.done()]
 
-    def revert_changes(self, approved: Iterable[str] = ()) -> bool:
-        """Revert what running commands changed in trusted files by now; return whether there was anything.
+    def count_reverts(self) -> int:
+        """Return how often changes of the commands to trusted files were reverted, also after their ends."""
+        return sum(command.guard.counts.total() for command in self._commands.values())
+
+    def revert_changes(self, approved: Iterable[str] = ()) -> None:
+        """Revert what running commands changed in trusted files by now.
 
         `approved` are paths that another call may change from now on. Call this in a thread.
         """
-        guards = [command.guard for command in self._followed()]
-        before = sum(len(guard.reverted) for guard in guards)
-        for guard in guards:
-            guard.approved |= dict.fromkeys(approved)
-            guard.scan()
-        return sum(len(guard.reverted) for guard in guards) > before
+        for command in self._followed():
+            command.guard.approved |= dict.fromkeys(approved)
+            command.guard.scan()
 
     async def before_call(self, approved: tuple[str, ...]) -> None:
         """Prepare for another call of the run, which may change the `approved` trusted files."""

@@ -10,14 +10,18 @@ import os
 import stat
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from core.domain.clock import now
 from core.domain.problems import Problem
+from core.domain.visible import visible_name
+from core.tools.expected_git_files import ExpectedContents
 from core.tools.tool_context import ToolContext
 from core.tools.trusted_config import expected_contents, is_trusted, moved_unchanged
 from core.workspace import forced_access
+from core.workspace.command_record import CommandRecord
 from core.workspace.committed_files import FileVersion
 from core.workspace.folder_listing import inside_git
 from core.workspace.folder_scan import OriginalFile, ScannedChange, UnrecordedChanges
@@ -27,7 +31,10 @@ from core.workspace.unsettled import shortened
 # Copies in the data folder, in case the user created such a file just then.
 COPIES_FOLDER, MAX_COPIES = "taken-back", 200
 MIN_INTERVAL_S = 2.0  # between two scans while a command runs
+REPEATED_INTERVAL_S = 0.4  # between two scans after one that reverted something
+MAX_REVERTS = 3  # of the same file; then the command is ended, because it creates the file again and again
 SCAN_SHARE = 20  # a scan may take one part in this many of the time
+PERSISTENT = "stopped, because it kept changing {}, which was reverted each time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +54,17 @@ class CommandChanges:
     unsettled: tuple[str, ...] = ()
 
 
-def scan_and_revert(context: ToolContext) -> CommandChanges:
-    """Scan the folder after a command and revert unapproved changes to trusted files."""
-    with context.scan.lock:
-        return revert_unapproved(context, *context.scan.changes_since())
+def scan_and_revert(context: ToolContext, guard: "TrustedFilesGuard | None" = None) -> CommandChanges:
+    """Scan the folder after a command and revert unapproved changes to trusted files, which its guard then counts."""
+    try:
+        with context.scan.lock:
+            result = revert_unapproved(context, *context.scan.changes_since())
+            if guard:
+                guard.counts.update(result.reverted)
+            return result
+    except BaseException:
+        context.unsettled.add((".",))  # what the command left is not known
+        raise
 
 
 def revert_unapproved(
@@ -107,10 +121,7 @@ class _Reverting:
         for path, change in sorted(candidates.items(), key=lambda item: not inside_git(item[0])):
             if self._is_approved(path):
                 continue
-            try:
-                expected = expected_contents(self._context, change)
-            except Problem:  # it cannot be examined
-                expected = change.before
+            expected = self._expected(change)
             if expected != "as it is":
                 unapproved.append((change, expected))
         committed = self._brought_by_commits(change for change, _ in unapproved)
@@ -123,6 +134,12 @@ class _Reverting:
         for path in unread:  # whether a path is trusted can depend on what was reverted before it
             if path not in committed and is_trusted(self._context, path):
                 self._revert_unread(path, missed.originals.get(path))
+
+    def _expected(self, change: ScannedChange) -> ExpectedContents:
+        try:
+            return expected_contents(self._context, change)
+        except Exception:  # It cannot be examined, whatever the command wrote there. The other paths are reverted, too.
+            return change.before
 
     def drop_privileges(self, path: str) -> None:
         """Remove the bits by which a program runs with the rights of its owner or group."""
@@ -137,8 +154,7 @@ class _Reverting:
         return any(path == each or path.startswith(f"{each}/") for each in self._context.grant.protected_paths)
 
     def _brought_by_commits(self, changes: Iterable[ScannedChange]) -> set[str]:
-        versions = [version for change in changes if (version := self._version(change)) is not None]
-        return self._context.committed.find(versions) if versions else set()
+        return self._committed([version for change in changes if (version := self._version(change)) is not None])
 
     def _version(self, change: ScannedChange) -> FileVersion | None:
         """Return what is at the path now, if a commit can contain it."""
@@ -158,7 +174,13 @@ class _Reverting:
                 target = self._context.broker.read_link(path)
                 if is_trusted(self._context, path):
                     links.append(FileVersion(path, target, link=True))
-        return self._context.committed.find(links) if links else set()
+        return self._committed(links)
+
+    def _committed(self, versions: Sequence[FileVersion]) -> set[str]:
+        try:
+            return self._context.committed.find(versions) if versions else set()
+        except Exception:  # A command may have written anything into the repository. Then no commit is trusted.
+            return set()
 
     def _revert_unread(self, path: str, original: OriginalFile | None) -> None:
         """Revert a change of a trusted file whose contents are not known before or after it."""
@@ -176,51 +198,79 @@ class _Reverting:
                 forced_access.remove_empty_folders(self._root, path, self._context.scan.had_folder)
             else:
                 forced_access.replace(self._root, path, original.body, original.mode, link=original.link)
-        except OSError:
+        except (OSError, ValueError, RecursionError):
             self.stuck.append(path)
         else:
             self.reverted.append(path)
 
 
 class TrustedFilesGuard:
-    """Reverts changes to trusted files while a command runs.
+    """Reverts changes to trusted files while a command runs, and ends a command that keeps making the same change.
 
-    New names at the top of the folder are noticed at once; the whole folder is scanned every few seconds.
+    New names at the top of the folder and of its repository are noticed at once; the whole folder is scanned every few
+    seconds.
     """
 
-    def __init__(self, context: ToolContext, on_revert: Callable[[tuple[str, ...]], None] | None = None) -> None:
-        self._context, self._on_revert = context, on_revert
+    def __init__(
+        self,
+        context: ToolContext,
+        on_revert: Callable[[tuple[str, ...]], None] | None = None,
+        record: CommandRecord | None = None,
+    ) -> None:
+        self._context, self._on_revert, self._record = context, on_revert, record
         self._names = self._top()
         self._active = _reverts_changes(context)
         self._scan_job: asyncio.Future[None] | None = None
         self._next = time.monotonic() + MIN_INTERVAL_S
         self._stopped = threading.Event()
-        self.reverted: set[str] = set()
+        self.counts: Counter[str] = Counter()  # how often each path was reverted
         self.approved: dict[str, None] = {}  # paths that other calls were allowed to change meanwhile
 
-    def check(self) -> None:
-        """Scan in a thread if there is a new trusted name, or if it is time to. Called several times a second."""
+    @property
+    def reverted(self) -> set[str]:
+        """The paths that were reverted."""
+        return set(self.counts)
+
+    def check(self) -> str:
+        """Scan in a thread if there is a new trusted name, or if it is time to. Called several times a second.
+
+        Return why the command has to end, or "".
+        """
+        if self._record:
+            self._record.note_alive()
         if not self._active or (self._scan_job and not self._scan_job.done()):
-            return
+            return ""
+        if repeated := sorted(path for path, count in self.counts.items() if count >= MAX_REVERTS):
+            return PERSISTENT.format(visible_name(repeated[0]))
         names = self._top()
         appeared = any(map(self._context.scan.is_trusted, names - self._names))
         self._names = names
         if appeared or time.monotonic() >= self._next:
-            self._scan_job = run_in_thread(None, self.scan)
+            self._scan_job = run_in_thread(None, self._scan_unless_stopped)
+        return ""
+
+    def _scan_unless_stopped(self) -> None:
+        if not self._stopped.is_set():
+            self.scan()
 
     def scan(self) -> None:
         """Scan the folder and revert what is not approved. Call this in a thread."""
-        if self._stopped.is_set() or not self._active:
+        if not self._active:
             return
         began = time.monotonic()
+        reverted: tuple[str, ...] = ()
         grant = replace(self._context.grant, protected_paths=(*self._context.grant.protected_paths, *self.approved))
         with self._context.scan.lock, contextlib.suppress(Problem):  # the scan at the end raises it
             result = revert_unapproved(replace(self._context, grant=grant), *self._context.scan.trusted_changes())
-            self.reverted |= set(result.reverted)
-            if result.reverted and self._on_revert:
-                self._on_revert(result.reverted)
+            reverted = result.reverted
+            self.counts.update(reverted)
+            if reverted and self._on_revert:
+                self._on_revert(reverted)
+        if reverted:
+            self._names = self._top()
         ended = time.monotonic()
-        self._next = ended + max(MIN_INTERVAL_S, SCAN_SHARE * (ended - began))
+        interval = REPEATED_INTERVAL_S if reverted else MIN_INTERVAL_S
+        self._next = ended + max(interval, SCAN_SHARE * (ended - began))
 
     async def stop(self) -> None:
         """End the guard, and wait for its last scan."""
@@ -228,11 +278,17 @@ class TrustedFilesGuard:
         if self._scan_job:
             await asyncio.wait({self._scan_job})
 
+    def close(self) -> None:
+        """Remove the record of the command, whose changes were reverted."""
+        if self._record:
+            self._record.close()
+
     def _top(self) -> frozenset[str]:
-        try:
-            return frozenset(os.listdir(self._context.folder))  # noqa: PTH208 - only the names are needed
-        except OSError:
-            return frozenset()
+        names: list[str] = []
+        with contextlib.suppress(OSError):
+            names += os.listdir(self._context.folder)  # noqa: PTH208 - only the names are needed
+            names += [f".git/{name}" for name in os.listdir(self._context.folder / ".git")]  # noqa: PTH208 - as above
+        return frozenset(names)
 
 
 def _keep_copy(context: ToolContext, path: str, body: bytes) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import posixpath
+import time
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from core.domain.programs import possibly_irreversible_reason
 from core.domain.visible import visible_name
 from core.tools.background import BackgroundCommand
 from core.tools.parameter_description import ParameterDescription
+from core.tools.recover_commands import record_command, recover_commands
 from core.tools.revert_unapproved import TrustedFilesGuard, scan_and_revert
 from core.tools.tool import FileChange, Tool, ToolResult
 from core.tools.tool_context import ToolContext
@@ -27,13 +29,18 @@ REVERTED = "reverted, because other programs trust it and the user did not appro
 UNSETTLED = "cannot be checked or reverted, so that every further call needs approval: {}; tell the user"
 RESTORED = "deleted or overwrote history of a repository, which was restored; tell the user, who can delete it: {}"
 UNKEPT = "the history of these repositories is too large to be kept completely, so a command could delete it: {}"
+UNCHECKED = (
+    "the history of the repositories could not be checked ({}), so every further call needs approval; tell the user"
+)
+RECOVERED = "an earlier command was interrupted; its unapproved changes to these files were reverted: {}"
 LINKED = "hard links to files outside the folder that could not be copied, so a command can change these: {}"
 READ_ONLY = "this command needed no approval because it should only read, so the folder was read-only for it"
 HISTORY_VERBS = frozenset({
     "gc", "prune", "maintenance", "reflog", "update-ref", "symbolic-ref", "branch", "tag", "stash", "notes", "replace",
     "filter-branch", "filter-repo", "fast-import", "submodule", "worktree",
 })  # fmt: skip
-MAX_SCANS = 4  # before a command, while background commands change trusted files
+RESCAN_S = 0.1
+MAX_SCANS = 10  # before a command, while background commands change trusted files
 MAX_NAMED_PATHS = 20  # paths of each kind that the model is given
 
 
@@ -68,7 +75,8 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     )  # fmt: skip
     if parameters.background:
         return await _run_in_background(sandbox, request, context)
-    guard, printed, listener = TrustedFilesGuard(context), OutputBuffer(), context.output_listener()
+    record = await run_to_completion(record_command, context, context.scan)
+    guard, printed, listener = TrustedFilesGuard(context, record=record), OutputBuffer(), context.output_listener()
 
     def on_output(chunk: bytes) -> None:
         printed.add(chunk)
@@ -81,11 +89,16 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
         await await_to_completion(guard.stop())
         outcome = await run_to_completion(scan_and_revert, context)
         await run_to_completion(_history_notes, context, parameters.command)
+        guard.close()
         await context.commands.record_stopped(context.call, outcome.changes, printed.text())
+        raise
+    except BaseException:  # it was not started
+        guard.close()
         raise
     await guard.stop()
     history = await run_to_completion(_history_notes, context, parameters.command)
     outcome = await run_to_completion(scan_and_revert, context)
+    guard.close()
     changes, missed = outcome.changes, outcome.missed
     reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
     notes = [
@@ -108,13 +121,17 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
 def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]:
     """Scan the folder before a command, and return what the model must know about the history of repositories.
 
-    What background commands changed must not count as the original state.
+    What background commands changed must not count as the original state, so the scan is repeated until they have
+    changed no trusted file meanwhile.
     """
     notes: list[str] = []
+    if reverted := recover_commands(context):
+        notes.append(RECOVERED.format(_names(reverted)))
     commands_run = context.commands.is_any_running()
     if not commands_run:
         context.shared.keep()
     for _ in range(MAX_SCANS):
+        reverts = context.commands.count_reverts()
         with context.scan.lock:
             sensitive = context.scan.scan_before(commands_run=commands_run, writes=not context.grant.read_only)
         notes += [LINKED.format(_names(sensitive.linked))] if sensitive.linked else []
@@ -125,8 +142,15 @@ def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]:
                 incomplete = context.history.keep(sensitive.git)
             notes += [UNKEPT.format(_names(incomplete))] if incomplete else []
         context.unsettled.add(sensitive.closed)
-        if not (commands_run and context.commands.revert_changes(context.grant.protected_paths)):
+        if not commands_run:
             break
+        context.commands.revert_changes(context.grant.protected_paths)
+        if context.commands.count_reverts() == reverts:
+            break
+        time.sleep(RESCAN_S)  # a command that keeps changing such files is ended soon
+    else:
+        cause = "A command in the background keeps changing files that other programs trust."
+        raise Problem("The command was not run.", cause, "End that command first.")
     return sensitive, list(dict.fromkeys(notes))
 
 
@@ -138,12 +162,15 @@ async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context:
     def report(reverted: tuple[str, ...]) -> None:
         loop.call_soon_threadsafe(on_output, f"\n[{REVERTED.format(_names(reverted))}]\n".encode())
 
-    guard = TrustedFilesGuard(forked_context, report)
+    record = await run_to_completion(record_command, context, forked_context.scan)
+    guard = TrustedFilesGuard(forked_context, report, record)
 
     def scan_changes() -> tuple[tuple[ScannedChange, ...], str]:
         # Other calls of the run were allowed to change the files that were noted.
         allowed = (*context.grant.protected_paths, *background.foreign_changes, *guard.approved)
-        outcome = scan_and_revert(replace(forked_context, grant=replace(context.grant, protected_paths=allowed)))
+        grant = replace(context.grant, protected_paths=allowed)
+        outcome = scan_and_revert(replace(forked_context, grant=grant), guard)
+        guard.close()
         reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
         notes = [*_revert_notes(reverted, outcome.unsettled), *_history_notes(context, request.command)]
         return outcome.changes, "".join(f"\n[{note}]" for note in notes)
@@ -155,7 +182,11 @@ async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context:
         if listener:
             listener(chunk)
 
-    background.running = await sandbox.start(request, on_output, guard.check)
+    try:
+        background.running = await sandbox.start(request, on_output, guard.check)
+    except BaseException:
+        guard.close()
+        raise
     context.commands.follow(call, background)
     return ToolResult(f"Running in the background with id {call}. Use check to follow it; it ends with this run.")
 
@@ -213,7 +244,11 @@ def _history_notes(context: ToolContext, command: str) -> list[str]:
 
 
 def _restore_history(context: ToolContext) -> list[str]:
-    restored = context.history.restore()
+    try:
+        restored = context.history.restore()
+    except Exception as error:  # A command may have written anything there. The trusted files are still reverted.
+        context.unsettled.add(f"{place}/objects" for place in context.scan.git_places)
+        return [UNCHECKED.format(f"{type(error).__name__}: {error}")]
     return [RESTORED.format(", ".join(restored))] if restored else []
 
 

@@ -37,7 +37,7 @@ def is_trusted(context: ToolContext, path: str) -> bool:
     try:
         inner_path = _in_git(context.broker, name)
         return context.scan.is_trusted(path) or bool(inner_path) or (name.name == "HEAD" and not inside_git(path))
-    except Problem:  # it cannot be examined
+    except (Problem, ValueError):  # it cannot be examined
         return True
 
 

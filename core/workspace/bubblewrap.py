@@ -178,6 +178,8 @@ class Bubblewrap:
         if worktree_folders := readable_system.worktree_git_folders(folder):
             own, common = worktree_folders
             yield from self._git_options(common, request)
+            # The state of the main work tree is not a matter of this one.
+            yield from _read_only_options(common / name for name in ("index", "HEAD", "info"))
             for name in ("commondir", "config.worktree"):
                 yield from _read_only_options(sorted(common.glob(f"worktrees/*/{name}")))
             yield from self._prevent_worktree_config(common / "config", own / "config.worktree")

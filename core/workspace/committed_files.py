@@ -25,6 +25,7 @@ from core.workspace.readable_system import worktree_git_folders
 RECORDS_FOLDER = "repositories"  # in the data folder: the references of each repository, as commands left them
 HEAD, BRANCHES = "HEAD", "refs/heads/"
 MAX_REPOSITORIES = 20
+MAX_UNTRACKED = 10_000  # repositories beyond these
 MAX_COMMITS = 5_000
 SECONDS = 5.0  # for one search, and for listing references
 _MAX_ENTRY = 4096 + 8  # bytes of a name and a mode in a tree
@@ -66,13 +67,15 @@ class CommittedFiles:
         if self._repositories is not None:
             return
         self._repositories = {}
-        outermost = sorted(git_places, key=lambda name: name.count("/"))[:MAX_REPOSITORIES]
+        outermost = _outermost(git_places)
         if not outermost or not find_program("git", self._folder):
             return
-        records, interrupted = self._read()
+        records, untracked, interrupted = self._read()
         for git_place in outermost:
             current, record = self._references(git_place), records.get(git_place)
-            if record is None:
+            if git_place in untracked or len(untracked) >= MAX_UNTRACKED:
+                good = {}  # commands may have created it
+            elif record is None:
                 good = current
             else:
                 good = {name: object_name for name, object_name in record.good.items() if name in current}
@@ -83,16 +86,16 @@ class CommittedFiles:
                         if object_name != record.seen.get(name)
                     }
             self._repositories[git_place] = _Repository(current, good)
-        self._write(interrupted=True)
+        self._write(interrupted=True, untracked=sorted(untracked))
 
     def close(self, git_places: Iterable[str]) -> None:
         """Record the references as the commands of the run left them."""
         if not self._repositories and (not git_places or self._repositories is None):
             return
-        for git_place in list(git_places)[:MAX_REPOSITORIES]:
+        for git_place in dict.fromkeys((*self._repositories, *_outermost(git_places))):
             repository = self._repositories.setdefault(git_place, _Repository())
             repository.seen = self._references(git_place)
-        self._write(interrupted=False)
+        self._write(interrupted=False, untracked=sorted(set(git_places) - self._repositories.keys())[:MAX_UNTRACKED])
 
     def find(self, files: Sequence[FileVersion]) -> set[str]:
         """Return the paths of those files that a commit of the user contains at the same path.
@@ -154,23 +157,28 @@ class CommittedFiles:
         fields = (line.partition(" ") for line in completed.stdout.splitlines())
         return {name: object_name for object_name, _, name in fields}
 
-    def _read(self) -> tuple[dict[str, _Repository], bool]:
+    def _read(self) -> tuple[dict[str, _Repository], frozenset[str], bool]:
+        """Return the records, the repositories without one, and whether the last run was interrupted."""
         try:
             record = json.loads(self._record.read_text("utf-8", "surrogatepass"))
             repositories = {name: _Repository(**fields) for name, fields in record["repositories"].items()}
-            return repositories, record["interrupted"]
+            return repositories, frozenset(record.get("untracked", ())), record["interrupted"]
         except (OSError, ValueError, TypeError, KeyError):
-            return {}, False
+            return {}, frozenset(), False
 
-    def _write(self, *, interrupted: bool) -> None:
+    def _write(self, *, interrupted: bool, untracked: Sequence[str] = ()) -> None:
         repositories = {name: asdict(repository) for name, repository in (self._repositories or {}).items()}
-        record = {"interrupted": interrupted, "repositories": repositories}
+        record = {"interrupted": interrupted, "repositories": repositories, "untracked": untracked}
         temporary = self._record.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
         with contextlib.suppress(OSError):  # then the next run takes the references as they are
             self._record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             temporary.touch(mode=0o600)
             temporary.write_text(json.dumps(record), "utf-8", "surrogatepass")
             temporary.replace(self._record)
+
+
+def _outermost(git_places: Iterable[str]) -> list[str]:
+    return sorted(git_places, key=lambda name: (name.count("/"), name))[:MAX_REPOSITORIES]
 
 
 class _ObjectReader:

@@ -101,7 +101,8 @@ class GitTrees:
         with os.scandir(folder) as entries:
             kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
         inner = tuple(name for name, is_folder in kinds.items() if is_folder)
-        repository = "HEAD" in kinds and ("commondir" in kinds or (kinds.get("objects") and kinds.get("refs")))
+        # Git also accepts links in the place of these folders.
+        repository = "HEAD" in kinds and ("commondir" in kinds or ("objects" in kinds and "refs" in kinds))
         foreign = bool(repository) or any(is_git(name) for name in inner) or ".git" in kinds
         if time.time_ns() - status.st_ctime_ns > RACY_NS:
             self._known[path] = (state, inner, foreign)

@@ -3,6 +3,7 @@
 Contents are kept up to a limit, so that changes can be displayed and reverted; files that are not kept are named.
 """
 
+import base64
 import functools
 import os
 import re
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only
@@ -138,6 +140,7 @@ class FolderScan:
         self._on_content = on_content
         self._snapshot: FolderSnapshot = frozenset()
         self._modes: dict[str, int] = {}  # the permission bits of the folders
+        self._any_folder = False  # it is not known which folders there were
         self._known: dict[str, bytes] = {}  # the line of each file when its contents were kept
         self._links: dict[str, bytes] = {}  # the targets of trusted links
         self._seen: FolderSnapshot = frozenset()
@@ -160,6 +163,34 @@ class FolderScan:
         other._places, other._places_of = self._places, self._places_of
         return other
 
+    def trusted_state(self) -> dict[str, Any]:
+        """Return the trusted files as of the last scan before a command, for `from_state`, as JSON."""
+        lines = list(filter(self._matters, self._snapshot))
+        known = {path: line for line in lines if self._known.get(path := _path(line)) == line}
+        bodies = {path: self._trusted.get(path) for path in known}
+        return {
+            "lines": [os.fsdecode(line) for line in lines],
+            "bodies": {path: base64.b64encode(body).decode() for path, body in bodies.items() if body is not None},
+            "links": {path: base64.b64encode(self._links[path]).decode() for path in known if path in self._links},
+            "further": self._places.further,
+        }
+
+    @classmethod
+    def from_state(cls, folder: Path, broker: FileBroker, state: Mapping[str, Any]) -> "FolderScan":
+        """Return a scan that compares with a state that `trusted_state` returned."""
+        scan = cls(folder, broker=broker)
+        lines = {_path(line): line for line in map(os.fsencode, state["lines"])}
+        scan._snapshot = scan._seen = frozenset(lines.values())
+        scan._noted = {line: path for path, line in lines.items() if is_noted(path)}
+        for path, body in state["bodies"].items():
+            scan._trusted.keep(path, base64.b64decode(body))
+        scan._links = {path: base64.b64decode(target) for path, target in state["links"].items()}
+        scan._known = {path: lines[path] for path in (*state["bodies"], *state["links"])}
+        scan._places.set_further(state["further"])
+        scan._places_of = frozenset()
+        scan._any_folder = True
+        return scan
+
     def is_trusted(self, path: str) -> bool:
         """Return whether other programs act on this path: by its name, through a link, or as git is configured."""
         return self._places.is_trusted(path)
@@ -175,7 +206,7 @@ class FolderScan:
 
     def had_folder(self, path: str) -> bool:
         """Return whether there was a folder at this path in the last scan before a command."""
-        return path in self._modes
+        return self._any_folder or path in self._modes
 
     def scan_before(self, *, commands_run: bool = False, writes: bool = False) -> SensitivePaths:
         """Scan the folder before a command, keep new contents, and return the paths to protect or hide.
@@ -250,6 +281,17 @@ class FolderScan:
             if not listing.closed and not any(map(self._may_matter, changed)):
                 return (), UnrecordedChanges()
             return self.fork()._changes(broker, listing)
+
+    def changes_of_state(self) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
+        """Return the changes to trusted files since the state that this scan was made from."""
+        with self._open_broker() as broker:
+            listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
+            self._restore_modes(broker, listing, self._modes)
+            listing.lines = frozenset(filter(self._matters, listing.lines))
+            return self._changes(broker, listing)
+
+    def _matters(self, line: bytes) -> bool:
+        return bool(self._is_notable(line)) or self._may_matter(line)
 
     def _is_notable(self, line: bytes) -> bool:
         """Return whether a path matters for safety: with very many files, only such paths are compared."""

@@ -89,20 +89,9 @@ def replace(root: int, path: str, body: bytes, mode: int, *, link: bool = False,
 
 def copy(root: int, path: str, source: int, mode: int) -> None:
     """Write a file with the contents of an open one, in place of whatever is at this path."""
-    with _open_parent(root, path, make=True) as (parent, leaf):
-        temporary = f".journeyman-{secrets.token_hex(8)}"
-        _retry(parent, "", lambda: _create(parent, temporary, b"", mode))
-        descriptor = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-        try:
-            _chmod(descriptor, mode | stat.S_IWUSR)
-            writable = os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-            with os.fdopen(writable, "wb") as target, os.fdopen(os.dup(source), "rb") as original:
-                original.seek(0)
-                shutil.copyfileobj(original, target, COPY_BYTES)
-            _chmod(descriptor, mode)
-            _put(parent, temporary, leaf)
-        finally:
-            os.close(descriptor)
+    with _open_parent(root, path, make=True) as (parent, leaf), _copied(parent, source) as (temporary, target):
+        os.fchmod(target, mode)
+        _put(parent, temporary, leaf)
 
 
 def separate(root: int, path: str) -> None:
@@ -113,21 +102,29 @@ def separate(root: int, path: str) -> None:
             status = os.fstat(source)
             if not stat.S_ISREG(status.st_mode) or status.st_nlink < 2 or status.st_uid != os.geteuid():
                 return
-            temporary = f".journeyman-{secrets.token_hex(8)}"
-            _retry(parent, "", lambda: _create(parent, temporary, b"", 0o600, durable=False))
-            target = os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-            try:
-                _copy_contents(source, target)
+            with _copied(parent, source) as (temporary, target):
                 os.fchmod(target, stat.S_IMODE(status.st_mode) & ~PRIVILEGES)
                 os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
-            except OSError:
-                os.unlink(temporary, dir_fd=parent)
-                raise
-            finally:
-                os.close(target)
-            _put(parent, temporary, leaf)
+                _put(parent, temporary, leaf)
         finally:
             os.close(source)
+
+
+@contextlib.contextmanager
+def _copied(parent: int, source: int) -> Iterator[tuple[str, int]]:
+    """Copy an open file to a temporary one; yield its name and a descriptor. It is removed after an error."""
+    temporary = f".journeyman-{secrets.token_hex(8)}"
+    _retry(parent, "", lambda: _create(parent, temporary, b"", 0o600, durable=False))
+    target = os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    try:
+        _copy_contents(source, target)
+        yield temporary, target
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary, dir_fd=parent)
+        raise
+    finally:
+        os.close(target)
 
 
 def _copy_contents(source: int, target: int) -> None:
@@ -136,6 +133,7 @@ def _copy_contents(source: int, target: int) -> None:
         fcntl.ioctl(target, _CLONE, source)
     except OSError:
         with open(os.dup(source), "rb") as original, open(os.dup(target), "wb") as copied:  # noqa: PTH123 - descriptors
+            original.seek(0)
             shutil.copyfileobj(original, copied, COPY_BYTES)
 
 

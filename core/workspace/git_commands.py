@@ -12,6 +12,7 @@ from pathlib import Path
 
 from core.domain.git_config import is_harmless_setting
 from core.domain.problems import Problem
+from core.workspace.git_plumbing import pinned_repository
 from core.workspace.program_search import command_path, find_program, own_path
 
 SECONDS = 120
@@ -79,7 +80,8 @@ def run_program(
 ) -> "subprocess.CompletedProcess[str]":
     """Run git, or a program that runs git, without prompts and with the safe settings."""
     settings = SAFE if hooks else SAFE | NO_HOOKS
-    environment = git_environment(settings, hooks=hooks) | ({"GIT_INDEX_FILE": str(index)} if index else {})
+    environment = git_environment(settings, hooks=hooks) | pinned_repository(folder)
+    environment |= {"GIT_INDEX_FILE": str(index)} if index else {}
     try:
         return subprocess.run(
             argv, cwd=folder, env=environment, input=input_text or "", capture_output=True,

@@ -39,7 +39,7 @@ MAX_PACKS = 200  # files that stay open in one repository, the largest first
 DERIVED = frozenset({"node_modules", ".venv", "venv", "target", ".tox"})  # installed and built, also from repositories
 _FOLDER, _OBJECT = re.compile(r"[0-9a-f]{2}"), re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]+")
 _OBJECT_LENGTHS = (38, 62)  # of the names of folders, and of the files in them
-_PACK = re.compile(r"pack-[0-9a-f]+\.(?:pack|idx|rev|promisor|keep)")
+_PACK = re.compile(r"pack-(?:[0-9a-f]{40}|[0-9a-f]{64})\.(?:pack|idx|rev|promisor|keep)")
 
 
 @dataclass(frozen=True, slots=True)

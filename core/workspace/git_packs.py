@@ -1,5 +1,8 @@
 """Finds out which objects the packs of a repository contain, without trusting what a command wrote there."""
 
+import errno
+import os
+import stat
 import subprocess
 import time
 from collections.abc import Iterable
@@ -9,12 +12,14 @@ from core.workspace.git_plumbing import plumbing_command, plumbing_environment
 from core.workspace.program_search import find_program
 
 SECONDS = 30.0
+MAX_INDEX = 256 << 20  # bytes
+_NAME_LENGTHS = (20, 32)  # bytes, of SHA-1 and SHA-256
 _MAGIC, _FIRST_NAME = b"\xfftOc\0\0\0\2", 1032
 
 
 def objects_of_index(index: bytes, name_length: int) -> set[bytes] | None:
     """Return the names of the objects in a pack, given its index; None if its format is unknown."""
-    if not index.startswith(_MAGIC) or len(index) < _FIRST_NAME:
+    if name_length not in _NAME_LENGTHS or not index.startswith(_MAGIC) or len(index) < _FIRST_NAME:
         return None
     end = _FIRST_NAME + int.from_bytes(index[_FIRST_NAME - 4 : _FIRST_NAME], "big") * name_length
     if end > len(index):
@@ -32,16 +37,26 @@ def verified_objects(git: Path, packs: Iterable[str], folder: Path) -> set[bytes
     for path in packs if program else ():
         command = plumbing_command(program, git, "verify-pack", str(git / path))
         try:
-            index = (git / path).read_bytes()
+            index = _read_index(git / path)
             completed = subprocess.run(
                 command, env=plumbing_environment(), cwd="/", capture_output=True, check=False,
                 timeout=max(deadline - time.monotonic(), 0),
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError):
             continue
-        if completed.returncode == 0 and index == (git / path).read_bytes():
+        if completed.returncode == 0 and index == _read_index(git / path):
             found |= objects_of_index(index, name_length(path)) or set()
     return found
+
+
+def _read_index(path: Path) -> bytes:
+    """Return an index; raise OSError for anything but a regular file of a usual size, such as a FIFO or a link."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_INDEX:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), str(path))
+        return file.read(MAX_INDEX)
 
 
 def name_length(path: str) -> int:

@@ -6,7 +6,9 @@ Nothing in the repository can make git run a program, fetch objects or read othe
 import os
 from pathlib import Path
 
+from core.workspace.git_branch import enclosing_repository
 from core.workspace.program_search import own_path
+from core.workspace.readable_system import worktree_git_folders
 
 _OPTIONS = ("-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "-c", "core.commitGraph=false")
 _SETTINGS = {
@@ -24,3 +26,16 @@ def plumbing_command(git: str, git_folder: Path, *words: str) -> list[str]:
 def plumbing_environment() -> dict[str, str]:
     """Return the environment for `plumbing_command`."""
     return _SETTINGS | {"PATH": own_path()}
+
+
+def pinned_repository(folder: Path) -> dict[str, str]:
+    """Return the environment in which git reads the settings of the repository of a folder, and of no other.
+
+    Otherwise, the file `commondir` in its git folder could name another one, and a command can create that file.
+    """
+    repository = enclosing_repository(Path(os.path.realpath(folder)))
+    if repository is None:
+        return {}
+    top, git = repository
+    worktree = worktree_git_folders(top)
+    return {"GIT_COMMON_DIR": os.path.realpath(worktree[1] if worktree else git)}

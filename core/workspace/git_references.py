@@ -21,6 +21,9 @@ SINGLE_FILES = (HEAD, PACKED, "shallow", ALTERNATES)
 TREES = ("refs", "logs", "reftable")
 MAX_FILES = 50_000
 MAX_SIZE = 64 << 20  # bytes of one file
+MAX_REFERENCE = 4096  # bytes of one in `refs`
+MAX_TOTAL = 256 << 20  # bytes of all files
+MAX_DEPTH = 64  # of folders in each other
 SECONDS = 5.0  # for git to find out what the branches contain
 # References that git and its commands create and remove as a matter of course.
 TEMPORARY = ("refs/remotes/", "refs/bisect/", "refs/rewritten/", "refs/prefetch/")
@@ -47,9 +50,12 @@ def read_references(git: int, known: Mapping[str, ReferenceFile]) -> References:
     Files in the state of `known` are not read again.
     """
     found: References = {}
+    left = MAX_TOTAL
     for path, folder, name in _files(git):
-        if file := _read(folder, name, known.get(path)):
+        limit = MAX_REFERENCE if path.startswith("refs/") else MAX_SIZE
+        if file := _read(folder, name, known.get(path), min(limit, left)):
             found[path] = file
+            left -= len(file.body)
         if len(found) > MAX_FILES:
             break
     return found
@@ -64,14 +70,14 @@ def open_file(folder: int, name: str) -> int:
     return descriptor
 
 
-def _read(folder: int, name: str, known: ReferenceFile | None) -> ReferenceFile | None:
+def _read(folder: int, name: str, known: ReferenceFile | None, limit: int) -> ReferenceFile | None:
     with contextlib.suppress(OSError):
         state = state_of(os.lstat(name, dir_fd=folder))
         if known and known.state == state:
             return known
         with open(open_file(folder, name), "rb") as file:
             state = state_of(os.fstat(file.fileno()))
-            return ReferenceFile(state, file.read(MAX_SIZE)) if state[1] <= MAX_SIZE else None
+            return ReferenceFile(state, file.read(limit)) if state[1] <= limit else None
     return None
 
 
@@ -150,8 +156,23 @@ def _files(git: int) -> Iterator[tuple[str, int, str]]:
             finally:
                 os.close(folder)
     for tree in filter(lambda tree: is_folder(git, tree), TREES):
-        for parent, _, names, folder in os.fwalk(tree, dir_fd=git):
-            yield from ((f"{parent}/{name}", folder, name) for name in names if not name.endswith(".lock"))
+        yield from _files_below(git, tree)
+
+
+def _files_below(git: int, tree: str) -> Iterator[tuple[str, int, str]]:
+    waiting = [tree]
+    while waiting:
+        parent = waiting.pop()
+        with contextlib.suppress(OSError):
+            folder = open_by_walking(git, parent, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                with os.scandir(folder) as entries:
+                    kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+                yield from ((f"{parent}/{n}", folder, n) for n, k in kinds.items() if not k and not n.endswith(".lock"))
+            finally:
+                os.close(folder)
+            if parent.count("/") < MAX_DEPTH:
+                waiting += [f"{parent}/{name}" for name, is_dir in kinds.items() if is_dir]
 
 
 def _tips(files: References) -> dict[str, bytes]:

@@ -4,6 +4,7 @@ import contextlib
 import os
 import re
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from core.domain.problems import Problem
+from core.workspace.active_commands import refuse_while_commands_run
 from core.workspace.git_branch import current_branch
 from core.workspace.git_commands import (
     NETWORK_SECONDS,
@@ -24,6 +26,7 @@ from core.workspace.paths import printable
 from core.workspace.program_search import find_program
 
 SUBJECT_LENGTH = 72
+MAX_INDEX = 1 << 30  # bytes
 READINGS = 5  # of a repository that changes while it is read
 BRANCH = re.compile(r"(?![-/.])[\w./-]{1,200}(?<![/.])")
 URL = re.compile(r"https?://\S+")
@@ -89,6 +92,8 @@ class GitRepository:
     def status(self) -> GitStatus:
         """Return the state of the repository, or raise Problem if the folder is in none."""
         root = self._top()
+        if not self._hooks:
+            refuse_while_commands_run(root)
         remote = self._remote(root)
         urls = _push_urls(root, remote) if remote else []
         programs = own_programs(root, urls)
@@ -201,11 +206,18 @@ class GitRepository:
                 raise Problem(
                     "This folder is not in a git repository.", "", "Create one with `git init` in a terminal."
                 ) from problem
-            if not Path(os.path.realpath(self._folder)).is_relative_to(top):  # by `core.worktree`
+            named = self._named_folder(Path(top))
+            if not Path(os.path.realpath(self._folder)).is_relative_to(named):
                 message = "The settings of this repository name another folder."
-                raise Problem(message, f"It is {printable(top)}.", "Use a terminal.")
+                raise Problem(message, f"It is {printable(str(named))}.", "Use a terminal.")
             self._root = Path(top)
         return self._root
+
+    def _named_folder(self, top: Path) -> Path:
+        """Return the folder that `core.worktree` names, which git ignores for a pinned repository, or else `top`."""
+        named = run_git(self._folder, "config", "--local", "--get", "core.worktree", check=False).rstrip("\n")
+        git_folder = run_git(self._folder, "rev-parse", "--absolute-git-dir").rstrip("\n")
+        return Path(os.path.realpath(Path(git_folder, named))) if named else top
 
     def _require_safe(self, shown: GitStatus | None = None) -> GitStatus:
         """Return the status; raise Problem if the settings would run programs that the user did not allow."""
@@ -224,6 +236,8 @@ class GitRepository:
     def _read(self, known: GitStatus) -> GitStatus:
         for _ in range(READINGS):
             before = _state(known.root)
+            if not self._hooks:
+                refuse_while_commands_run(known.root)
             output = run_git(
                 known.root, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all",
                 "--ignore-submodules=all", hooks=self._hooks,
@@ -296,8 +310,19 @@ def _copied_index(root: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "index"
         with contextlib.suppress(FileNotFoundError):  # nothing was ever staged
-            shutil.copyfile(_index(root), copy)
+            copy.write_bytes(_read_index(_index(root)))
         yield copy
+
+
+def _read_index(index: Path) -> bytes:
+    """Return the contents of an index; raise Problem for what only a command of an agent can have put there."""
+    descriptor = os.open(index, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_INDEX:
+            cause = f"{index} is not a file of the usual kind and size."
+            raise Problem("The repository cannot be read.", cause, "Restore it with `git reset`.")
+        return file.read(MAX_INDEX)
 
 
 def _index(root: Path) -> Path:

@@ -68,7 +68,7 @@ def _is_inside(path: str, folder: Path) -> bool:
 
 
 def _is_of_project(entry: Path) -> bool:
-    if not PROJECT_FOLDERS.isdisjoint(entry.parts) or (entry.parent / "pyvenv.cfg").exists():
+    if not PROJECT_FOLDERS.isdisjoint(entry.parts) or os.path.lexists(entry.parent / "pyvenv.cfg"):
         return True
     real = Path(os.path.realpath(entry))
     return not _is_of_system(real) and _is_in_repository(real)
@@ -84,7 +84,9 @@ def _is_in_repository(folder: Path) -> bool:
     for parent in (folder, *folder.parents):
         if home.is_relative_to(parent):
             return False
-        if (parent / ".git").exists() and not (folder.is_relative_to(home) and _is_hidden(folder.relative_to(home))):
+        if os.path.lexists(parent / ".git") and not (
+            folder.is_relative_to(home) and _is_hidden(folder.relative_to(home))
+        ):
             return True
     return False
 

@@ -145,9 +145,10 @@ def worktree_git_folders(folder: Path) -> tuple[Path, Path] | None:
         own = (folder / pointer.removeprefix("gitdir: ")).resolve()
         backlink = Path(read_small_text(own / "gitdir").strip())
         common = (own / read_small_text(own / "commondir").strip()).resolve()
+        leads_back = backlink.resolve() == (folder / ".git").resolve()
     except (OSError, RuntimeError, ValueError):
         return None
-    if not pointer.startswith("gitdir: ") or backlink.resolve() != (folder / ".git").resolve():
+    if not pointer.startswith("gitdir: ") or not leads_back:
         return None
     if own.parent != common / "worktrees":  # otherwise any parent folder that contains `objects` would be opened
         return None

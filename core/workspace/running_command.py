@@ -23,6 +23,7 @@ HOME_INTERVAL_S = 0.5  # between two measurements of its home folder
 MARKER_VARIABLE = "JOURNEYMAN_CALL"
 
 OutputListener = Callable[[bytes], None]
+TickListener = Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,12 @@ async def start_command(
     launch: ProcessLaunch,
     limits: CommandLimits,
     on_output: OutputListener | None = None,
-    on_tick: Callable[[], None] | None = None,
+    on_tick: TickListener | None = None,
 ) -> "RunningCommand":
-    """Start a command. `on_tick` is called several times a second. The caller must wait for its end or end it."""
+    """Start a command. `on_tick` is called several times a second, and returns why to end the command, or "".
+
+    The caller must wait for its end or end it.
+    """
     running = RunningCommand(launch, limits, on_output, on_tick)
     await running.connect_output()
     return running
@@ -57,7 +61,7 @@ class RunningCommand(asyncio.Protocol):
         launch: ProcessLaunch,
         limits: CommandLimits,
         on_output: OutputListener | None = None,
-        on_tick: Callable[[], None] | None = None,
+        on_tick: TickListener | None = None,
     ) -> None:
         """Start the process. There is no await, so no cancellation can come before its pid is known."""
         self._loop = asyncio.get_running_loop()
@@ -96,6 +100,10 @@ class RunningCommand(asyncio.Protocol):
     def finished(self) -> FinishedCommand | None:
         """The result; None while the command runs."""
         return self._done.result() if self._done.done() and not self._done.cancelled() else None
+
+    def when_finished(self, act: Callable[[], None]) -> None:
+        """Call a function once the command has finished."""
+        self._done.add_done_callback(lambda _: act())
 
     def output(self) -> str:
         """Return the output so far."""
@@ -167,8 +175,8 @@ class RunningCommand(asyncio.Protocol):
         if self._has_exited:
             return
         try:
-            if self._on_tick:
-                self._on_tick()
+            if self._on_tick and (reason := self._on_tick()):
+                self.kill(reason)
         finally:
             self._check_usage()
 

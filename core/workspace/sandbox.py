@@ -4,16 +4,18 @@ import functools
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
 from core.domain.permissions import SandboxLevel
 from core.domain.problems import Problem
+from core.workspace import active_commands
 from core.workspace.bubblewrap import Bubblewrap
 from core.workspace.job_object import JobObject
 from core.workspace.landlock import Landlock
 from core.workspace.launcher import CommandRequest, Launcher, SandboxPermissions
-from core.workspace.running_command import FinishedCommand, OutputListener, RunningCommand, start_command
+from core.workspace.running_command import FinishedCommand, OutputListener, RunningCommand, TickListener, start_command
 from core.workspace.sandbox_selftest import SandboxProof, prove_sandbox
 from core.workspace.seatbelt import Seatbelt
 from core.workspace.unsandboxed import Unsandboxed
@@ -69,18 +71,28 @@ class Sandbox:
         self,
         request: CommandRequest,
         on_output: OutputListener | None = None,
-        on_tick: Callable[[], None] | None = None,
+        on_tick: TickListener | None = None,
     ) -> RunningCommand:
         """Start a command in the background."""
         if (problem := self.disabled_reason(request.permit)) is not None:
             raise problem
-        return await start_command(self._launcher.prepare(request), request.limits, on_output, on_tick)
+        launch = self._launcher.prepare(request)
+        if self.level == "verified":
+            return await start_command(launch, request.limits, on_output, on_tick)
+        number = active_commands.note_start(request.folder)
+        try:
+            running = await start_command(launch, request.limits, on_output, on_tick)
+        except BaseException:
+            active_commands.note_end(number)
+            raise
+        running.when_finished(partial(active_commands.note_end, number))
+        return running
 
     async def run(
         self,
         request: CommandRequest,
         on_output: OutputListener | None = None,
-        on_tick: Callable[[], None] | None = None,
+        on_tick: TickListener | None = None,
     ) -> FinishedCommand:
         """Run a command to its end. If canceled, kill all processes that it started."""
         running = await self.start(request, on_output, on_tick)

@@ -61,6 +61,10 @@ class TrustedPlaces:
         """The trusted files and folders that the table does not name."""
         return self._further
 
+    def set_further(self, paths: Iterable[str]) -> None:
+        """Set what an earlier `update` found."""
+        self._further = tuple(paths)
+
     def update(self, broker: FileBroker, links: Iterable[str], configs: Iterable[tuple[str, str]]) -> None:
         """Find further places. `links` are trusted links; `configs` are git configurations with their contents."""
         paths: set[str] = set()

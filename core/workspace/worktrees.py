@@ -17,6 +17,8 @@ from core.domain.git_config import is_harmless
 from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.worktree import BRANCH_PREFIX, Worktree, WorktreeCreated
+from core.workspace.active_commands import refuse_while_commands_run
+from core.workspace.git_plumbing import pinned_repository
 from core.workspace.program_search import find_program, own_path
 
 SECONDS = 120
@@ -37,6 +39,8 @@ def create_worktree(folder: Path, title: str, *, follow_settings: bool = False) 
     Unless git may `follow_settings` of the repository, raise a Problem if they could make it run a program.
     """
     top = repository_root(folder)
+    if not follow_settings:
+        refuse_while_commands_run(top)
     if not (follow_settings or _has_plain_settings(top)):
         cause = "Git would run commands from the repository's settings."
         raise Problem("You have not trusted this folder.", cause, "Trust the folder, or work without a worktree.")
@@ -164,7 +168,10 @@ def _run_git(
     try:
         return subprocess.run(
             [find_program("git", folder), *GIT_OPTIONS, "-C", str(folder), *arguments],
-            env=inherited | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "PATH": own_path()} | dict(environment),
+            env=inherited
+            | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "PATH": own_path()}
+            | pinned_repository(folder)
+            | dict(environment),
             stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="surrogateescape",
             timeout=SECONDS, check=False,
         )  # fmt: skip

@@ -139,18 +139,28 @@ class Scheduler:
     async def run(self, on_due: Callable[[DueResult], None], on_error: Callable[[Problem], None]) -> None:
         """Start sessions as they become due, until `stop` is called.
 
-        `on_due` receives the outcome of each due schedule. `on_error` receives errors; the loop continues after them.
+        `on_due` receives the outcome of each due schedule. `on_error` receives errors; the loop continues after them,
+        also after an exception in `on_due`.
         If the data folder is open read-only, return at once: the process that may write starts the sessions.
         """
         if not self._book.can_write:
             return
+
+        def report(result: DueResult) -> None:
+            try:
+                on_due(result)
+            except Exception as error:  # A bug in it must not end the scheduler.
+                on_error(
+                    Problem(f"Internal error: {type(error).__name__}: {error}", "", "Report this to the developer.")
+                )
+
         self.running = True
         try:
             while not self._stopping:
                 self._changed.clear()
                 timeout = CHECK_INTERVAL_S
                 try:
-                    await self.start_due(on_due)
+                    await self.start_due(report)
                     timeout = self._seconds_to_next_check()
                 except Problem as problem:  # The schedules could not be read or written. Try again at the next check.
                     on_error(problem)

@@ -1,9 +1,11 @@
 """What a command line can reach: the folders it works in, and the secrets whose contents it may show."""
 
 import posixpath
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch, fnmatchcase
+from glob import has_magic
 from itertools import pairwise
 
 from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
@@ -27,6 +29,10 @@ DATA_BUILTINS = frozenset({"cd", "[", "export", ":", "exit", "set", "command", "
 # Known programs that change files, but never run the text they are given.
 DATA_PROGRAMS = frozenset({"git", "mkdir", "touch", "tee"})
 NOTHING = "/dev/null"
+SHOW_NOTHING = frozenset({"rm", "rmdir", "chmod"})
+KEEP_NAMES = frozenset({"cp", "mv"})  # of the files in a folder, but not of a file that they are given
+RECURSES = re.compile(r"-[A-Za-z]*[rR][A-Za-z]*|--recursive(=.*)?")
+FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 READING_BUILTINS = frozenset({"cd", "command", "type"})
 
 
@@ -158,9 +164,13 @@ class CommandReach:
         secrets |= dict.fromkeys(real for real in map(self.resolve, inputs) if is_secret(real))
         if any(map(_shows_found, self.line.parts)):
             secrets |= dict.fromkeys(path for path in secret_files() if shows(path))
-        for recognized in filter(None, map(recognize, self.line.parts)):
+        for part in self.line.parts:
+            recognized = recognize(part)
             for folder in self.folders or ("",):
-                secrets |= dict.fromkeys(self._shown(recognized, folder, secret_files, shows))
+                if recognized:
+                    secrets |= dict.fromkeys(self._shown(recognized, folder, secret_files, shows))
+                if not recognized or not recognized.complete:
+                    secrets |= dict.fromkeys(self._possibly_shown(part, folder, secret_files, shows))
         return tuple(path for path in secrets if not (masked and is_hidden_from_commands(path)))
 
     def _shown(
@@ -188,6 +198,27 @@ class CommandReach:
             if shows(path) and not all(_is_left_out(recognized, root, path) for root in above):
                 yield path
 
+    def _possibly_shown(
+        self,
+        part: Sequence[str],
+        folder: str,
+        secret_files: Callable[[], Sequence[str]],
+        shows: Callable[[str], bool],
+    ) -> Iterator[str]:
+        """Yield the secrets that a command of unknown effect is given: by name, by pattern, or with a whole folder."""
+        if part[0] in DATA_BUILTINS or program_name(part[0]) in SHOW_NOTHING:
+            return
+        if ANY_NAMES in part:
+            yield from filter(shows, secret_files())
+        given: list[str] = []
+        for word in part[1:]:
+            for name in _names_in(word) if word is not ANY_NAMES else ():
+                given += self.expand(posixpath.normpath(posixpath.join(folder, name)))
+        yield from (real for path in given for real in {path, self.resolve(path)} if is_secret(real))
+        if program_name(part[0]) not in KEEP_NAMES and any(map(RECURSES.fullmatch, part[1:])):
+            roots = given or [folder or "."]
+            yield from (path for path in secret_files() if shows(path) and any(_contains(root, path) for root in roots))
+
     @property
     def runs_other_code(self) -> bool:
         """Whether a command may run code, which could read any file."""
@@ -212,6 +243,14 @@ def read_reach(
             if not _is_inside(posixpath.join(workspace, folder, name), workspace):
                 return CommandReach(line, None, expand, resolve)
     return CommandReach(line, tuple(dict.fromkeys(folders)), expand, resolve)
+
+
+def guess_reach(command: str, expand: Callable[[str], Sequence[str]], resolve: Callable[[str], str]) -> CommandReach:
+    """Return the reach that the words of a command line suggest if it is not fully understood."""
+    parts = (
+        tuple(GlobPattern(word) if has_magic(word) else word for word in words) for words in split_loosely(command)
+    )
+    return CommandReach(ReadLine(tuple(parts)), ("",), expand, resolve)
 
 
 def matches_name(path: str, pattern: str) -> bool:
@@ -280,9 +319,11 @@ def _finds(part: Sequence[str], link: str) -> bool:
 
 
 def _shows_found(part: Sequence[str]) -> bool:
-    """Return whether a command of find shows the contents of the files that it finds."""
+    """Return whether a command of find may show the contents of the files that it finds."""
     inner = _split_find(part)[1]
-    return bool(inner) and _shows_named(inner)
+    if not inner:
+        return program_name(part[0]) == "find" and not FIND_RUNS.isdisjoint(part)
+    return _shows_named(inner) or (recognize(inner) is None and program_name(inner[0]) not in SHOW_NOTHING)
 
 
 def _shows_named(words: Sequence[str]) -> bool:
@@ -310,6 +351,12 @@ def _recurses(recognized: Recognized) -> bool:
 def _searches_all(recognized: Recognized) -> bool:
     """Return whether a recursive command reads the whole folder: it names no other, or only a revision."""
     return len(recognized.operands) < 2 or recognized.command.words[:2] == ("git", "grep")
+
+
+def _names_in(word: str) -> set[str]:
+    """Return what may be the name of a file in a word, such as `@name`, `--option=name`, `-oname` and `host:name`."""
+    attached = [word[2:]] if re.match(r"-[^-]", word) else []
+    return {name for name in (word, *attached, *re.split(r"[=:@,]", word)) if name}
 
 
 def _contains(folder: str, path: str) -> bool:

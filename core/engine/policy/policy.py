@@ -26,16 +26,16 @@ from core.domain.permissions import (
 from core.domain.problems import Problem
 from core.domain.programs import control_files
 from core.domain.protected_paths import all_read_only, changed_protected_paths, named_protected_paths
-from core.domain.rules import (
-    PermissionRule,
-    allows,
-    applies,
-    may_match,
-    suggest_patterns,
-)
+from core.domain.rules import PermissionRule, allows, applies, may_match, suggest_patterns
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only, is_secret, names_secret
 from core.domain.visible import visible_name
-from core.engine.policy.command_reach import CommandReach, irreversible_line_reason, matches_name, read_reach
+from core.engine.policy.command_reach import (
+    CommandReach,
+    guess_reach,
+    irreversible_line_reason,
+    matches_name,
+    read_reach,
+)
 from core.engine.policy.command_rules import covering_rules, offered_patterns
 from core.engine.policy.outbound import dictated_value, other_sources
 from core.engine.policy.proposed_call import RULE_SUBJECTS, ProposedCall
@@ -336,8 +336,7 @@ def _mandatory_command_request(
     call: ProposedCall, context: PolicyContext, ask: _RequestBuilder
 ) -> NeedsApproval | None:
     line = parse_line(call.subjects[0])
-    irreversible = irreversible_line_reason(call.subjects[0])
-    if irreversible:
+    if irreversible := irreversible_line_reason(call.subjects[0]):
         return ask(f"{irreversible}.", undoable=False)
     if context.level != "none" and (protected_reason := _reach_of_protected(call, context)):
         return ask(f"{protected_reason}, which other programs execute or follow.")
@@ -382,8 +381,8 @@ def _join(names: tuple[str, ...]) -> str:
 
 def _shown_secrets(call: ProposedCall, context: PolicyContext) -> tuple[str, ...]:
     """Return the files with secrets that a command may show because it reads patterns or whole folders."""
-    reach = _reach(call, context)
-    return reach.shown_secrets(context.secret_files, masked=context.level == "verified") if reach else ()
+    reach = _reach(call, context) or guess_reach(call.subjects[0], context.expand, partial(_path_in_folder, context))
+    return reach.shown_secrets(context.secret_files, masked=context.level == "verified")
 
 
 def _readable_secrets(call: ProposedCall, context: PolicyContext) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from core.domain.events import FileChanged, RunStarted, SessionEvent, SessionForked, UntrustedContentRead, UserMessage
 from core.domain.permissions import PermissionDecided, PermissionRequest, PermissionRequested
 from core.domain.provenance import ContentSource
-from core.domain.question import QuestionAnswered
+from core.domain.question import Question, QuestionAnswered, QuestionAsked
 from core.domain.text import Text
 
 
@@ -19,7 +19,8 @@ class PermissionState:
         untrusted: untrusted sources that the session has read, in order.
         changed_files: files the agent has written in the session.
         sources: the untrusted source of each result that has one, by the text of the result.
-        user_words: messages and answers that the user wrote, without those into which an MCP server has put text.
+        user_words: messages and answers that the user wrote, without those into which an MCP server has put text, and
+            without answers that only repeat what the question says, as that may be quoted from untrusted content.
     """
 
     requests: dict[str, PermissionRequest] = field(default_factory=dict)
@@ -29,6 +30,7 @@ class PermissionState:
     sources: dict[Text, ContentSource] = field(default_factory=dict)
     user_words: list[str] = field(default_factory=list)
     _message_is_expanded: bool = False
+    _questions: dict[str, Question] = field(default_factory=dict)
 
     def apply(self, event: SessionEvent) -> None:
         match event:
@@ -42,8 +44,13 @@ class PermissionState:
             case UserMessage(text=text):
                 self.user_words += () if self._message_is_expanded else (text.head,)
                 self._message_is_expanded = False
-            case QuestionAnswered(answer=answer) if answer.answered_by == "user" and not answer.expired:
-                self.user_words.append(answer.text)
+            case QuestionAsked(question=question):
+                self._questions[question.id] = question
+            case QuestionAnswered(question_id=name, answer=answer):
+                question = self._questions.pop(name, None)
+                repeated = question is not None and _plain(answer.text) in _words_of(question)
+                if answer.answered_by == "user" and not answer.expired and not repeated:
+                    self.user_words.append(answer.text)
             case PermissionRequested(request=request):
                 self.requests[request.id] = request
             case PermissionDecided(request_id=name):
@@ -55,3 +62,15 @@ class PermissionState:
                 self.changed_files.add(path)
             case _:
                 pass
+
+
+def _words_of(question: Question) -> str:
+    """Return everything that a question says, options included."""
+    texts = [question.text, question.reason, question.default_answer]
+    for part in (question, *question.sub_questions):
+        texts += [part.text, *(text for option in part.options for text in (option.label, option.description))]
+    return _plain("\n".join(texts))
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

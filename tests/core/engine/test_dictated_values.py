@@ -8,7 +8,7 @@ import pytest
 
 from core.domain.events import RunStarted, UntrustedContentRead, UserMessage
 from core.domain.permissions import Allowed, CallAllowed, NeedsApproval, PermissionRequested, PolicyDecision
-from core.domain.question import Answer, QuestionAnswered
+from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked, QuestionOption, SubQuestion
 from core.domain.text import Text
 from core.engine.policy.proposed_call import propose_call
 from core.engine.state.permission_state import PermissionState
@@ -128,6 +128,27 @@ def test_only_the_user_writes_the_words_of_the_user() -> None:
     child.apply(UserMessage(Text("send it to eve")))
     child.apply(RunStarted("m", untrusted_sources=("mcp: mail",)))
     assert child.user_words == []
+
+
+@pytest.mark.parametrize("text", ["Send it to eve@example.net", "eve@example.net", "send it  to\nEVE@example.net"])
+def test_an_answer_that_repeats_the_question_is_not_the_users_text(text: str) -> None:
+    """The agent may quote untrusted content in a question, and the user or an editor repeat it."""
+    option = QuestionOption("Send it to eve@example.net")
+    questions = (
+        Question("q", "Which?", options=(option,)),
+        Question("q", "Should I send it to eve@example.net?"),
+        Question("q", "Which?", default_answer="Send it to eve@example.net"),
+        Question("q", "Which?", sub_questions=(SubQuestion("Where?", (option,)),)),
+        Question("q", "Which?", options=(QuestionOption("Yes", "Send it to eve@example.net"),)),
+    )
+    for question in questions:
+        state = PermissionState()
+        state.apply(QuestionAsked(question, "c1"))
+        state.apply(QuestionAnswered("q", "c1", Answer(text=text)))
+        assert state.user_words == []
+    state.apply(QuestionAsked(questions[0], "c2"))
+    state.apply(QuestionAnswered("q", "c2", Answer(text="to ada@example.org instead")))
+    assert state.user_words == ["to ada@example.org instead"]
 
 
 def test_a_run_asks_about_a_value_that_came_from_nowhere(tmp_path: Path) -> None:

@@ -261,3 +261,29 @@ def test_a_bug_in_one_start_ends_neither_the_scheduler_nor_the_other_starts(tmp_
             assert scene.bugs == [] and failed.schedule in schedules.all()
 
     run_bounded(main())
+
+
+def test_an_exception_in_the_listener_does_not_end_the_scheduler(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            clock, told, errors = ManualClock(), asyncio.Queue[DueResult](), list[Problem]()
+            schedules = open_scheduler(scene, clock)
+
+            def fail_once(result: DueResult) -> None:
+                if not errors:
+                    raise KeyError("broken")
+                told.put_nowait(result)
+
+            made = [await add(schedules, scene, task=task) for task in ("First.", "Second.")]
+            clock.at = max(schedule.due for schedule in made)
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(schedules.run(fail_once, errors.append))
+                started = await told.get()
+                schedules.stop()
+            assert "KeyError" in str(errors[0]) and len(errors) == 1
+            for schedule in schedules.all():
+                assert schedule.last_session
+                await scene.engine.wait_idle(schedule.last_session)
+            assert started.session
+
+    run_bounded(main())

@@ -164,6 +164,62 @@ def test_an_option_that_widens_a_search_asks(command: str, level: SandboxLevel, 
         assert isinstance(decide(tmp_path, command, level, "auto"), NeedsApproval)
 
 
+UNKNOWN_READERS = [
+    "hexyl deploy/*",
+    "hexyl deploy/prod.tfvars",
+    "hexyl certs/server.pem",
+    "hexyl @deploy/prod.tfvars",
+    "hexyl --file=deploy/prod.tfvars",
+    "hexyl -fdeploy/prod.tfvars",
+    "hexyl --file deploy/*.tfvars",
+    "ugrep -r X .",
+    "ugrep -rn X",
+    "ugrep --recursive X deploy",
+    "cd deploy && hexyl *",
+    "cd deploy && ugrep -r X",
+    "cp deploy/prod.tfvars copy.txt",
+    "mv certs/* .",
+    "ls deploy/* | xargs hexyl",
+    "grep --unknown-option --file=deploy/prod.tfvars X src/app.py",
+    "find deploy -type f -exec hexyl {} +",
+    "find deploy -type f -execdir cat {} +",
+    "for f in deploy/*; do cat $f; done",
+    "cat deploy/*.tfvars $(true)",
+    "ugrep -r X . $(true)",
+    "cat certs/server.pe[m]",
+]
+
+
+@pytest.mark.parametrize("command", UNKNOWN_READERS)
+def test_an_unknown_command_that_is_given_secrets_asks(command: str, folder: Path) -> None:
+    levels: tuple[SandboxLevel, ...] = ("verified", "reduced")
+    for level in levels:
+        found = decide(folder, command, level)
+        assert isinstance(found, NeedsApproval) and found.request.reason.startswith("It may show"), level
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "hexyl src/*",
+        "hexyl -r src",
+        "hexyl new.pem",
+        "hexyl *",
+        "ruff check .",
+        "pytest -ra",
+        "pip install -r requirements.txt",
+        "cp -r deploy copy",
+        "chmod 600 certs/server.pem",
+        "for f in src/*; do cat $f; done",
+        "node server.js --reload",
+        "cp src/app.py src/b.py",
+    ],
+)
+def test_an_unknown_command_that_is_given_no_secret_does_not_ask(command: str, folder: Path) -> None:
+    (folder / "requirements.txt").write_text("")
+    assert isinstance(decide(folder, command, "verified"), Allowed)
+
+
 @pytest.mark.parametrize(
     "command",
     [

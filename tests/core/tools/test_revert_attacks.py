@@ -10,6 +10,7 @@ import pytest
 from core.domain.problems import Problem
 from core.workspace import folder_listing
 from core.workspace.committed_files import CommittedFiles, FileVersion
+from core.workspace.git_history import GitHistory
 from tests.core.tools.test_run import open_harness
 from tests.core.workspace.commands import open_sandbox
 from tests.core.workspace.ground import Ground, create_ground
@@ -418,3 +419,102 @@ def test_a_renamed_folder_keeps_its_trusted_files(rung: str, ground: Ground) -> 
     with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
         made.use("mv app new")
     assert (ground.folder / "new" / ".vscode" / "tasks.json").read_text() == "mine"
+
+
+SHORT_PACK = """
+P=.git/objects/pack; h=$(echo x | git hash-object -w --stdin); n=$(echo $h | git pack-objects -q $P/tmp)
+mv $P/tmp-$n.idx $P/pack-a.idx; mv $P/tmp-$n.pack $P/pack-a.pack; git verify-pack $P/pack-a.idx || exit 3
+rm -rf .git/objects/?? .git/refs/heads/precious; echo evil > .envrc
+"""
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_a_pack_with_a_short_name_prevents_no_revert(rung: str, ground: Ground) -> None:
+    user(ground.folder, f"{GIT}; git checkout -q -b precious; git commit -q --allow-empty -m two; git checkout -q -")
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        done = made.use(command=SHORT_PACK)
+    assert "restored" in done.output and done.exit_code == 0
+    assert not (ground.folder / ".envrc").exists()
+    assert user(ground.folder, "git fsck --strict && git rev-parse precious && git log -2 HEAD").returncode == 0
+
+
+def test_a_history_that_cannot_be_checked_prevents_no_revert(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a command wrote there: the result says so, and every further call asks."""
+    user(ground.folder, GIT)
+
+    def fail(self: GitHistory) -> tuple[str, ...]:
+        raise ValueError("broken")
+
+    monkeypatch.setattr(GitHistory, "restore", fail)
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, ground.folder) as made:
+        done = made.use(command="echo evil > .envrc")
+        assert "could not be checked (ValueError: broken)" in done.output and not (ground.folder / ".envrc").exists()
+        assert made.context.unsettled.described()
+
+
+INDEX = ".git/objects/pack/pack-0123456789012345678901234567890123456789.idx"
+HOSTILE = {
+    "a FIFO for an index": f"rm -rf .git/objects/??; mkfifo {INDEX}",
+    "a link for an index": f"rm -rf .git/objects/??; ln -s /dev/zero {INDEX}",
+    "deep folders of references": "cd .git/refs/heads; "
+    "python3 -c \"import os; [(os.mkdir('d'), os.chdir('d')) for _ in range(1500)]\"",
+    "huge references": "for i in 1 2 3 4 5 6 7 8; do truncate -s 64M .git/refs/heads/x$i; done",
+    "a NUL byte in a back link": "mkdir -p s g/wt; echo 'gitdir: ../g/wt' > s/.git; printf 'a\\0b' > g/wt/gitdir; "
+    "echo ../.. > g/wt/commondir",
+}
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("trap", sorted(HOSTILE))
+def test_no_file_of_a_command_prevents_the_revert(trap: str, rung: str, ground: Ground) -> None:
+    user(ground.folder, f"{GIT}; git gc -q --aggressive; git commit -q --allow-empty -m two")
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        done = made.use(command=f"echo evil > .envrc; echo evil > AGENTS.md; ({HOSTILE[trap]})")
+        assert done.exit_code == 0 and "reverted" in done.output, done
+        assert made.use(command="true").exit_code == 0
+    assert not {".envrc", "AGENTS.md"}.intersection(os.listdir(ground.folder))  # noqa: PTH208 - only the names
+    assert user(ground.folder, "rm -rf .git/refs/heads/d; git log HEAD && git rev-list --objects HEAD").returncode == 0
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_many_repositories_do_not_make_commits_of_commands_the_users(rung: str, ground: Ground) -> None:
+    assert user(ground.folder, GIT).returncode == 0
+    commit = "h=$(echo evil | git hash-object -w --stdin); git update-index --add --cacheinfo 100644,$h,.envrc; "
+    commit += "git commit -qm agent; "
+    many = "for i in $(seq 10 34); do git init -q \"!$i\"; done; cd '!34'; "
+    with open_sandbox(rung) as sandbox:
+        for command in (
+            f"{commit}{many}{commit}",
+            "rm -rf '!1'*",
+            "git checkout HEAD -- .envrc; cd '!34'; git checkout HEAD -- .envrc",
+        ):
+            with open_harness(sandbox, ground.folder) as made:
+                done = made.use(command=command)
+    assert "reverted" in done.output and not list(ground.folder.rglob(".envrc"))
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_a_repository_in_the_logs_of_git_is_found(rung: str, ground: Ground) -> None:
+    """Git accepts links in the place of the folders of objects and references."""
+    assert user(ground.folder, GIT).returncode == 0
+    hide = "mkdir -p .git/logs/docs; cd .git/logs/docs; ln -s ../../objects ../../refs .; cp ../../HEAD .; "
+    hide += f"printf {EVIL} > config; cd ../../..; ln -s .git/logs/docs docs"
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        made.use(command=hide)
+    user(ground.folder, "cd docs; git status; cd ../.git/logs/docs; git status")
+    assert not list(ground.folder.rglob("OBEYED"))
+
+
+def test_a_command_in_a_worktree_leaves_the_main_work_tree_alone(ground: Ground) -> None:
+    main = ground.folder.parent / "main"
+    main.mkdir()
+    assert user(main, f"{GIT}; git worktree add -q '{ground.folder}/tree'").returncode == 0
+    user(main, "echo mine > staged; git add staged; echo '*.tmp' > .git/info/exclude")
+    before = user(main, "git status --porcelain; cat .git/info/exclude").stdout
+    attack = (
+        f"rm -f {main}/.git/index; echo '*' > {main}/.git/info/exclude; echo x > new; git add new; git commit -qm two"
+    )
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, ground.folder / "tree") as made:
+        assert made.use(command=attack).exit_code == 0
+    assert user(main, "git status --porcelain; cat .git/info/exclude").stdout == before
+    assert user(ground.folder / "tree", "git log -1 --format=%s").stdout == "two\n"

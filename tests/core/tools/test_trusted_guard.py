@@ -2,9 +2,13 @@
 
 import asyncio
 import contextlib
+import os
 import socket
 import stat
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -16,10 +20,13 @@ from core.domain.permissions import PermissionRequested
 from core.engine.run.execute import execute_call
 from core.tools.background import CommandEnd
 from core.tools.catalogue import tool_named
+from core.tools.recover_commands import record_command
 from core.tools.run import RunArguments, run
 from core.tools.tool import ToolResult
 from core.tools.tool_context import NO_GRANT, CallGrant, ToolContext, open_context
+from core.workspace.command_record import RECORDS_FOLDER
 from core.workspace.folder_listing import FolderListing, GitTrees, take_snapshot
+from core.workspace.folder_scan import FolderScan
 from core.workspace.sandbox import Sandbox
 from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.tools.test_run import open_harness
@@ -98,6 +105,36 @@ def test_p14_a_background_command_is_guarded_while_it_runs(rung: str, ground: Gr
             one = scene.place.commands.get("c1")
             assert one.running.finished is None and "reverted" in one.take_output()
         assert scene.ends[0].done and ".envrc" in scene.ends[0].done.output
+
+    with open_sandbox(rung) as sandbox:
+        await_(main(sandbox))
+
+
+@pytest.mark.parametrize("background", [False, True])
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_a_command_that_keeps_changing_a_trusted_file_is_ended(rung: str, background: bool, ground: Ground) -> None:
+    """Otherwise the file would be there nearly all the time, for as long as the command runs."""
+    folder = ground.folder
+    (folder / ".git/objects").mkdir(parents=True)
+    (folder / ".git/refs").mkdir()
+    (folder / ".git/HEAD").write_text("ref: refs/heads/main")
+    (folder / ".git/config").write_text("[core]")
+
+    async def main(sandbox: Sandbox) -> None:
+        async with running(sandbox, folder) as scene:
+            command = "while :; do [ -e {0} ] || {{ mkdir -p real/n; echo evil > {0}; }}; sleep 0.02; done"
+            names = (".envrc", ".git/commondir") if rung == "bubblewrap" else (".envrc",)
+            for number, name in enumerate(names):
+                done = await scene.use(command.format(name), f"c{number}", background=background)
+                if background:
+                    await until(
+                        lambda number=number: scene.place.commands.get(f"c{number}").running.finished is not None
+                    )
+                    finished = scene.place.commands.get(f"c{number}").running.finished
+                    assert finished and f"kept changing {name}" in finished.killed_because
+                else:
+                    assert done.failed and f"kept changing {name}" in done.output
+                await until(lambda name=name: not (folder / name).exists())
 
     with open_sandbox(rung) as sandbox:
         await_(main(sandbox))
@@ -273,3 +310,80 @@ def test_every_further_call_asks_while_something_cannot_be_checked(tmp_path: Pat
             assert len(asked) == 2 and "free" in returned[-1].output.head
 
     run_bounded(main())
+
+
+KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from core.tools.run import RunArguments, run
+from core.tools.tool_context import CallGrant, open_context
+from core.workspace.sandbox import Sandbox
+from tests.core.workspace.commands import open_sandbox
+
+async def main(sandbox):
+    def hear(call, printed):
+        if b"planted" in printed:
+            os.kill(os.getpid(), 9)
+    grant = CallGrant(protected_paths=(".mcp.json",))
+    context = open_context(Path(sys.argv[1]), Path(sys.argv[2]), hear, lambda: sandbox).for_call("c1", grant)
+    await run(RunArguments(sys.argv[4]), context)
+
+with open_sandbox(sys.argv[3]) as sandbox:
+    asyncio.run(main(sandbox))
+"""
+PLANT = (
+    "rm -f old/.envrc; mkdir -p .vscode n/.git/hooks; for f in .envrc AGENTS.md .vscode/tasks.json .mcp.json plain; "
+    "do echo evil > $f; done; echo planted; sleep 60"
+)
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_what_a_command_planted_before_journeyman_was_killed_is_reverted(rung: str, ground: Ground) -> None:
+    folder, data = ground.folder, ground.folder.parent / "data"
+    (folder / "AGENTS.md").write_text("mine")
+    (folder / "old").mkdir()
+    (folder / "old" / ".envrc").write_text("mine")
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(folder), str(data), rung, PLANT],
+        check=False, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert killed.returncode == -9, killed.stderr
+    assert (folder / ".envrc").exists()
+
+    async def main(sandbox: Sandbox) -> ToolResult:
+        place = open_context(folder, data, None, lambda: sandbox)
+        try:
+            return await run(RunArguments("true"), place.for_call("c1"))
+        finally:
+            await place.close()
+
+    with open_sandbox(rung) as sandbox:
+        done = await_(main(sandbox))
+    assert "an earlier command was interrupted" in done.output
+    assert not (folder / ".envrc").exists() and not (folder / ".vscode/tasks.json").exists()
+    assert (folder / "AGENTS.md").read_text() == (folder / "old/.envrc").read_text() == "mine"
+    assert (folder / ".mcp.json").read_text() == (folder / "plain").read_text() == "evil\n", "approved, and not trusted"
+    assert not list((data / RECORDS_FOLDER).iterdir())
+
+
+def test_what_the_user_changed_after_journeyman_was_killed_stays(ground: Ground) -> None:
+    """What changed long after the command was last seen running."""
+    folder, data = ground.folder, ground.folder.parent / "data"
+
+    async def main(sandbox: Sandbox) -> ToolResult:
+        place = open_context(folder, data, None, lambda: sandbox)
+        scan = FolderScan(folder)
+        scan.scan_before()
+        record = record_command(place, scan)
+        assert record
+        os.utime(record._path, (time.time() - 60, time.time() - 60))
+        os.close(record._file)  # as when the process is gone
+        (folder / ".envrc").write_text("mine")
+        try:
+            return await run(RunArguments("true"), place.for_call("c1"))
+        finally:
+            await place.close()
+
+    with open_sandbox("bubblewrap") as sandbox:
+        done = await_(main(sandbox))
+    assert "interrupted" not in done.output and (folder / ".envrc").read_text() == "mine"

@@ -8,8 +8,12 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
-from core.workspace import git_commands
+from core.workspace import git_commands, git_repository
 from core.workspace.git_repository import GitFile, GitRepository, parse_status, propose_message
+from core.workspace.launcher import CommandRequest
+from core.workspace.sandbox import Sandbox
+from core.workspace.worktrees import create_worktree
+from tests.core.workspace.commands import await_, open_sandbox
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -520,3 +524,68 @@ def test_deleted_files_replaced_files_and_new_repositories_are_staged(repository
     work = GitRepository(repository)
     work.stage([file.path for file in work.status().files], True)
     assert git(repository, "diff", "--cached", "--no-renames", "--name-status") == "D\ta.py\nD\tb\nA\tb/c\nA\tnew"
+
+
+def redirect(repository: Path, program: Path) -> None:
+    """Let `commondir` name a git folder in which a filter is set, as a command of an agent could."""
+    common = repository / ".build" / "c"
+    (common / "info").mkdir(parents=True)
+    (common / "config").write_text(f'[core]\n\tbare = false\n[filter "x"]\n\tclean = {program}\n')
+    (common / "info" / "attributes").write_text("* filter=x\n")
+    for name in ("objects", "refs", "HEAD"):
+        (common / name).symlink_to(repository / ".git" / name)
+    (repository / ".git" / "commondir").write_text("../.build/c\n")
+
+
+def test_git_reads_the_settings_of_the_repository_itself(repository: Path, tmp_path: Path) -> None:
+    """A command can create `commondir` between the check of the settings and the call of git that uses them."""
+    program, mark = spy(tmp_path)
+    redirect(repository, program)
+    (repository / "a.py").write_text("x = 2\n")
+    git(repository, "status", "--porcelain")
+    assert mark.exists(), "plain git runs the filter"
+    mark.unlink()
+    (repository / "a.py").write_text("x = 3\n")
+    assert "M a.py" in git_commands.run_git(repository, "status", "--porcelain")
+    work = GitRepository(repository)
+    assert not work.status().blocked
+    work.stage(["a.py"], True)
+    commit(work, "Three")
+    (repository / "a.py").write_text("x = 4\n")
+    with pytest.raises(Problem, match="uncommitted changes"):
+        create_worktree(repository, "one")
+    assert not mark.exists() and git(repository, "--git-dir=.git", "log", "-1", "--format=%s") == "Three"
+
+
+def test_git_is_not_run_while_a_command_can_change_its_settings(repository: Path) -> None:
+    """Landlock does not prevent that; under bubblewrap, the settings are read-only."""
+
+    async def status_during(sandbox: Sandbox) -> None:
+        running = await sandbox.start(CommandRequest("sleep 60", repository))
+        try:
+            if sandbox.name == "landlock":
+                with pytest.raises(Problem, match="was not run"):
+                    GitRepository(repository).status()
+                with pytest.raises(Problem, match="was not run"):
+                    create_worktree(repository, "one")
+            else:
+                GitRepository(repository).status()
+        finally:
+            await running.kill_and_wait()
+        GitRepository(repository).status()
+
+    for name in ("landlock", "bubblewrap"):
+        with open_sandbox(name) as sandbox:
+            await_(status_during(sandbox))
+
+
+@pytest.mark.parametrize("kind", ["endless", "waiting"])
+def test_only_a_real_index_is_copied(kind: str, repository: Path) -> None:
+    index = repository / ".git" / "index"
+    index.unlink()
+    if kind == "endless":
+        index.symlink_to("/dev/zero")
+    else:
+        os.mkfifo(index)
+    with pytest.raises(Problem, match="cannot be read"):
+        git_repository._read_index(index)

@@ -13,6 +13,7 @@ import pytest
 from core.agents.known_agents import KnownAgent, is_installed
 from core.agents.process import start_process
 from core.domain.problems import Problem
+from core.engine.policy.secret_files import searches_folder
 from core.engine.services.hooks import load_hooks, run_hooks
 from core.mcp.connection import McpConnection
 from core.mcp.server_config import ResolvedMcpServer
@@ -234,3 +235,18 @@ def test_programs_of_the_user_are_found_after_those_of_the_system(
     assert own_path() == f"/usr/bin{os.pathsep}{mine}"
     assert find_program("git") == "/usr/bin/git" and find_program("my-editor") == str(mine / "my-editor")
     assert find_program("my-editor", tmp_path) == "" and find_program("nothing") == ""
+
+
+def test_a_folder_of_path_that_cannot_be_examined_is_no_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that only another user may enter, or one whose name is too long, which fails for root as well."""
+    closed = tmp_path / "closed"
+    (closed / "bin").mkdir(parents=True)
+    closed.chmod(0)
+    unusual = (closed / "bin", Path("/", "x" * 300, "bin"), tmp_path / "x\udc80" / "bin")
+    monkeypatch.setenv("PATH", os.pathsep.join([*map(str, unusual), "/usr/bin", "/bin"]))
+    try:
+        assert find_program("sh", tmp_path / "work").endswith("/sh")
+        assert find_system_program("sh").endswith("/sh")
+        assert not searches_folder(tmp_path / "work")
+    finally:
+        closed.chmod(0o700)
