@@ -25,6 +25,7 @@ from core.domain.events import (
     ToolReturned,
     UserMessage,
 )
+from core.domain.permissions import PermissionRequested
 from core.domain.problems import ErrorDetails
 from core.domain.question import QuestionAnswered, QuestionAsked
 from core.domain.steps import first_line
@@ -93,6 +94,10 @@ class RunSummary:
         return "good" if rating == "up" else "bad" if rating == "down" else "unknown"
 
     @property
+    def last_decision(self) -> str:
+        return self.decisions[-1] if self.decisions else ""
+
+    @property
     def failed(self) -> bool:
         """Whether the run was rated bad, or ended badly without being rated. A good rating outweighs the status."""
         return self.effective_rating == "bad" or (
@@ -109,6 +114,7 @@ class RunSummaryBuilder:
     def __init__(self) -> None:
         self.summaries: dict[int, RunSummary] = {}
         self._task = Text()
+        self._requested: dict[str, str] = {}  # by call ID, the object of the permission request
 
     def apply(self, entry: EventRecord) -> None:
 
@@ -125,6 +131,10 @@ class RunSummaryBuilder:
             case RunRated(run_number=number):
                 if number in self.summaries:
                     _rate(self.summaries[number], entry.event)
+            case PermissionRequested(request=request):
+                self._requested[request.call_id] = request.object
+            case CallRefused(call_id=call) if entry.run in self.summaries:
+                _refuse(self.summaries[entry.run], entry.event, entry, self._requested.get(call, ""))
             case _ if entry.run in self.summaries:
                 _apply(self.summaries[entry.run], entry)
             case _:
@@ -146,6 +156,15 @@ def _rate(run: RunSummary, event: RunRated) -> None:
         run.rating, run.note, run.tags = event.rating, event.note, event.tags
 
 
+def _refuse(run: RunSummary, event: CallRefused, entry: EventRecord, object: str) -> None:
+    """Record a refused call. `object` is empty if its arguments were invalid."""
+    run.ended_at = max(run.ended_at, entry.at)
+    run.calls[event.call_id] = CallSummary(
+        entry.seq, event.call_id, event.tool, object, "refused", first_line(event.reason), entry.at, entry.at,
+        run.last_decision,
+    )  # fmt: skip
+
+
 def _apply(run: RunSummary, entry: EventRecord) -> None:
     match entry.event:
         case RequestSent():
@@ -159,11 +178,8 @@ def _apply(run: RunSummary, entry: EventRecord) -> None:
         case RequestRetried():
             run.retries += 1
         case CallStarted(call_id=call, tool=tool, object=object):
-            decision = run.decisions[-1] if run.decisions else ""
-            run.calls[call] = CallSummary(entry.seq, call, tool, object, started_at=entry.at, decision=decision)
-        case CallRefused(call_id=call, tool=tool, reason=reason):
             run.calls[call] = CallSummary(
-                entry.seq, call, tool, "", "refused", first_line(reason), started_at=entry.at, ended_at=entry.at
+                entry.seq, call, tool, object, started_at=entry.at, decision=run.last_decision
             )
         case ToolReturned(call_id=call, output=output, failed=failed) if call in run.calls:
             summary = run.calls[call]
