@@ -12,6 +12,7 @@ from core.domain.memory import Memory, MemoryContent, MemoryUsage, relevance
 from core.domain.problems import Problem
 from core.domain.text import Text
 from core.engine.state.conversation import Conversation
+from core.memory.content_checks import redact
 from core.memory.lessons import derive_lessons
 from core.memory.memories import EVERYWHERE, scopes_of_run, with_text
 from core.memory.outcome import build_outcome
@@ -124,6 +125,16 @@ def test_A_B8_a_failed_run_is_learned_from_and_a_password_is_not(tmp_path: Path)
     said = build_outcome(FinishedRun("s", 1, 9, "/w", "", 4.0, rows, "failed", "ValueError: no"))
     assert said is not None and "ValueError" in said.text
     assert "hunter2" not in f"{said}" and "1234567" not in f"{said}" and "make" in said.text
+
+
+def test_an_outcome_is_a_sentence_whatever_the_status_and_has_no_bare_password() -> None:
+    for status, text in (("limit", "It reached a limit."), ("stopped", "It was stopped."), ("failed", "It failed.")):
+        rows = (FinishedStep("user", "Log in with password hunter2 or 'passphrase Blue-42x'", "done"),)
+        said = build_outcome(FinishedRun("s", 1, 9, "/w", "", 4.0, rows, status, ""))
+        assert said is not None and text in said.text
+        assert "hunter2" not in f"{said}" and "Blue-42x" not in f"{said}"
+    kept = "Reset the password in step2 with the password manager of ubuntu24.04"
+    assert redact(kept) == kept
 
 
 def test_A_B8_forbidden_memories_are_refused_as_proposals_too(tmp_path: Path) -> None:
