@@ -268,3 +268,13 @@ def test_unreviewed_files_are_listed_and_marked(typed: Typed, home: Path) -> Non
     assert typed("unreviewed", "--json") == 0
     assert [(line["name"], line["sources"]) for line in typed.lines] == [("b.md", ["web: evil.example"])]
     assert typed("unreviewed", "mark", "--all") == 0 and typed("unreviewed") == 0 and typed.out == "none\n"
+
+
+def test_instructions_and_trust_of_a_missing_folder_are_errors(typed: Typed) -> None:
+    for command in ("instructions", "trust"):
+        assert typed(command, "missing") == 1 and "There is no folder" in typed.err
+
+
+def test_an_empty_check_is_an_error(typed: Typed) -> None:
+    assert typed("run", "Do it", "--script", "script.json", "--check", " ") == 2
+    assert "--check" in typed.err

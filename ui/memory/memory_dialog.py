@@ -133,7 +133,7 @@ class MemoryDialog(QDialog):
         self._yes.setEnabled(complete and not too_long and not expiry_error)
 
     def _expiry_error(self, entered: str) -> str:
-        """Return why the expiry date cannot be saved, or "". The date that the memory already has may be in the past."""
+        """Return why the expiry date cannot be saved, or "". The one that the memory already has may be in the past."""
         if self._memory and entered == self._memory.content.fields.get(EXPIRES, ""):
             return ""
         try:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from PySide6.QtCore import QModelIndex, Qt
@@ -470,7 +471,8 @@ def test_a_memory_is_rated_by_key_and_button_and_the_journal_lists_it_by_day(qap
         page.memory_actions.show_journal()
         journal = await until(lambda: page.findChild(JournalDialog), "the journal")
         day = find(journal, QLabel, "memory.journal.day")
-        assert day.text().endswith("learned 1")
+        assert day.text() == f"{datetime.now().astimezone():%d %b %Y} · learned 1".lstrip("0")
+        assert find(journal, QPushButton, "memory.journal.item").hasFocus()
         page.open(name)
         with_memory: list[str] = []
         journal.memory_requested.connect(with_memory.append)
