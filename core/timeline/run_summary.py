@@ -25,7 +25,7 @@ from core.domain.events import (
     ToolReturned,
     UserMessage,
 )
-from core.domain.permissions import PermissionRequested
+from core.domain.permissions import PermissionDecided, PermissionRequested
 from core.domain.problems import ErrorDetails
 from core.domain.question import QuestionAnswered, QuestionAsked
 from core.domain.steps import first_line
@@ -58,6 +58,7 @@ class RunSummary:
     """A run and its outcome.
 
     `rating` is the user's, `check_rating` that of the task's own check. `files` maps paths to lines added and removed.
+    `unanswered` holds the IDs of the open questions and permission requests.
     `copied` marks a run that belongs to the session this one was forked from, and must not be counted twice.
     """
 
@@ -83,6 +84,7 @@ class RunSummary:
     retries: int = 0
     questions: int = 0
     declined: int = 0
+    unanswered: list[str] = field(default_factory=list)
     tokens: int = 0
     answer: str = ""
     copied: bool = False
@@ -131,11 +133,11 @@ class RunSummaryBuilder:
             case RunRated(run_number=number):
                 if number in self.summaries:
                     _rate(self.summaries[number], entry.event)
-            case PermissionRequested(request=request):
-                self._requested[request.call_id] = request.object
             case CallRefused(call_id=call) if entry.run in self.summaries:
                 _refuse(self.summaries[entry.run], entry.event, entry, self._requested.get(call, ""))
             case _ if entry.run in self.summaries:
+                if isinstance(entry.event, PermissionRequested):
+                    self._requested[entry.event.request.call_id] = entry.event.request.object
                 _apply(self.summaries[entry.run], entry)
             case _:
                 pass
@@ -192,10 +194,16 @@ def _apply(run: RunSummary, entry: EventRecord) -> None:
             run.decisions.append(first_line(f"{intent}: {choice}"))
         case IssueReported(severity=severity, description=description):
             run.issues.append(first_line(f"{severity}: {description}"))
-        case QuestionAsked():
+        case QuestionAsked(question=question):
             run.questions += 1
-        case QuestionAnswered(answer=answer):
+            run.unanswered.append(question.id)
+        case QuestionAnswered(question_id=name, answer=answer):
             run.declined += answer.declined
+            run.unanswered = [open_id for open_id in run.unanswered if open_id != name]
+        case PermissionRequested(request=request):
+            run.unanswered.append(request.id)
+        case PermissionDecided(request_id=name):
+            run.unanswered = [open_id for open_id in run.unanswered if open_id != name]
         case RunInterrupted(reason=reason):
             run.status, run.reason = "interrupted", reason
         case RunPaused(reason=reason):

@@ -29,8 +29,9 @@ from core.domain.events import (
     Usage,
     UserMessage,
 )
-from core.domain.permissions import PermissionRequest, PermissionRequested
+from core.domain.permissions import PermissionDecided, PermissionRequest, PermissionRequested
 from core.domain.problems import ErrorDetails, Problem
+from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked
 from core.domain.text import Text
 from core.engine.history.session_analytics import SessionAnalytics
 from core.store import database as database_module
@@ -224,6 +225,18 @@ def test_V10_a_run_is_summarized_in_a_sentence() -> None:
     assert report_run(made).narrative == (
         "1 turn, 2 calls, 1 failed, 1 without a result. It reached a limit: 2 turns. Rating: unknown."
     )
+
+
+def test_V10_a_run_that_waits_for_the_user_says_so_until_it_is_answered() -> None:
+    question = QuestionAsked(Question("q1", "Which?"), "r1c1")
+    request = PermissionRequested(PermissionRequest("p1", "r1c2", "run", "make", "/w", "full", ""))
+    answered = QuestionAnswered("q1", "r1c1", Answer(text="This."))
+    assert "It is waiting for you." in report_run(one(question)).narrative
+    assert "It is running." in report_run(one(question, answered)).narrative
+    assert "It is waiting for you." in report_run(one(question, request, answered)).narrative
+    decided = PermissionDecided("p1", allowed=True)
+    assert "It is running." in report_run(one(question, request, answered, decided)).narrative
+    assert "It was stopped." in report_run(one(question, RunEnded("stopped", ""))).narrative
 
 
 def test_V11_the_first_wrong_decision_is_the_first_not_corrected() -> None:
