@@ -3,7 +3,7 @@
 import argparse
 
 from app.cli.command_parser import AddCommand
-from app.cli.value_types import duration, nonnegative_number, whole_number
+from app.cli.value_types import duration, nonempty_text, nonnegative_number, whole_number
 from core.domain.modes import DEFAULT_MODE, MODE_LABELS, MODES, Mode
 from core.domain.schedule import MISSED_POLICIES
 
@@ -51,7 +51,7 @@ def add_runs(add: AddCommand) -> None:
         "A command that must succeed before the run counts as done; repeatable. If it fails, the agent reads its output"
         " and continues, at most twice. The result rates the run"
     )
-    run.add_argument("--check", action="append", default=[], metavar="COMMAND", help=check_help)
+    run.add_argument("--check", type=nonempty_text, action="append", default=[], metavar="COMMAND", help=check_help)
     schema_help = "The final reply must be JSON that matches the JSON Schema in FILE"
     run.add_argument("--schema", metavar="FILE", help=schema_help)
     run.add_argument("--script", metavar="FILE", help="Play a script of replies instead of calling a model")

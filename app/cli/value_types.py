@@ -33,6 +33,12 @@ def whole_number(text: str) -> int:
     return int(text)
 
 
+def nonempty_text(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("expected a text that is not empty")
+    return text
+
+
 def duration(text: str) -> float:
     """Return the seconds of a duration such as `90s`, `10m` or `2h`."""
     match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)([smhd])", text)

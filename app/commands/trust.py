@@ -10,11 +10,14 @@ from app.process.output import plural
 from core.domain.notices import instruction_file_text
 from core.domain.problems import Problem
 from core.engine.policy.trust import FolderTrust
+from core.workspace.paths import check_workspace
 
 
 async def trust(context: Invocation) -> int:
     args, out = context.args, context.out
     folder = context.folder / args.folder
+    if args.command == "trust":
+        check_workspace(folder)
     await context.engine.trust(folder, args.command == "trust")
     status = await context.engine.folder_trust(folder)
     if args.json:
@@ -29,7 +32,8 @@ async def trust(context: Invocation) -> int:
 async def instructions(context: Invocation) -> int:
     """List the instructions that a run in the folder would use, with their estimated tokens."""
     args, out = context.args, context.out
-    files = await asyncio.to_thread(context.engine.instructions, context.folder / args.folder)
+    folder = check_workspace(context.folder / args.folder)
+    files = await asyncio.to_thread(context.engine.instructions, folder)
     for file in files:
         if args.json:
             out.write_json(dataclasses.asdict(file))

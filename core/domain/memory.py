@@ -232,6 +232,9 @@ def relevance_level(strength: float) -> RelevanceLevel:
     return "low" if strength >= LOW_RELEVANCE else "decayed"
 
 
+OUTCOME_STATUSES = {"limit": "reached a limit", "stopped": "was stopped"}  # as they follow "It"
+
+
 def sentence(kind: MemoryKind, parts: Mapping[str, str]) -> str:
     """Return the sentence made from the fields of a kind; empty if a required field is missing."""
     values = {name: " ".join(text.split()).rstrip(".") for name, text in parts.items() if text.strip()}
@@ -244,7 +247,8 @@ def sentence(kind: MemoryKind, parts: Mapping[str, str]) -> str:
             return f"Do not {values['what']}{reason}{instead}."
         case "outcome" if "task" in values:
             attempts = f" Tried: {values['tried']}." if "tried" in values else ""
-            end = " ".join(values[name] for name in ("status", "rating") if name in values)
+            status = OUTCOME_STATUSES.get(values.get("status", ""), values.get("status", ""))
+            end = " ".join(filter(None, (status, values.get("rating", ""))))
             error = f" Error: {values['error']}." if "error" in values else ""
             return f"{values['task']}.{attempts}{f' It {end}.' if end else ''}{error}"
         case _:

@@ -1,9 +1,10 @@
 """OTLP spans, parsed from JSON or protobuf into one class."""
 
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
+
+from core.domain.protobuf import fields
 
 MAX_DEPTH = 32  # of nested attribute values
 TIME_LIMIT = 1 << 64  # OTLP times are unsigned 64-bit nanoseconds since 1970
@@ -49,31 +50,6 @@ def from_protobuf(body: bytes) -> list[OtlpSpan]:
         name = next((_text(dict(fields(value)).get(1)) for number, value in scope if number == 1), "")
         spans += [_span_from_fields(value, name) for number, value in scope if number == 2]
     return [span for span in spans if span.trace and span.id]
-
-
-def fields(body: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the number and value of each field of a protobuf message: integers as int, everything else as bytes."""
-    if not isinstance(body, bytes):
-        raise ValueError("expected a message")
-    at = 0
-    while at < len(body):
-        tag, at = _varint(body, at)
-        match tag & 7:
-            case 0:
-                value, at = _varint(body, at)
-                yield tag >> 3, value
-            case 1:
-                yield tag >> 3, int.from_bytes(_slice(body, at, 8), "little")
-                at += 8
-            case 2:
-                size, at = _varint(body, at)
-                yield tag >> 3, _slice(body, at, size)
-                at += size
-            case 5:
-                yield tag >> 3, int.from_bytes(_slice(body, at, 4), "little")
-                at += 4
-            case _:
-                raise ValueError("unknown protobuf wire type")
 
 
 def _span_from_fields(body: bytes, scope: str) -> OtlpSpan:
@@ -178,21 +154,3 @@ def _hex(body: Any) -> str:
 
 def _text(body: Any) -> str:
     return body.decode("utf-8", "replace") if isinstance(body, bytes) else ""
-
-
-def _slice(body: bytes, at: int, size: int) -> bytes:
-    if at + size > len(body):
-        raise ValueError("the message is truncated")
-    return body[at : at + size]
-
-
-def _varint(body: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        if at >= len(body) or shift > 63:
-            raise ValueError("unterminated varint")
-        byte = body[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value & (1 << 64) - 1, at

@@ -9,6 +9,10 @@ _STATED_SECRET = re.compile(
     r"(?i)\b(pass(?:word|phrase|code)|passwd|pin|secret|api[ _-]?key|access[ _-]?key|token|kennwort|passwort)\b"
     r"[^\n.;]{0,40}?(?:\bis\b|\bist\b|=|:)\s*[\"'`]?(?P<value>[^\s\"'`,;]{4,200})"
 )
+_BARE_PASSWORD = re.compile(
+    r"(?i)\b(?:pass(?:word|phrase|code)|passwd|kennwort|passwort)\s+[\"'`]?"
+    r"(?P<value>(?=[^\s\"'`,;]*\d)(?=[^\s\"'`,;]*[a-z])[\w!#$%&*+?@^~-]{6,200})(?![\w/]|[.:=]\w)"
+)  # may also match a name such as sha256
 _HINTS = ("pass", "pin", "secret", "key", "token", "kennwort")  # every match of _STATED_SECRET contains a hint
 _MANY_DIGITS = re.compile(r"\d(?:[^\d\n]{0,6}\d){8}")
 _DIGITS = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])")
@@ -47,7 +51,9 @@ def _may_contain_secret(text: str) -> bool:
 
 def redact(text: str) -> str:
     """Return the text with secrets and personal numbers replaced, for memories that are created automatically."""
-    text = _STATED_SECRET.sub(lambda match: match[0].replace(match["value"], "[removed]"), _PLAIN.redact(text))
+    text = _PLAIN.redact(text)
+    for stated in (_STATED_SECRET, _BARE_PASSWORD):
+        text = stated.sub(lambda match: match[0].replace(match["value"], "[removed]"), text)
     for name, pattern, is_valid in _NUMBERS:
         numbers = {match[0] for match in pattern.finditer(text) if is_valid(match[0])}
         for number in numbers:

@@ -1,6 +1,6 @@
 """Chooses the memories to add to a run's context, within a budget: pinned ones and preferences, then matches."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -8,6 +8,7 @@ from core.domain.memory import Memory, MemoryKind, relevance
 from core.domain.memory_marks import is_expired, user_rating_of
 from core.domain.recall_events import RecalledMemory
 from core.memory.ranking import NO_SIMILARITIES, RankedMatch, rank_memories
+from core.memory.similarity import says_same
 from core.store.memory_records import MemoryRecords
 
 TOKENS = 1_200
@@ -106,13 +107,13 @@ def recall(
     indexed_scopes = rows.scopes(scopes)
     if not indexed_scopes:
         return RecallResult()
-    always = rows.always_recalled([scope.number for scope in indexed_scopes], ALWAYS)
+    always, repeated = _always_recalled(rows, [scope.number for scope in indexed_scopes], at)
     must = [
         FoundMemory(memory, 1.0, 0.0, "pinned by the user" if memory.pinned else "preference")
         for memory in always
-        if memory.id not in already_recalled and not is_expired(memory.content, at)
+        if memory.id not in already_recalled
     ]
-    excluded = {candidate.memory.id for candidate in must} | set(already_recalled)
+    excluded = {candidate.memory.id for candidate in must} | repeated | set(already_recalled)
     matches = rank_memories(rows, question, indexed_scopes, MAX_MATCHES, similarities=similarities)
     relevant = [match for match in matches if _is_relevant(match)]
     ranked = rerank(relevant, rows.by_keys([match.key for match in relevant]), at)
@@ -120,6 +121,23 @@ def recall(
         candidate for candidate in ranked if candidate.memory.id not in excluded and _is_worth_recalling(candidate, at)
     ]
     return _within_budget(must, _limit_by_kind(new), tokens)
+
+
+def _always_recalled(rows: MemoryRecords, scope_numbers: Sequence[int], at: int) -> tuple[list[Memory], set[str]]:
+    """Return the preferences and pinned memories to recall, and the IDs of those that say the same as one of them.
+
+    The same preference can be in several scopes.
+    """
+    kept: list[Memory] = []
+    repeated: set[str] = set()
+    for memory in rows.always_recalled(scope_numbers):
+        if len(kept) == ALWAYS:
+            break
+        if any(says_same(memory.content.text, other.content.text) for other in kept):
+            repeated.add(memory.id)
+        elif _is_usable(memory, at):
+            kept.append(memory)
+    return kept, repeated
 
 
 def _is_relevant(match: RankedMatch) -> bool:
@@ -139,12 +157,9 @@ def _is_similar(match: RankedMatch) -> bool:
 
 
 def _is_worth_recalling(candidate: FoundMemory, at: int) -> bool:
-    """Return whether a memory is worth recalling: it has not expired, and the user has not called it unhelpful.
-
-    An outcome must also have details and belong to a similar task.
-    """
+    """Return whether a memory is worth recalling. An outcome must have details and belong to a similar task."""
     memory = candidate.memory
-    if is_expired(memory.content, at) or user_rating_of(memory.content) == "bad":
+    if not _is_usable(memory, at):
         return False
     if memory.content.kind != "outcome":
         return True
@@ -153,6 +168,11 @@ def _is_worth_recalling(candidate: FoundMemory, at: int) -> bool:
         and bool(memory.content.fields.keys() & {"tried", "error", "rating"})
         and candidate.several_words
     )
+
+
+def _is_usable(memory: Memory, at: int) -> bool:
+    """Return whether a memory has not expired and the user has not called it unhelpful."""
+    return not is_expired(memory.content, at) and user_rating_of(memory.content) != "bad"
 
 
 def _limit_by_kind(candidates: Iterable[FoundMemory]) -> list[FoundMemory]:

@@ -106,7 +106,7 @@ class RunMemory:
         memory, context = self._visible(name), self.context(self.session)
         step, seq = self.memories.store.read_runs(lambda runs: runs.find_step(self.session, call))
         source = MemorySource(context.author, self.session, seq, reason)
-        if memory.author == "agent" and memory.session == self.session and not context.untrusted_sources:
+        if self._is_own(memory, context):
             await self.memories.forget(memory.id, by=source)
             return f"Forgot {memory.id}."
         draft = Proposal("", "memory", "archive", memory.id, memory.content.text, reason, memory.version)
@@ -121,13 +121,18 @@ class RunMemory:
         text = content.text
         step, seq = self.memories.store.read_runs(lambda runs: runs.find_step(self.session, call))
         source = MemorySource(context.author, self.session, seq, reason)
-        own = memory.author == "agent" and memory.session == self.session and not context.untrusted_sources
-        if own and not self._reason_to_ask(content, context, ()):
+        if self._is_own(memory, context) and not self._reason_to_ask(content, context, ()):
             await self.memories.edit(memory.id, with_marks(with_text(memory, text), marks_of(content)), by=source)
             return f"Replaced the text of {memory.id}."
         draft = Proposal("", "memory", "patch", memory.id, text, reason, memory.version)
         proposal = await self._propose(draft, memory.content, context, step)
         return f"Proposed as {proposal.id}: the user decides whether the text of {memory.id} is replaced."
+
+    def _is_own(self, memory: Memory, context: LearningContext) -> bool:
+        """Return whether this session saved the memory and the user has not changed it since."""
+        if memory.author != "agent" or memory.session != self.session or context.untrusted_sources:
+            return False
+        return all(change.author != "user" for change in self.memories.changes(memory.id))
 
     def _with_scope(self, content: MemoryContent, context: LearningContext) -> MemoryContent:
         """Return the content with `scope_id` filled in from the run, if only the kind of scope was given."""

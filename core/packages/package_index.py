@@ -40,7 +40,6 @@ class InstalledPackage:
         ref: the branch, tag or commit that the user asked for; "" for the default branch.
         path: the folder of the package inside the source.
         commit: the commit that it was installed from; "" for a folder.
-        digest: the digest of the installed files.
         trusted: the digest of the files that the user trusted; "" for none.
         trusted_files: their paths, with the digest of each.
         has_hooks: whether these files included hooks.
@@ -51,10 +50,17 @@ class InstalledPackage:
     ref: str = ""
     path: str = ""
     commit: str = ""
-    digest: str = ""
     trusted: str = ""
     trusted_files: Mapping[str, str] = field(default_factory=dict)
     has_hooks: bool = False
+
+    def state(self, digest: str) -> PackageState:
+        """Return the state of the package if its files have this digest now."""
+        if not digest:
+            return "missing"
+        if not self.trusted:
+            return "untrusted"
+        return "trusted" if self.trusted == digest else "changed"
 
 
 class PackageIndex:
@@ -69,6 +75,8 @@ class PackageIndex:
         path = self._data / INDEX_FILE
         try:
             entries = json.loads(path.read_bytes())["packages"]
+            for entry in entries:
+                entry.pop("digest", None)  # written by earlier versions
             return tuple(InstalledPackage(**entry) for entry in entries)
         except FileNotFoundError:
             return ()
@@ -95,12 +103,7 @@ class PackageIndex:
         return folder_digest(self.folder(name))
 
     def state(self, package: InstalledPackage) -> PackageState:
-        current = self.digest(package.name)
-        if not current:
-            return "missing"
-        if not package.trusted:
-            return "untrusted"
-        return "trusted" if package.trusted == current else "changed"
+        return package.state(self.digest(package.name))
 
     def is_trusted(self, name: str) -> bool:
         """Return whether a package's files are exactly those that the user trusted."""

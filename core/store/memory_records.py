@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -109,14 +109,14 @@ class MemoryRecords:
         query = f"SELECT {COLUMNS} {FROM} WHERE {conditions} ORDER BY m.created_at DESC, m.key DESC LIMIT ?"
         return [_memory(row) for row in self._db.execute(query, (*active_filters.values(), limit))]
 
-    def always_recalled(self, scope_numbers: Iterable[int], limit: int) -> list[Memory]:
-        """Return the active memories that are recalled for every message: preferences and pinned memories."""
+    def always_recalled(self, scope_numbers: Iterable[int]) -> Iterator[Memory]:
+        """Yield the active memories that are recalled for every message: preferences and pinned memories."""
         numbers = ", ".join(str(int(number)) for number in scope_numbers) or "0"
         query = (
             f"SELECT {COLUMNS} {FROM} WHERE (m.kind = 'preference' OR m.pinned = 1) AND m.status = 'active'"
-            f" AND m.key >> 32 IN ({numbers}) ORDER BY m.pinned DESC, m.author = 'user' DESC, m.created_at DESC LIMIT ?"
+            f" AND m.key >> 32 IN ({numbers}) ORDER BY m.pinned DESC, m.author = 'user' DESC, m.created_at DESC"
         )
-        return [_memory(row) for row in self._db.execute(query, (limit,))]
+        return map(_memory, self._db.execute(query))
 
     def by_keys(self, keys: Sequence[int]) -> list[Memory]:
         """Return the memories in the order of the keys, leaving out missing ones."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from core.timeline.run_summary import CallSummary, RunSummary
 
+DECIDE = "decide"  # the tool; its module is slow to import
 VARYING_PARTS = re.compile(r"0x[0-9a-f]+|\d+|[0-9a-f]{12,}|'[^']*'|\"[^\"]*\"|/[\w./-]+")
 
 
@@ -81,13 +82,19 @@ def recent_failures(runs: Iterable[RunSummary], limit: int = 20) -> list[Failure
 
 
 def root_cause(run: RunSummary) -> CallSummary | None:
-    """Return the first failed call for which no later call of the same tool and object succeeded, or None.
+    """Return the first failed call that no later call corrected, or None.
 
+    A later call of the same tool and object corrects it, if it succeeds. For a call whose arguments were invalid, and
+    for a decision, whose object includes the choice, a later call of the same tool is enough.
     A call without a result is not counted as failed, because its outcome is unknown.
     """
-    succeeded = {(call.tool, call.object): call.seq for call in run.calls.values() if call.status == "done"}
+    succeeded: dict[tuple[str, str], int] = {}
     for call in run.calls.values():
-        if call.status in {"failed", "refused"} and succeeded.get((call.tool, call.object), 0) < call.seq:
+        if call.status == "done":
+            succeeded[call.tool, call.object] = succeeded[call.tool, ""] = call.seq
+    for call in run.calls.values():
+        object = "" if call.tool == DECIDE else call.object
+        if call.status in {"failed", "refused"} and succeeded.get((call.tool, object), 0) < call.seq:
             return call
     return None
 

@@ -65,7 +65,8 @@ def narrative(run: RunSummary) -> str:
     parts += [f"{failed} failed"] if failed else []
     parts += [f"{open_calls} without a result"] if open_calls else []
     parts += [_count(len(run.files), "file") + " changed"] if run.files else []
-    ended = ENDED.get(run.status) or f"It is {run.status}"
+    is_waiting = run.status == "running" and run.unanswered
+    ended = ENDED.get(run.status) or ("It is waiting for you" if is_waiting else f"It is {run.status}")
     reason = f": {run.reason}" if run.reason else ""
     return f"{', '.join(parts)}. {ended}{reason}. Rating: {run.effective_rating}."
 

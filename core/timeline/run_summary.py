@@ -25,6 +25,7 @@ from core.domain.events import (
     ToolReturned,
     UserMessage,
 )
+from core.domain.permissions import PermissionDecided, PermissionRequested
 from core.domain.problems import ErrorDetails
 from core.domain.question import QuestionAnswered, QuestionAsked
 from core.domain.steps import first_line
@@ -57,6 +58,7 @@ class RunSummary:
     """A run and its outcome.
 
     `rating` is the user's, `check_rating` that of the task's own check. `files` maps paths to lines added and removed.
+    `unanswered` holds the IDs of the open questions and permission requests.
     `copied` marks a run that belongs to the session this one was forked from, and must not be counted twice.
     """
 
@@ -82,6 +84,7 @@ class RunSummary:
     retries: int = 0
     questions: int = 0
     declined: int = 0
+    unanswered: list[str] = field(default_factory=list)
     tokens: int = 0
     answer: str = ""
     copied: bool = False
@@ -91,6 +94,10 @@ class RunSummary:
         """The user's rating, else that of the task's own check. A run that completed without a rating is `unknown`."""
         rating = self.rating or self.check_rating
         return "good" if rating == "up" else "bad" if rating == "down" else "unknown"
+
+    @property
+    def last_decision(self) -> str:
+        return self.decisions[-1] if self.decisions else ""
 
     @property
     def failed(self) -> bool:
@@ -109,6 +116,7 @@ class RunSummaryBuilder:
     def __init__(self) -> None:
         self.summaries: dict[int, RunSummary] = {}
         self._task = Text()
+        self._requested: dict[str, str] = {}  # by call ID, the object of the permission request
 
     def apply(self, entry: EventRecord) -> None:
 
@@ -125,7 +133,11 @@ class RunSummaryBuilder:
             case RunRated(run_number=number):
                 if number in self.summaries:
                     _rate(self.summaries[number], entry.event)
+            case CallRefused(call_id=call) if entry.run in self.summaries:
+                _refuse(self.summaries[entry.run], entry.event, entry, self._requested.get(call, ""))
             case _ if entry.run in self.summaries:
+                if isinstance(entry.event, PermissionRequested):
+                    self._requested[entry.event.request.call_id] = entry.event.request.object
                 _apply(self.summaries[entry.run], entry)
             case _:
                 pass
@@ -146,6 +158,15 @@ def _rate(run: RunSummary, event: RunRated) -> None:
         run.rating, run.note, run.tags = event.rating, event.note, event.tags
 
 
+def _refuse(run: RunSummary, event: CallRefused, entry: EventRecord, object: str) -> None:
+    """Record a refused call. `object` is empty if its arguments were invalid."""
+    run.ended_at = max(run.ended_at, entry.at)
+    run.calls[event.call_id] = CallSummary(
+        entry.seq, event.call_id, event.tool, object, "refused", first_line(event.reason), entry.at, entry.at,
+        run.last_decision,
+    )  # fmt: skip
+
+
 def _apply(run: RunSummary, entry: EventRecord) -> None:
     match entry.event:
         case RequestSent():
@@ -159,11 +180,8 @@ def _apply(run: RunSummary, entry: EventRecord) -> None:
         case RequestRetried():
             run.retries += 1
         case CallStarted(call_id=call, tool=tool, object=object):
-            decision = run.decisions[-1] if run.decisions else ""
-            run.calls[call] = CallSummary(entry.seq, call, tool, object, started_at=entry.at, decision=decision)
-        case CallRefused(call_id=call, tool=tool, reason=reason):
             run.calls[call] = CallSummary(
-                entry.seq, call, tool, "", "refused", first_line(reason), started_at=entry.at, ended_at=entry.at
+                entry.seq, call, tool, object, started_at=entry.at, decision=run.last_decision
             )
         case ToolReturned(call_id=call, output=output, failed=failed) if call in run.calls:
             summary = run.calls[call]
@@ -176,10 +194,16 @@ def _apply(run: RunSummary, entry: EventRecord) -> None:
             run.decisions.append(first_line(f"{intent}: {choice}"))
         case IssueReported(severity=severity, description=description):
             run.issues.append(first_line(f"{severity}: {description}"))
-        case QuestionAsked():
+        case QuestionAsked(question=question):
             run.questions += 1
-        case QuestionAnswered(answer=answer):
+            run.unanswered.append(question.id)
+        case QuestionAnswered(question_id=name, answer=answer):
             run.declined += answer.declined
+            run.unanswered = [open_id for open_id in run.unanswered if open_id != name]
+        case PermissionRequested(request=request):
+            run.unanswered.append(request.id)
+        case PermissionDecided(request_id=name):
+            run.unanswered = [open_id for open_id in run.unanswered if open_id != name]
         case RunInterrupted(reason=reason):
             run.status, run.reason = "interrupted", reason
         case RunPaused(reason=reason):

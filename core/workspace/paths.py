@@ -12,7 +12,7 @@ def check_workspace(folder: Path) -> Path:
     """Return the absolute path of a folder; raise a Problem if an agent cannot work in it."""
     path = folder.expanduser().absolute()
     if not path.is_dir():
-        raise Problem(f"There is no folder {path}.", "", "Give an existing folder with -C.")
+        raise Problem(f"There is no folder {path}.", "", "Give an existing folder.")
     if not is_utf8_name(str(path)):
         message = f"An agent cannot work in {visible_name(str(path))}."
         raise Problem(message, "Its name is not UTF-8, so it cannot be stored.", "Rename it or choose another folder.")

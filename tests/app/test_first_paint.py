@@ -113,7 +113,7 @@ def test_no_heavy_module_is_loaded_before_the_first_paint(home: Path) -> None:
 def test_modules_of_the_first_run_are_loaded_after_the_window_is_usable(home: Path) -> None:
     loaded = _loaded(USABLE, home)
     assert "core.engine.api.engine" in loaded
-    assert _of(loaded, LATER) == []
+    assert _of(loaded, (*LATER, "core.engine.history.stepped_replay", "core.engine.history.replay")) == []
 
 
 def test_the_engine_loads_no_heavy_module_before_the_window_shows_sessions(home: Path) -> None:

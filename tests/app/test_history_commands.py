@@ -268,3 +268,21 @@ def test_unreviewed_files_are_listed_and_marked(typed: Typed, home: Path) -> Non
     assert typed("unreviewed", "--json") == 0
     assert [(line["name"], line["sources"]) for line in typed.lines] == [("b.md", ["web: evil.example"])]
     assert typed("unreviewed", "mark", "--all") == 0 and typed("unreviewed") == 0 and typed.out == "none\n"
+
+
+def test_instructions_and_trust_of_a_missing_folder_are_errors(typed: Typed) -> None:
+    for command in ("instructions", "trust"):
+        assert typed(command, "missing") == 1 and "There is no folder" in typed.err
+
+
+def test_the_report_of_a_waiting_run_says_so(typed: Typed) -> None:
+    (typed.folder / "ask.json").write_text(scripted_replies(call_reply("ask_user", question="Which?")))
+    assert typed("run", "Do it", "--script", "ask.json") == 3
+    session = typed.session()
+    assert typed("show", session, "--report") == 0 and "It is waiting for you." in typed.out
+    assert typed("show", session, "--report", "--json") == 0 and typed.lines[0]["run"]["status"] == "running"
+
+
+def test_an_empty_check_is_an_error(typed: Typed) -> None:
+    assert typed("run", "Do it", "--script", "script.json", "--check", " ") == 2
+    assert "--check" in typed.err

@@ -6,11 +6,14 @@ import re
 import pytest
 from PySide6.QtCore import QObject, QSize, QUrl
 from PySide6.QtGui import QColor, QImage, QTextDocument
+from PySide6.QtWidgets import QWidget
 
 from ui.style.theme import Look
 from ui.text.answer_images import MAX_IMAGES, AnswerImage, AnswerImages, fit_images, image_link, image_of_link
 from ui.text.markdown import MarkdownStream
 from ui.text.safe_document import SafeDocument
+from ui.timeline import reply_widgets
+from ui.timeline.reply_widgets import ReplyText
 
 TEXT = """\
 # Report ![logo](logo.png)
@@ -142,3 +145,29 @@ def test_the_memory_for_images_is_bounded(images: AnswerImages) -> None:
     for number in range(30):
         images.deliver(f"{number}.png", AnswerImage((1, 1), picture(1_600, 900)))
     assert images.find("0.png") is None and images.find("29.png") is not None
+
+
+def test_images_are_fitted_again_only_when_others_arrive(
+    qapp: QObject, look: Look, images: AnswerImages, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted: list[int] = []
+
+    def count(document: QTextDocument, images: AnswerImages, look: Look, width: int, pixel_ratio: float) -> None:
+        fitted.append(width)
+        fit_images(document, images, look, width, pixel_ratio)
+
+    monkeypatch.setattr(reply_widgets, "fit_images", count)
+    parent = QWidget()
+    reply = ReplyText(look, images, parent)
+    text, heights = "![logo](logo.png)\n\n", []
+    for word in range(5):
+        text += f"word {word}\n\n"
+        reply.set_markdown(text, finished=False)
+        heights.append(reply.height_at(400))
+    assert fitted == [400] and heights == sorted(set(heights))
+    reply.set_markdown(text + "![a](a.png)\n\n", finished=False)
+    reply.height_at(400)
+    reply.height_at(300)
+    assert fitted == [400, 400, 300]
+    reply.set_markdown("![b](b.png)", finished=True)
+    assert reply.height_at(300) >= 200 and len(fitted) == 4

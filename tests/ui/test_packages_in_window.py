@@ -9,8 +9,10 @@ from core.packages.package_index import PACKAGES_FOLDER
 from tests.core.packages.made import make_package
 from tests.ui.hands import click, find, press
 from tests.ui.test_desktop_app import Person, live, until
+from ui.settings.packages_page import PackagesPage
 from ui.settings.settings_dialog import PACKAGES, SettingsDialog
 from ui.settings.trust_package_dialog import TrustPackageDialog
+from ui.style.theme import Look
 from ui.widgets.confirm_dialog import ConfirmDialog
 
 
@@ -61,3 +63,18 @@ def test_a_package_is_added_read_trusted_and_removed(qapp: QApplication, home: P
         dialog.close()
 
     live(qapp, home, act)
+
+
+def test_typing_does_not_enable_the_button_while_a_package_is_fetched(qapp: QApplication, look: Look) -> None:
+    page = PackagesPage(look)
+    requested: list[str] = []
+    page.action_requested.connect(lambda action, *_: requested.append(action))
+    source, add = find(page, QLineEdit, "settings.packages.source"), find(page, QPushButton, "settings.packages.add")
+    source.setText("/srv/one")
+    page.set_busy(True)
+    source.setText("/srv/two")
+    press(source, Qt.Key.Key_Return)
+    assert not add.isEnabled() and requested == []
+    page.set_busy(False)
+    press(source, Qt.Key.Key_Return)
+    assert add.isEnabled() and requested == ["add"]

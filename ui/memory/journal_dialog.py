@@ -1,6 +1,7 @@
 """What was learned, by day: each memory with its author, and how many outcomes of runs were noted."""
 
 from collections.abc import Sequence
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
@@ -58,6 +59,7 @@ class JournalDialog(QDialog):
         close.clicked.connect(self.reject)
         close.setDefault(True)
         column.addLayout(button_row(close))
+        (content.findChild(LinkLine) or close).setFocus()
         resize_in_screen(self, look.size(560), look.size(520))
 
     def _add_day(self, day: "LearnedDay") -> None:
@@ -66,7 +68,8 @@ class JournalDialog(QDialog):
         counts += [tr("1 outcome of a run") if day.runs == 1 else tr("{} outcomes of runs").format(day.runs)] * (
             day.runs > 0
         )
-        heading = label(f"{day.day} · {' · '.join(counts)}", fonts.strong, name="memory.journal.day")
+        date_text = date.fromisoformat(day.day).strftime("%d %b %Y").lstrip("0")
+        heading = label(f"{date_text} · {' · '.join(counts)}", fonts.strong, name="memory.journal.day")
         heading.setContentsMargins(0, 8, 0, 2)
         self._rows.addWidget(heading)
         for memory in day.learned[:MAX_ITEMS]:

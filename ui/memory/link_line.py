@@ -61,7 +61,7 @@ class LinkLine(QPushButton):
             color = theme.accent if self.underMouse() or not self._icon else theme.second
             draw_line(painter, text_rect, self._words, look.fonts.second, color)
             if self.hasFocus():
-                draw_frame(painter, self.rect(), 4, None, theme.accent)
+                draw_frame(painter, self.rect().adjusted(self._left() - GAP // 2, 0, 0, 0), 4, None, theme.accent)
 
     def _left(self) -> int:
         return self._look.size(ICON) + GAP if self._icon else 0

@@ -6,15 +6,17 @@ from typing import Final, cast
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
+from core.domain.clock import now
 from core.domain.memory import FIELDS, MEMORY_KINDS, TEXT_LIMIT, Memory, MemoryKind, MemoryScope, sentence
-from core.domain.memory_marks import EXPIRES, TAGS
+from core.domain.memory_marks import EXPIRES, TAGS, parse_expiry
+from core.domain.problems import Problem
 from ui.memory.controller import MemoryInput
 from ui.memory.texts import field_label, folder_label, kind_description, kind_label, tr
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.dialog_parts import button_row, fit_to_content, grow_to_fit
 from ui.widgets.drop_down import DropDown
-from ui.widgets.labels import TextField, label, styled_frame
+from ui.widgets.labels import TextField, error_text, label, styled_frame
 
 KINDS_WITH_FIELDS: Final[tuple[MemoryKind, ...]] = ("heuristic", "anti-pattern")
 REQUIRED_FIELDS: Final = {"heuristic": ("when", "do"), "anti-pattern": ("what",)}
@@ -49,6 +51,7 @@ class MemoryDialog(QDialog):
         self._tags, self._expires = QLineEdit(), QLineEdit()
         self._expires.setPlaceholderText(tr("Never. For example: 2027-01-31 or 30d"))
         self._tags.setPlaceholderText(tr("Words to find it by, with commas between them"))
+        self._wrong_expiry = label("", look.fonts.second, "failed", name="memory.write.wrong_expiry", wrap=True)
         self._wrong = label("", look.fonts.second, "failed", name="memory.write.wrong", wrap=True)
         self._yes = Button(look, tr("Save") if memory else tr("Add"), name="memory.write.yes", tone="primary")
         self._lay_out(title)
@@ -122,9 +125,22 @@ class MemoryDialog(QDialog):
         )
         self._wrong.setText(error if too_long else "")
         self._wrong.setVisible(too_long)
+        expiry_error = self._expiry_error(entered.expires)
+        self._wrong_expiry.setText(expiry_error)
+        self._wrong_expiry.setVisible(bool(expiry_error))
         needed = REQUIRED_FIELDS.get(entered.kind, ()) if self._by_fields() else ()
         complete = all((entered.fields or {}).get(name) for name in needed) and bool(entered.text)
-        self._yes.setEnabled(complete and not too_long)
+        self._yes.setEnabled(complete and not too_long and not expiry_error)
+
+    def _expiry_error(self, entered: str) -> str:
+        """Return why the expiry date cannot be saved, or "". The one that the memory already has may be in the past."""
+        if self._memory and entered == self._memory.content.fields.get(EXPIRES, ""):
+            return ""
+        try:
+            parse_expiry(entered, now())
+        except Problem as problem:
+            return error_text(str(problem))
+        return ""
 
     def _submit(self) -> None:
         if self._yes.isEnabled():
@@ -183,6 +199,8 @@ class MemoryDialog(QDialog):
             field.setFont(look.fonts.text)
             column.addWidget(label(title, look.fonts.second, "second"))
             column.addWidget(field)
+        self._expires.textChanged.connect(self._validate)
+        column.addWidget(self._wrong_expiry)
         column.addWidget(self._wrong)
         cancel = Button(look, tr("Cancel"), name="memory.write.cancel")
         cancel.clicked.connect(self.reject)

@@ -35,6 +35,7 @@ class PackagesPage(QWidget):
         super().__init__()
         self._look = look
         self._outcomes: dict[str, Line] = {}
+        self._busy = False
         self._overviews: Sequence[PackageOverview] | None = None
         self.setObjectName("settings.packages")
         self._source = self._field("source", _tr("Folder or git address"), _tr("Folder or git address"))
@@ -71,7 +72,8 @@ class PackagesPage(QWidget):
 
     def set_busy(self, busy: bool) -> None:
         """Disable the button that adds a package while one is being fetched."""
-        self._add.setEnabled(not busy and bool(self._source.text().strip()))
+        self._busy = busy
+        self._follow()
 
     def clear(self) -> None:
         """Clear the fields after a package was added."""
@@ -142,7 +144,7 @@ class PackagesPage(QWidget):
         return field
 
     def _follow(self) -> None:
-        self._add.setEnabled(bool(self._source.text().strip()))
+        self._add.setEnabled(not self._busy and bool(self._source.text().strip()))
 
     def _choose(self) -> None:
         title = _tr("Choose the folder of a package")

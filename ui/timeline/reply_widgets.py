@@ -60,11 +60,13 @@ class ReplyText(QTextBrowser):
     def set_markdown(self, text: str, *, finished: bool) -> None:
         """Show `text`; while it is unfinished, only its last block is rendered again."""
         began = perf_counter()
+        images = set(self._flow.image_links)
         if finished:
             self._flow.finish(text)
         else:
             self._write_tail(text)
-        self._fitted_width = 0
+        if finished or images != set(self._flow.image_links):
+            self._fitted_width = 0
         now = perf_counter()
         self._rests_until = now + PAUSE_FACTOR * (now - began)
 

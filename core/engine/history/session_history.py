@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from core.domain.clock import Clock, now
 from core.domain.events import EventRecord, QueueChanged, RunRated, RunStarted, SessionEvent, SessionForked, UserMessage
@@ -29,7 +29,6 @@ from core.engine.history.rewind import (
     plan_undo,
     rewind_event,
 )
-from core.engine.history.stepped_replay import SteppedReplay
 from core.engine.policy.imported_sessions import without_permissions
 from core.engine.state.compaction import USER
 from core.engine.state.conversation import fold_events
@@ -37,6 +36,9 @@ from core.store.blobs import blob_hash
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.workspace.threads import run_to_completion
+
+if TYPE_CHECKING:
+    from core.engine.history.stepped_replay import SteppedReplay  # imports what only a replay needs
 
 StartRun = Callable[[str, tuple[SessionEvent, ...]], Awaitable[None]]
 CheckStart = Callable[[RunStarted], object]
@@ -100,7 +102,7 @@ class SessionHistory:
         await self._journal.append_timed(name, events, silent_count=silent_count)
         return name
 
-    async def run_replay(self, replay: SteppedReplay) -> None:
+    async def run_replay(self, replay: "SteppedReplay") -> None:
         """Play a replay to its end, or until it is closed."""
         await replay.run(self._reader)
 

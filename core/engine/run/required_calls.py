@@ -9,14 +9,13 @@ from core.tools.catalogue import ASK
 from core.tools.write import WRITE
 
 NUDGE_PREFIX = "[Your reply called no tool"
-CODE_BLOCK_ENDING = "in one code block.]"  # of a note that asks for the text of a file instead of a call
 MISSING_FILE = re.compile(r", and (\S+) does not exist\.")  # as the nudge says it
 MAX_QUESTION_CHARS = 300  # a small model may list options without end
 
 
 def required_calls(note: str, tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
     """Return the tools of which one has to be called: those that the nudge names, or else all; none without a nudge."""
-    if not note.startswith(NUDGE_PREFIX) or note.endswith(CODE_BLOCK_ENDING):
+    if not note.startswith(NUDGE_PREFIX):
         return ()
     missing = MISSING_FILE.search(note)
     named = [tool for tool in tools if re.search(rf"\b[Cc]all (?:\w+ or )?{re.escape(tool.name)}\b", note)]

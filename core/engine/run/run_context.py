@@ -244,6 +244,7 @@ class RunContext:
             if start and start.script_role
             else ""
         )
+        asked = asked_file(note, files) if self.has_compact_prompt else None
         return Request(
             [*conversation.messages, *reminder],
             conversation.attempts,
@@ -254,8 +255,8 @@ class RunContext:
             read_attachment=self.attachment_bytes,
             system_prompt=prefix.system,
             output_schema=self._enforced_schema(start),
-            required_calls=required_calls(note, prefix.tools) if self.has_compact_prompt else (),
-            asked_file=asked_file(note, files) if self.has_compact_prompt else None,
+            required_calls=required_calls(note, prefix.tools) if self.has_compact_prompt and not asked else (),
+            asked_file=asked,
         )
 
     def boundary(self) -> str:

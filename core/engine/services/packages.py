@@ -81,7 +81,6 @@ class PackageService:
         self._index.put(
             replace(
                 overview.package,
-                digest=digest,
                 trusted=digest,
                 trusted_files=files,
                 has_hooks=bool(overview.contents.hooks),
@@ -126,8 +125,8 @@ class PackageService:
         return overview
 
     def _install(self, package: InstalledPackage, fetched: FetchedPackage) -> PackageOverview:
-        digest = self._index.write_files(package.name, fetched.files)
-        return self._overview(replace(package, commit=fetched.commit, digest=digest))
+        self._index.write_files(package.name, fetched.files)
+        return self._overview(replace(package, commit=fetched.commit))
 
     def _update(self, name: str) -> tuple[PackageOverview, bool]:
         self._index.refuse_frozen()
@@ -140,7 +139,8 @@ class PackageService:
 
     def _overview(self, package: InstalledPackage) -> PackageOverview:
         try:
-            state, digest = self._index.state(package), self._index.digest(package.name)
+            digest = self._index.digest(package.name)
+            state = package.state(digest)
             if state == "missing":
                 fix = f"Update it with `journeyman packages update {package.name}`, or remove it."
                 raise Problem(f"The files of the package {package.name} are missing or damaged.", "", fix)

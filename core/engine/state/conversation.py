@@ -276,6 +276,7 @@ class Conversation:
         if reply.stop_reason != READ_AHEAD:
             self._note_call_form(reply)
         self.call_failed = False
+        self.repeats.start_turn()
         for call in calls:
             self.pending[call.id] = call  # An external agent may start calls while earlier calls are pending.
             self.repeats.add_call(call.id, call.tool, call.arguments.head)

@@ -153,6 +153,32 @@ def test_a_repeated_call_causes_a_reminder_then_a_question(tmp_path: Path) -> No
     asyncio.run(main())
 
 
+def test_a_call_repeated_within_one_reply_causes_the_reminder_too(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            twice = {"calls": READ["calls"] * 2}
+            session = await scene.start(scripted_replies(twice, then="repeat_last"), max_turns=0)
+            await scene.until(QuestionAsked)
+            kinds = await scene.kinds(session)
+            assert kinds.count("HarnessMessage") == 1
+            assert kinds.index("HarnessMessage") < kinds.index("QuestionAsked")
+            assert kinds[: kinds.index("HarnessMessage")].count("ToolReturned") == 4
+            await scene.engine.stop(session)
+
+    asyncio.run(main())
+
+
+def test_a_call_repeated_seven_times_in_one_reply_causes_no_question_yet(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            session = await scene.start(scripted_replies({"calls": READ["calls"] * 7}, {"text": "ok"}), max_turns=0)
+            await scene.engine.wait_idle(session)
+            kinds = await scene.kinds(session)
+            assert kinds.count("HarnessMessage") == 1 and "QuestionAsked" not in kinds
+
+    asyncio.run(main())
+
+
 def test_a_message_sent_now_interrupts_the_reply(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:

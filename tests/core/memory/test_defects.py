@@ -12,8 +12,9 @@ from core.domain.memory import Memory, MemoryContent, MemoryUsage, relevance
 from core.domain.problems import Problem
 from core.domain.text import Text
 from core.engine.state.conversation import Conversation
+from core.memory.content_checks import redact
 from core.memory.lessons import derive_lessons
-from core.memory.memories import EVERYWHERE, scopes_of_run
+from core.memory.memories import EVERYWHERE, scopes_of_run, with_text
 from core.memory.outcome import build_outcome
 from core.memory.run_memory import LearningContext, RunMemory, learning_context
 from core.memory.saving import LearningLimits, MemorySource
@@ -110,12 +111,30 @@ def test_A_B7_a_preference_given_twice_is_one(tmp_path: Path) -> None:
         assert [one.evidence for one in memories.listed()] == [3]
 
 
+def test_A_B7_a_preference_of_two_scopes_is_recalled_once(tmp_path: Path) -> None:
+    with memories_at(tmp_path) as memories:
+        save_memory(memories, "They prefer short answers.", kind="preference", by="user")
+        save_memory(memories, "they prefer short answers", kind="preference", by="user", reach="folder", place="/w")
+        found = memories.recall("Give short answers", scopes_of_run("/w"))
+        assert [item.text.casefold().rstrip(".") for item in found.items] == ["they prefer short answers"]
+
+
 def test_A_B8_a_failed_run_is_learned_from_and_a_password_is_not(tmp_path: Path) -> None:
     task = "Log in; the password is hunter2 and call +49 170 1234567."
     rows = (FinishedStep("user", task, "done"), FinishedStep("command", "make", "failed"))
     said = build_outcome(FinishedRun("s", 1, 9, "/w", "", 4.0, rows, "failed", "ValueError: no"))
     assert said is not None and "ValueError" in said.text
     assert "hunter2" not in f"{said}" and "1234567" not in f"{said}" and "make" in said.text
+
+
+def test_an_outcome_is_a_sentence_whatever_the_status_and_has_no_bare_password() -> None:
+    for status, text in (("limit", "It reached a limit."), ("stopped", "It was stopped."), ("failed", "It failed.")):
+        rows = (FinishedStep("user", "Log in with password hunter2 or 'passphrase Blue-42x'", "done"),)
+        said = build_outcome(FinishedRun("s", 1, 9, "/w", "", 4.0, rows, status, ""))
+        assert said is not None and text in said.text
+        assert "hunter2" not in f"{said}" and "Blue-42x" not in f"{said}"
+    kept = "Reset the password in step2 with the password manager of ubuntu24.04"
+    assert redact(kept) == kept
 
 
 def test_A_B8_forbidden_memories_are_refused_as_proposals_too(tmp_path: Path) -> None:
@@ -126,6 +145,25 @@ def test_A_B8_forbidden_memories_are_refused_as_proposals_too(tmp_path: Path) ->
         with pytest.raises(Problem):
             run_now(hand.save(MemoryContent("knowledge", "The salary is high.", "folder"), "r1c1"))
         assert proposals.find() == []
+
+
+def test_a_memory_that_the_user_has_changed_is_not_the_agents_to_change(tmp_path: Path) -> None:
+    with memories_at(tmp_path) as memories:
+        proposals = ProposalStore(tmp_path / "journeyman.db", memories.store.database, None)  # type: ignore[arg-type]
+        agent = RunMemory(memories, proposals, "s", "/w", lambda session: LearningContext())
+        edited, pinned, own = (
+            save_memory(memories, f"The {name} site runs on port 80.", session="s").memory
+            for name in ("a1", "b2", "c3")
+        )
+        text = "The a1 site runs on port 80 behind a proxy."
+        run_now(memories.edit(edited.id, with_text(edited, text)))
+        run_now(memories.pin(pinned.id))
+        results = [run_now(agent.forget(one.id, "it is old", "r1c1")) for one in (edited, pinned, own)]
+        better = MemoryContent("knowledge", "The a1 site runs on port 81.")
+        results.append(run_now(agent.replace(edited.id, better, "it moved", "r2c1")))
+        assert ["the user decides" in result for result in results] == [True, True, False, True]
+        assert memories.get(edited.id).content.text == text and len(proposals.find()) == 3
+        assert [memories.get(one.id).status for one in (pinned, own)] == ["active", "forgotten"]
 
 
 def test_A_B9_memory_needs_no_undeclared_dependency() -> None:

@@ -11,6 +11,7 @@ from core.domain.memory_marks import join_tags, parse_expiry, tags_of, with_mark
 from core.domain.problems import Problem
 from core.memory.decay import MAX_OUTCOMES, find_decayed
 from core.memory.memories import EVERYWHERE, Memories, with_text
+from core.memory.recall import ALWAYS
 from core.memory.saving import MemorySource
 from tests.core.memory.made import ManualClock, memories_at, run_now, save_memory
 
@@ -59,6 +60,16 @@ def test_a_memory_that_does_not_help_is_found_but_not_recalled(tmp_path: Path) -
         assert recalled(memories, question) == [] and [m.memory.id for m in memories.find("build flag")] == [name]
         run_now(memories.undo(name))
         assert recalled(memories, question) == [name]
+
+
+def test_a_preference_that_does_not_help_is_not_recalled_either_and_takes_no_place(tmp_path: Path) -> None:
+    with memories_at(tmp_path) as memories:
+        useful = save_memory(memories, "They write commit messages in English.", kind="preference").memory.id
+        for number in range(ALWAYS):
+            text = f"They like rule {number} of chapter {number}."
+            name = save_memory(memories, text, kind="preference").memory.id
+            run_now(memories.edit(name, with_marks(memories.get(name).content, {"user_rating": "bad"})))
+        assert recalled(memories, "Hello") == [useful]
 
 
 def test_a_helpful_memory_is_preferred_among_equal_ones(tmp_path: Path) -> None:

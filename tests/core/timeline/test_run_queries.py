@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 
 from core.domain.events import (
+    CallRefused,
     CallStarted,
     DecisionMade,
     EventRecord,
@@ -28,7 +29,9 @@ from core.domain.events import (
     Usage,
     UserMessage,
 )
+from core.domain.permissions import PermissionDecided, PermissionRequest, PermissionRequested
 from core.domain.problems import ErrorDetails, Problem
+from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked
 from core.domain.text import Text
 from core.engine.history.session_analytics import SessionAnalytics
 from core.store import database as database_module
@@ -224,6 +227,18 @@ def test_V10_a_run_is_summarized_in_a_sentence() -> None:
     )
 
 
+def test_V10_a_run_that_waits_for_the_user_says_so_until_it_is_answered() -> None:
+    question = QuestionAsked(Question("q1", "Which?"), "r1c1")
+    request = PermissionRequested(PermissionRequest("p1", "r1c2", "run", "make", "/w", "full", ""))
+    answered = QuestionAnswered("q1", "r1c1", Answer(text="This."))
+    assert "It is waiting for you." in report_run(one(question)).narrative
+    assert "It is running." in report_run(one(question, answered)).narrative
+    assert "It is waiting for you." in report_run(one(question, request, answered)).narrative
+    decided = PermissionDecided("p1", allowed=True)
+    assert "It is running." in report_run(one(question, request, answered, decided)).narrative
+    assert "It was stopped." in report_run(one(question, RunEnded("stopped", ""))).narrative
+
+
 def test_V11_the_first_wrong_decision_is_the_first_not_corrected() -> None:
     made = one(
         *called("r1c1", "read", "a.txt", "no such file", failed=True),
@@ -236,6 +251,30 @@ def test_V11_the_first_wrong_decision_is_the_first_not_corrected() -> None:
     assert wrong and (wrong.tool, wrong.object, wrong.output) == ("run", "make", "no rule")
     (found,) = recent_failures([made])
     assert found.root_cause == wrong
+
+
+def test_V11_a_call_with_invalid_arguments_is_corrected_by_a_valid_one() -> None:
+    made = one(
+        CallRefused("r1c1", "read", Text("path: required")),
+        *called("r2c1", "read", "a.txt"),
+        *called("r3c1", "decide", "Which parser: C", "'C' is not one of the options.", failed=True),
+        *called("r4c1", "decide", "Which parser: A"),
+        FAILED,
+    )
+    assert root_cause(made) is None
+
+
+def test_V11_a_denied_command_is_not_corrected_by_another_one() -> None:
+    request = PermissionRequest("p1", "r1c1", "run", "rm -r build", "/w", "full", "")
+    made = one(
+        DecisionMade("r0c1", "How to build", choice="anew"),
+        PermissionRequested(request),
+        CallRefused("r1c1", "run", Text("The user denied it.")),
+        *called("r2c1", "run", "ls"),
+        FAILED,
+    )
+    wrong = root_cause(made)
+    assert wrong and (wrong.object, wrong.decision) == ("rm -r build", "How to build: anew")
 
 
 def test_V11_a_wrong_call_names_the_decision_it_followed_from() -> None:
