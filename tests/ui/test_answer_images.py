@@ -4,13 +4,18 @@ import random
 import re
 
 import pytest
-from PySide6.QtCore import QObject, QSize, QUrl
+from PySide6.QtCore import QBuffer, QObject, QSize, QUrl
 from PySide6.QtGui import QColor, QImage, QTextDocument
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
+from tests.ui.hands import find
+from ui.dialogs.image_dialog import ImageDialog
 from ui.style.theme import Look
 from ui.text.answer_images import MAX_IMAGES, AnswerImage, AnswerImages, fit_images, image_link, image_of_link
 from ui.text.markdown import MarkdownStream
 from ui.text.safe_document import SafeDocument
+from ui.widgets.image_view import ImageView
 
 TEXT = """\
 # Report ![logo](logo.png)
@@ -142,3 +147,22 @@ def test_the_memory_for_images_is_bounded(images: AnswerImages) -> None:
     for number in range(30):
         images.deliver(f"{number}.png", AnswerImage((1, 1), picture(1_600, 900)))
     assert images.find("0.png") is None and images.find("29.png") is not None
+
+
+@pytest.mark.parametrize("look", ["dark"], indirect=True)
+def test_transparent_images_have_a_light_ground(look: Look, images: AnswerImages, qtbot: QtBot) -> None:
+    drawing = QImage(300, 200, QImage.Format.Format_ARGB32)
+    drawing.fill(QColor("transparent"))
+    images.deliver("drawing.png", AnswerImage((1, 1), drawing))
+    document, _ = document_of("![drawing](drawing.png)", look, images)
+    fit_images(document, images, look, 600, 2.0)
+    shown = document.resource(QTextDocument.ResourceType.ImageResource.value, QUrl(image_link("drawing.png")))
+    assert isinstance(shown, QImage) and shown.pixelColor(5, 5) == QColor("white")
+    assert shown.deviceIndependentSize().toSize() == QSize(150, 100)
+    buffer, window = QBuffer(), QWidget()
+    qtbot.addWidget(window)
+    drawing.save(buffer, "PNG")
+    view, dialog = ImageView(look, buffer.data().data(), ""), ImageDialog(look, "drawing.png", drawing, 9, window)
+    for widget in (view, find(dialog, QWidget, "image.picture")):
+        widget.resize(320, 240)
+        assert widget.grab().toImage().pixelColor(160, 120) == QColor("white")
