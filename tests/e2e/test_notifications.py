@@ -8,7 +8,7 @@ from queue import Queue
 from threading import Event, Thread
 from typing import Any
 
-from jeepney import HeaderFields, MessageType, new_method_return
+from jeepney import DBusAddress, HeaderFields, MessageType, new_method_return, new_signal
 from jeepney.bus_messages import message_bus
 from jeepney.io.blocking import DBusConnection, open_dbus_connection
 
@@ -17,25 +17,35 @@ from tests.e2e.screen import BOUND_S, Program, Screen, running_program, wait_unt
 from tests.e2e.simulated_user import SimulatedUser
 
 NAME = "org.freedesktop.Notifications"
+ADDRESS = DBusAddress("/org/freedesktop/Notifications", interface=NAME)
 ASK = {"name": "ask_user", "arguments": {"question": "Which tone?", "options": [{"label": "Firm"}, {"label": "Kind"}]}}
 WAIT = {"name": "run", "arguments": {"command": "while [ ! -e go ]; do sleep 0.1; done"}}
 
 
 class Desktop:
-    """A notification service, which records what it is asked to show."""
+    """A notification service, which records what it is asked to show and can click on it."""
 
     def __init__(self, connection: DBusConnection) -> None:
         self._connection = connection
         self._shown: Queue[tuple[Any, ...]] = Queue()
-        self._number = 0
+        self._titles: list[str] = []
+        self._clicked: Queue[int] = Queue()
 
     def next(self) -> tuple[str, str]:
         """Return title and text of the next notification."""
         values = self._shown.get(timeout=BOUND_S)
         return values[3], values[4]
 
+    def click(self, title: str) -> None:
+        """Report a click on the latest notification with this title, as a desktop does."""
+        self._clicked.put(len(self._titles) - self._titles[::-1].index(title))
+
     def serve(self, ended: Event) -> None:
         while not ended.is_set():
+            while not self._clicked.empty():
+                number = self._clicked.get()
+                self._connection.send(new_signal(ADDRESS, "ActionInvoked", "us", (number, "default")))
+                self._connection.send(new_signal(ADDRESS, "NotificationClosed", "uu", (number, 2)))
             try:
                 message = self._connection.receive(timeout=0.2)
             except TimeoutError:
@@ -48,8 +58,8 @@ class Desktop:
             case "GetCapabilities":
                 reply = new_method_return(message, "as", (["actions", "body", "body-markup"],))
             case "Notify":
-                self._number += 1
-                reply = new_method_return(message, "u", (self._number,))
+                self._titles.append(message.body[3])
+                reply = new_method_return(message, "u", (len(self._titles),))
             case _:
                 reply = new_method_return(message)
         self._connection.send(reply)
@@ -96,6 +106,30 @@ def test_requests_and_ended_runs_are_reported(display: Screen, accessibility_bus
         start(program, "Bill", [{"fault": "too_long"}] * 8)
         title, text = shown.next()
         assert title == "Bill" and text.startswith("Failed: ")
+
+
+def test_a_click_on_a_notification_opens_its_session(
+    display: Screen, accessibility_bus: AccessibilityBus, home: Path
+) -> None:
+    with (
+        closing(AccessibilityTree(accessibility_bus)) as tree,
+        desktop(accessibility_bus) as shown,
+        running_program(display, home) as program,
+    ):
+        user = SimulatedUser(display, program, tree)
+        user.wait_for("start.demo")
+        for title, replies in (("Sums", [{"text": "Three."}]), ("Letter", [{"text": "I ask.", "calls": [ASK]}])):
+            display.xdotool("search", "--onlyvisible", "--name", "Journeyman", "windowminimize")
+            wait_until(lambda: not display.titles(), "the window is minimized")
+            start(program, title, replies)
+            assert shown.next()[0] == title
+            if title == "Sums":
+                start(program, "Bill", [{"text": "Paid."}])  # a later one, which the click must not open
+                assert shown.next()[0] == "Bill"
+            shown.click(title)
+            wait_until(display.titles, "the window is in front")
+            user.wait_for("run.title", title)
+        user.wait_for("question.option.2", "Kind")
 
 
 def test_without_a_tray_the_last_run_is_reported_before_the_hidden_program_ends(

@@ -4,16 +4,20 @@ import random
 import re
 
 import pytest
-from PySide6.QtCore import QObject, QSize, QUrl
+from PySide6.QtCore import QBuffer, QObject, QSize, QUrl
 from PySide6.QtGui import QColor, QImage, QTextDocument
 from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
 
+from tests.ui.hands import find
+from ui.dialogs.image_dialog import ImageDialog
 from ui.style.theme import Look
 from ui.text.answer_images import MAX_IMAGES, AnswerImage, AnswerImages, fit_images, image_link, image_of_link
 from ui.text.markdown import MarkdownStream
 from ui.text.safe_document import SafeDocument
 from ui.timeline import reply_widgets
 from ui.timeline.reply_widgets import ReplyText
+from ui.widgets.image_view import ImageView
 
 TEXT = """\
 # Report ![logo](logo.png)
@@ -171,3 +175,22 @@ def test_images_are_fitted_again_only_when_others_arrive(
     assert fitted == [400, 400, 300]
     reply.set_markdown("![b](b.png)", finished=True)
     assert reply.height_at(300) >= 200 and len(fitted) == 4
+
+
+@pytest.mark.parametrize("look", ["dark"], indirect=True)
+def test_transparent_images_have_a_light_ground(look: Look, images: AnswerImages, qtbot: QtBot) -> None:
+    drawing = QImage(300, 200, QImage.Format.Format_ARGB32)
+    drawing.fill(QColor("transparent"))
+    images.deliver("drawing.png", AnswerImage((1, 1), drawing))
+    document, _ = document_of("![drawing](drawing.png)", look, images)
+    fit_images(document, images, look, 600, 2.0)
+    shown = document.resource(QTextDocument.ResourceType.ImageResource.value, QUrl(image_link("drawing.png")))
+    assert isinstance(shown, QImage) and shown.pixelColor(5, 5) == QColor("white")
+    assert shown.deviceIndependentSize().toSize() == QSize(150, 100)
+    buffer, window = QBuffer(), QWidget()
+    qtbot.addWidget(window)
+    drawing.save(buffer, "PNG")
+    view, dialog = ImageView(look, buffer.data().data(), ""), ImageDialog(look, "drawing.png", drawing, 9, window)
+    for widget in (view, find(dialog, QWidget, "image.picture")):
+        widget.resize(320, 240)
+        assert widget.grab().toImage().pixelColor(160, 120) == QColor("white")

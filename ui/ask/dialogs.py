@@ -145,9 +145,7 @@ class AskDialog(QDialog):
 
     def _update_icon(self) -> None:
         theme, ratio = self._look.theme, self.devicePixelRatioF()
-        icons = {"question": "message-circle-question-mark"}
-        icon_name = icons.get(self._summary.kind, self._summary.icon)
-        self._icon.setPixmap(pixmap(icon_name, theme.waiting, self._look.size(20), ratio))
+        self._icon.setPixmap(pixmap(self._summary.icon, theme.waiting, self._look.size(20), ratio))
 
 
 class QuestionDialog(AskDialog):

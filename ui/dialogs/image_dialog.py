@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from ui.style.number_formats import size
 from ui.style.theme import Look
+from ui.text.answer_images import on_light_ground
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
@@ -69,7 +70,7 @@ class _FittedImage(QWidget):
 
     def __init__(self, look: Look, image: QImage, description: str) -> None:
         super().__init__()
-        self._look, self._image = look, image
+        self._look, self._image = look, on_light_ground(image)
         self.setObjectName("image.picture")
         self.setAccessibleName(description)
         self.setMinimumSize(LEAST)

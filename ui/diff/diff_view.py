@@ -11,6 +11,8 @@ from PySide6.QtGui import (
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
+    QPainter,
+    QPaintEvent,
     QResizeEvent,
 )
 from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, QTableView, QWidget
@@ -85,6 +87,7 @@ class DiffView(QTableView):
         header.setMinimumSectionSize(8)
         self.setModel(self._rows)
         self.setItemDelegate(self._painter)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # scrolling paints only the new lines
         self.setMouseTracking(True)
         self.setCornerWidget(QWidget())  # otherwise the style draws a frame between the scroll bars
         self.restyle(look)
@@ -138,6 +141,7 @@ class DiffView(QTableView):
 
     def restyle(self, look: Look) -> None:
         self._painter.restyle(look)
+        self._background = look.theme.background
         self.verticalHeader().setDefaultSectionSize(look.size(ROW_HEIGHT))
         self.verticalScrollBar().setSingleStep(look.size(ROW_HEIGHT))
         self._fit_comments()
@@ -400,6 +404,11 @@ class DiffView(QTableView):
         super().scrollContentsBy(0, dy)
         if dx:
             self.viewport().update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self.viewport()) as painter:
+            painter.fillRect(event.rect(), self._background)
+        super().paintEvent(event)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

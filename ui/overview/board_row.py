@@ -8,8 +8,8 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
-from ui.sessions.session_rows import second_line, status_text
-from ui.style.icons import pixmap, status_icon
+from ui.sessions.session_rows import second_line, session_icon, status_text
+from ui.style.icons import pixmap
 from ui.style.number_formats import amount, money
 from ui.style.theme import Look
 from ui.text.visible import visible
@@ -52,7 +52,7 @@ class BoardRow(AccentFrame):
         self.row, self._last_line = row, last_line
         size = self._look.size(16)
         color = theme.status(row.status)
-        self._glyph.setPixmap(pixmap(status_icon(row.status), color, size, self.devicePixelRatioF()))
+        self._glyph.setPixmap(pixmap(session_icon(row), color, size, self.devicePixelRatioF()))
         self._title.show_text(visible(row.title))
         tokens = self.tr("{} tok").format(amount(row.tokens)) if row.tokens else ""
         age = short_age(row.created_at if row.status == "running" else row.updated_at, self._clock())

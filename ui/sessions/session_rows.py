@@ -12,6 +12,7 @@ from core.domain.search_query import matches_filters, parse_query
 from core.domain.sessions import FAILED_REQUEST, SessionRow
 from core.domain.steps import verb
 from core.store.search import match_pattern
+from ui.style.icons import status_icon
 from ui.style.number_formats import short_folder
 from ui.widgets.time_formats import day_heading, short_age, short_time, start_of_day, to_local_time
 
@@ -67,6 +68,12 @@ class PageItem:
 
 
 ListItem = SessionHeading | SessionLine | PageItem
+
+
+def session_icon(row: SessionRow) -> str:
+    """Return the icon name of a session: that of its status, or a shield if it waits for a permission."""
+    needs_permission = row.status == "waiting" and row.activity_kind == "permission"
+    return "shield-question-mark" if needs_permission else status_icon(row.status)
 
 
 def group_sessions(rows: Iterable[SessionRow], now: int, expanded: Collection[str] = COLLAPSIBLE) -> list[ListItem]:

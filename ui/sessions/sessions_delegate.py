@@ -15,11 +15,12 @@ from ui.sessions.session_rows import (
     SessionHeading,
     SessionLine,
     second_line,
+    session_icon,
     side_text,
     split_by_query,
 )
 from ui.sessions.sessions_model import Role
-from ui.style.icons import pixmap, status_icon
+from ui.style.icons import pixmap
 from ui.style.theme import Look, blend
 from ui.widgets.paint import draw_frame, draw_line, draw_right_aligned, draw_selection
 
@@ -140,9 +141,7 @@ class SessionsDelegate(QStyledItemDelegate):
         text_left = TEXT_LEFT + glyph_size - ICON
         title_rect = QRect(text_left, top, right - text_left, title_height)
         ratio = painter.device().devicePixelRatio()
-        needs_approval = row.status == "waiting" and row.activity_kind == "permission"
-        icon_name = "shield-question-mark" if needs_approval else status_icon(row.status)
-        glyph = pixmap(icon_name, theme.status(row.status), glyph_size, ratio)
+        glyph = pixmap(session_icon(row), theme.status(row.status), glyph_size, ratio)
         painter.drawPixmap(QPoint(MARGIN + INSET, top + (title_height - glyph_size) // 2), glyph)
         age_text = side_text(row, self._clock())
         age_width = 0

@@ -6,8 +6,7 @@ from pathlib import Path
 from core.domain.clock import now as wall_clock
 from core.domain.sessions import SessionRow
 from ui.palette.ranking import PaletteEntry
-from ui.sessions.session_rows import second_line, side_text
-from ui.style.icons import status_icon
+from ui.sessions.session_rows import second_line, session_icon, side_text
 from ui.style.theme import STATUS_TOKENS
 
 
@@ -21,7 +20,7 @@ def session_entries(rows: Iterable[SessionRow], current: str) -> list[PaletteEnt
             row.title,
             second_line(row, home),
             side_text(row, now),
-            status_icon(row.status),
+            session_icon(row),
             STATUS_TOKENS.get(row.status, "second"),
         )
         for row in listed

@@ -7,7 +7,8 @@ from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QTabBar, QToolButton
 
 from core.domain.sessions import SessionRow
-from ui.style.icons import icon, status_icon
+from ui.sessions.session_rows import session_icon
+from ui.style.icons import icon
 from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
 
@@ -88,7 +89,7 @@ class SessionTabs(QTabBar):
             index, row = self._session_ids().index(name), self._row(name)
             self.setTabText(index, visible(row.title).replace("&", "&&"))
             self.setTabToolTip(index, visible(row.title))
-            self.setTabIcon(index, icon(status_icon(row.status), self._look.theme.status(row.status)))
+            self.setTabIcon(index, icon(session_icon(row), self._look.theme.status(row.status)))
 
     def neighbor(self, name: str, offset: int) -> str:
         """Return the session of the next (1) or previous (-1) tab, wrapping around; empty if there are no tabs."""

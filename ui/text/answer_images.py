@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from urllib.parse import quote, unquote
 
 from PySide6.QtCore import QObject, QSize, Qt, QUrl, Signal
-from PySide6.QtGui import QImage, QTextCharFormat, QTextDocument, QTextFormat, QTextImageFormat
+from PySide6.QtGui import QImage, QPainter, QTextCharFormat, QTextDocument, QTextFormat, QTextImageFormat
 
 from ui.style.theme import Look
 from ui.text.file_links import SCHEME as FILE_SCHEME
@@ -96,6 +96,18 @@ def reduced(image: QImage, limit: QSize) -> QImage:
     return image.scaled(limit, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
 
 
+def on_light_ground(image: QImage) -> QImage:
+    """Return the image with white below its transparent parts, because most drawings are black on nothing."""
+    if not image.hasAlphaChannel():
+        return image
+    opaque = QImage(image.size(), QImage.Format.Format_RGB32)
+    opaque.setDevicePixelRatio(image.devicePixelRatio())
+    opaque.fill(Qt.GlobalColor.white)
+    with QPainter(opaque) as painter:
+        painter.drawImage(0, 0, image)
+    return opaque
+
+
 def image_format(link: str, base: QTextCharFormat, indent: int) -> QTextImageFormat:
     """Return the format of an image in a document, which opens `link` when clicked."""
     made = QTextImageFormat()
@@ -118,6 +130,6 @@ def fit_images(document: QTextDocument, images: AnswerImages, look: Look, width:
     for name, available in room.items():
         if known := images.find(image_of_link(name)):
             limit = QSize(max(1, available), look.size(SHOWN_HEIGHT)) * pixel_ratio
-            shown = reduced(known.image, limit)
+            shown = on_light_ground(reduced(known.image, limit))
             shown.setDevicePixelRatio(pixel_ratio)
             document.addResource(QTextDocument.ResourceType.ImageResource.value, QUrl(name), shown)

@@ -2,9 +2,9 @@
 
 from typing import Final, Protocol
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QAbstractSlider, QSizePolicy, QWidget
 
 from core.domain.clock import Clock, now
 from core.domain.steps import OPEN_STATUSES
@@ -31,8 +31,11 @@ class SampleSource(Protocol):
     def sample(self, session: str, count: int, limit: int) -> list[RowSample]: ...
 
 
-class Minimap(QWidget):
-    """A map of the session. `row_requested` carries the row to scroll to after a click, drag or key press."""
+class Minimap(QAbstractSlider):
+    """A map of the session. `row_requested` carries the row to scroll to after a click, drag or key press.
+
+    For a screen reader it is a slider whose value is the first visible row.
+    """
 
     row_requested = Signal(int)
 
@@ -50,6 +53,7 @@ class Minimap(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.valueChanged.connect(self.row_requested)
 
     def show_rows(self, session: str, count: int, *, in_progress: bool = False) -> None:
         """Show the rows of a session; while a run is in progress, redraw at most once a second."""
@@ -63,7 +67,11 @@ class Minimap(QWidget):
         if (first, last) != self._seen:
             self._seen = (first, last)
             text = self.tr("Minimap: rows {} to {} of {} are visible")
-            self.setAccessibleName(text.format(first + 1, last + 1, max(self._count, last + 1)))
+            count = max(self._count, last + 1)
+            self.setAccessibleName(text.format(first + 1, last + 1, count))
+            with QSignalBlocker(self):  # the rows are there already
+                self.setRange(0, count - 1)
+                self.setValue(first)
             self.update()
 
     def restyle(self, look: Look) -> None:
@@ -169,6 +177,9 @@ class Minimap(QWidget):
         if event.buttons() & Qt.MouseButton.LeftButton:
             self._request_row_at(event.position().x())
 
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         first, last = self._seen
         page = max(1, last - first)
@@ -181,4 +192,4 @@ class Minimap(QWidget):
         if (row := keys.get(Qt.Key(event.key()))) is not None:
             self.row_requested.emit(min(max(0, row), max(0, self._count - 1)))
         else:
-            super().keyPressEvent(event)
+            event.ignore()  # the arrow keys of a slider would scroll row by row

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWi
 
 from ui.style.number_formats import size
 from ui.style.theme import Look
+from ui.text.answer_images import on_light_ground
 from ui.widgets.labels import label
 from ui.widgets.paint import draw_frame, draw_line
 
@@ -62,7 +63,8 @@ class ImageView(QWidget):
     def __init__(self, look: Look, body: bytes, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._image, original_size = decode_image(body)
+        image, original_size = decode_image(body)
+        self._image = on_light_ground(image)
         measured = f"{original_size.width()} × {original_size.height()} · " if self.is_valid() else ""
         self._line = f"{name} · {measured}{size(len(body))}" if name else f"{measured}{size(len(body))}"
         self.setObjectName("picture")

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
+from PySide6.QtGui import QGuiApplication, QPaintEvent
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QCheckBox, QLabel, QListView, QMenu, QPushButton
+from PySide6.QtWidgets import QCheckBox, QLabel, QListView, QMenu, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.sessions import SessionRow
@@ -313,3 +313,45 @@ def test_long_lines_scroll_within_their_column(qtbot: QtBot, look: Look, side_by
     assert bar.maximum() == 0
     view.show_diff(diff_texts("a", "b"), side_by_side=side_by_side, can_revert=True)
     assert bar.maximum() == 0
+
+
+class PaintedHeights(QObject):
+    """Records the height of what a widget paints."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.heights: list[int] = []
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QPaintEvent):
+            self.heights.append(event.region().boundingRect().height())
+        return False
+
+
+@pytest.mark.parametrize("side_by_side", [False, True])
+def test_scrolling_paints_only_the_lines_that_appear(look: Look, qtbot: QtBot, side_by_side: bool) -> None:
+    window, view = QWidget(), DiffView(look)
+    qtbot.addWidget(window)
+    QVBoxLayout(window).addWidget(view)
+    window.resize(800, 400)
+    difference = diff_texts("".join(f"old {n}\n" for n in range(200)), "".join(f"new {n}\n" for n in range(200)))
+    view.show_diff(difference, side_by_side=side_by_side, can_revert=False)
+    with qtbot.waitExposed(window):
+        window.show()
+    bar = view.verticalScrollBar()
+    bar.setValue(100)
+    QCoreApplication.processEvents()
+    painted = PaintedHeights(view.viewport())
+    bar.setValue(100 + 3 * bar.singleStep())
+    QCoreApplication.processEvents()
+    assert painted.heights == [3 * bar.singleStep()]
+
+
+def test_the_space_below_a_short_diff_has_the_background_of_the_theme(look: Look, qtbot: QtBot) -> None:
+    view = DiffView(look)
+    qtbot.addWidget(view)
+    view.resize(800, 400)
+    view.show_diff(diff_texts("old\n", "new\n"), side_by_side=True, can_revert=False)
+    view.show()
+    assert view.grab().toImage().pixelColor(400, 350) == look.theme.background

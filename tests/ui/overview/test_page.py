@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
 
 from core.domain.events import RunStarted
 from core.domain.sessions import SessionRow
@@ -17,7 +18,10 @@ from core.models.catalog import SCRIPTED
 from tests.ui.hands import click, find, press
 from tests.ui.test_desktop_app import Person, activate, live, until
 from ui.overview.board_groups import FAILED, FINISHED, RUNNING, WAITING, group_board
+from ui.overview.board_row import BoardRow
 from ui.overview.panel import OverviewPanel
+from ui.style.icons import pixmap
+from ui.style.theme import Look
 
 QUESTION = {"question": "Which tone?", "options": [{"label": "Firm"}, {"label": "Kind"}]}
 ASKS = [{"text": "I ask.", "calls": [{"name": "ask_user", "arguments": QUESTION}]}]
@@ -183,3 +187,13 @@ def test_a_session_names_its_sub_agents_while_they_work(qapp: QApplication, home
         assert step.status == "running" and step.metrics["background"] == 1
 
     live(qapp, home, act)
+
+
+def test_a_session_that_waits_for_a_permission_has_a_shield(qtbot: QtBot, look: Look) -> None:
+    for kind, name in (("question", "circle-question-mark"), ("permission", "shield-question-mark")):
+        row = SessionRow("a", "Letter", status="waiting", activity_kind=kind)
+        part = BoardRow(look, row, lambda: 0)
+        qtbot.addWidget(part)
+        part.show_row(row, "", can_clear=False)
+        expected = pixmap(name, look.theme.waiting, look.size(16), part.devicePixelRatioF())
+        assert part._glyph.pixmap().toImage() == expected.toImage()

@@ -2,6 +2,7 @@
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QTabBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -62,6 +63,17 @@ def test_click_on_the_minimap_scrolls(page: RunPage, rows: MemorySteps) -> None:
     assert strip.accessibleName().startswith("Minimap: rows 1 to ")
     press(strip, Qt.Key.Key_End)
     assert page.view.following
+
+
+def test_the_minimap_is_a_slider_for_screen_readers(page: RunPage, rows: MemorySteps) -> None:
+    strip = find(page, Minimap, "run.strip")
+    told = QAccessible.queryAccessibleInterface(strip)
+    values = told.valueInterface()
+    assert told.role() == QAccessible.Role.Slider
+    assert (values.minimumValue(), values.maximumValue()) == (0, len(rows.rows) - 1)
+    assert values.currentValue() == page.view.indexAt(QPoint(5, 5)).row()
+    values.setCurrentValue(0)
+    assert page.view.indexAt(QPoint(5, 5)).row() == 0
 
 
 def test_drag_on_the_minimap_scrolls(page: RunPage, qtbot: QtBot) -> None:
