@@ -41,17 +41,6 @@ class CompactionPlan:
     retired: tuple[str, ...] = ()
 
 
-def message_groups(messages: Sequence[Message]) -> list[range]:
-    """Group the indexes of messages that must stay together: a reply and the results of its calls."""
-    groups: list[range] = []
-    for index, message in enumerate(messages):
-        if message.role == "tool" and groups:
-            groups[-1] = range(groups[-1].start, index + 1)
-        else:
-            groups.append(range(index, index + 1))
-    return groups
-
-
 def plan_compaction(
     messages: Sequence[Message], tokens: Sequence[int], budget: float, fixed: int, task: Collection[int],
     truncated: Collection[str], queued: Sequence[Message] = (),
@@ -74,13 +63,15 @@ def plan_compaction(
         count - sum(map(attachment_tokens, message.attachments))
         for message, count in zip(messages, tokens, strict=True)
     ]
+    # Truncate results and remove attachments that are no longer needed.
     cut = _large(messages, text_tokens, first_of_tail, budget * OVERSIZED_SHARE, truncated)
-    size = fixed + sum(tokens) - _savings(text_tokens, cut)
+    size: float = fixed + sum(tokens) - _savings(text_tokens, cut)
     target = budget * TRUNCATION_TARGET_SHARE
     retired, size = _retire(messages, size, target, until=first_of_tail, queued=queued)
     if (cut or retired) and size <= target:
         return CompactionPlan(_call_ids(messages, cut), (), tuple(retired))
 
+    # That does not free enough: summarize what comes before the most recent exchanges.
     summarized = _summarized(messages, tokens, groups[:tail], task, budget * USER_MESSAGES_SHARE)
     dropped = frozenset(summarized)
     kept = [index for index in range(len(messages)) if index not in dropped]
@@ -90,6 +81,7 @@ def plan_compaction(
     size = fixed + sum(text_tokens[index] for index in kept) + sum(map(attachment_tokens, attachments))
     size += (budget * SUMMARY_SHARE if summarized else 0) - _savings(text_tokens, cut)
 
+    # If that is still too much, truncate and remove the most recent ones too.
     more, size = _retire(kept_messages, size, budget * FULL_SHARE, until=len(kept), queued=queued)
     results = _large(messages, text_tokens, 0, 0, {*truncated, *_call_ids(messages, cut)})
     for index in (result for result in results if result not in dropped):
