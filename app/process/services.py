@@ -46,8 +46,8 @@ from core.tools.mcp_tools import mcp_tool_specs
 from core.tools.search_web import NAME as SEARCH_WEB
 from core.tools.tool_context import ToolContext, open_context
 from core.tools.web_search import WebSearch
+from core.workspace.command_process import MARKER_VARIABLE
 from core.workspace.process_tree import kill_orphans
-from core.workspace.running_command import MARKER_VARIABLE
 from ui.text.html import markdown_to_html
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from core.domain.command_arguments import is_option
 from core.domain.command_line import ParsedLine, parse_line, program_name
-from core.domain.known_commands import is_option, recognize
+from core.domain.known_commands import recognize
 
 PRINT_NO_CONTENTS = frozenset(
     [

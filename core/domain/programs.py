@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from core.domain.command_arguments import is_option
 from core.domain.command_line import program_name, split_loosely
 from core.domain.command_tables import known_programs, program_sets, words_of
-from core.domain.known_commands import is_harmless, is_option, known_command
+from core.domain.known_commands import is_harmless, known_command
 
 # Git's options before the subcommand, without and with a value.
 GIT_GLOBAL_FLAGS = words_of(

@@ -156,7 +156,8 @@ class McpServers:
 
     async def sign_in(self, server: McpServerSettings, open_page: Callable[[str], None]) -> None:
         """Connect to a remote server while the user signs in, and keep the sign-in. Raise Problem if that fails."""
-        from core.mcp.oauth import SIGN_IN_TIMEOUT_S, browser_sign_in
+        from core.mcp.oauth import browser_sign_in
+        from core.mcp.redirect_listener import SIGN_IN_TIMEOUT_S
 
         opened = await self._resolve(server)
         async with browser_sign_in(opened.server, self._secrets, open_page) as auth:
@@ -169,7 +170,8 @@ class McpServers:
         """Return what adds the token of the sign-in to a server; None if the user did not sign in."""
         if not (opened.server.url and opened.server.oauth):
             return None
-        from core.mcp.oauth import SignInAuth, StoredSignIn, sign_in_owner
+        from core.mcp.oauth import SignInAuth
+        from core.mcp.sign_in_store import StoredSignIn, sign_in_owner
 
         stored = StoredSignIn(self._secrets, sign_in_owner(opened.server))
         await stored.load()

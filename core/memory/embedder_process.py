@@ -1,6 +1,6 @@
 """The process that embeds sentences and searches embeddings. Each request and each reply is one line of JSON.
 
-`semantic_search` starts this file as a script, to keep its memory and CPU use out of the main process, and stops the
+`EmbedderClient` starts this file as a script, to keep its memory and CPU use out of the main process, and stops the
 process when it is idle.
 
 The first reply is `{"model": FINGERPRINT}`, or `{"error": TEXT, "missing": PACKAGE}` if the model cannot be used; then

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from core.domain.optional_packages import NUMPY, install_command
 from core.domain.problems import Problem
-from core.memory.semantic_search import PACKAGE
+from core.memory.embedding_models import PACKAGE
 
 NAME = "all-MiniLM-L6-v2"  # the model in PACKAGE
 REQUIRED = {"numpy": NUMPY, PACKAGE.replace("-", "_"): PACKAGE}  # packages by the name of their module

@@ -4,7 +4,9 @@ import re
 from pathlib import PurePosixPath
 from typing import Literal
 
-from core.domain.git_config import ENTRY, HEADER, harmless_lines, is_harmless, leads_elsewhere
+from core.domain.git_config import harmless_lines, is_harmless
+from core.domain.git_config_lines import ENTRY, HEADER
+from core.domain.git_destinations import leads_elsewhere
 from core.workspace.folder_scan import ScannedChange
 from core.workspace.trusted_places import COMMONDIR, CONFIG_FILES, REBASE_TODO, STRATEGY_FILES, is_remote_file
 

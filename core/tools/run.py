@@ -20,7 +20,8 @@ from core.tools.tool import FileChange, Tool, ToolResult
 from core.tools.tool_context import ToolContext
 from core.workspace.folder_scan import ScannedChange, SensitivePaths, UnrecordedChanges
 from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
-from core.workspace.running_command import FinishedCommand, OutputBuffer
+from core.workspace.output_buffer import OutputBuffer
+from core.workspace.running_command import FinishedCommand
 from core.workspace.sandbox import Sandbox
 from core.workspace.threads import await_to_completion, run_to_completion
 

@@ -15,8 +15,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from core.workspace import attacks, process_tree, readable_system
+from core.workspace.command_process import MARKER_VARIABLE
 from core.workspace.launcher import PASSED_VARIABLES, CommandRequest, Launcher
-from core.workspace.running_command import MARKER_VARIABLE
 
 TIME_S = 30
 OPEN_BY_DESIGN = {"landlock": ("names", "protected", "secret")}

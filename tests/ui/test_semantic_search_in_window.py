@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton
 
-from core.memory.semantic_search import MODEL_FOLDER, PACKAGE
+from core.memory.embedding_models import MODEL_FOLDER, PACKAGE
 from core.settings.schema import MEMORY
 from tests.core.memory.small_model import small_model
 from tests.ui.hands import click, find

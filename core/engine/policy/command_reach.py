@@ -8,18 +8,15 @@ from fnmatch import fnmatch, fnmatchcase
 from glob import has_magic
 from itertools import pairwise
 
+from core.domain.command_arguments import Recognized, is_plain
 from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
-from core.domain.known_commands import (
-    Recognized,
-    changes_nothing,
-    is_plain,
+from core.domain.folder_reading import (
     is_reading_client,
     names_folder_of_git,
-    only_reads,
     only_reads_folder,
-    recognize,
     words_without_pattern,
 )
+from core.domain.known_commands import changes_nothing, only_reads, recognize
 from core.domain.programs import FIND_ACTIONS, irreversible_reason, possibly_irreversible_reason
 from core.domain.sensitive_paths import is_git, is_hidden_from_commands, is_secret, shows_secrets
 from core.domain.shell_words import ANY_NAMES, GlobPattern

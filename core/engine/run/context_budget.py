@@ -11,13 +11,8 @@ from core.domain.tiers import NO_TIERS, ModelChoice, TierCondition, choose_model
 from core.engine.policy.untrusted import with_untrusted_event
 from core.engine.run.run_context import RunContext
 from core.engine.run.summary import summarize
-from core.engine.state.compaction import (
-    SUMMARY_SHARE,
-    CompactionPlan,
-    apply_compaction,
-    compaction_event,
-    plan_compaction,
-)
+from core.engine.state.compaction import apply_compaction
+from core.engine.state.compaction_plan import SUMMARY_SHARE, CompactionPlan, compaction_event, plan_compaction
 from core.engine.state.conversation import TOO_LONG_REASON
 from core.engine.state.excerpt import make_excerpt
 from core.engine.state.token_counts import TokenCounts

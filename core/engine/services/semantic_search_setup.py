@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 from core.domain.problems import Problem
 from core.engine.services.memory_service import MemoryService
+from core.memory.embedding_models import PACKAGE
 from core.memory.model_installation import install_packages, missing_packages
-from core.memory.semantic_search import PACKAGE, SemanticSearchStatus
+from core.memory.semantic_search import SemanticSearchStatus
 from core.settings.settings_file import SettingsFile
 
 

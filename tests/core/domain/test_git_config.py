@@ -2,7 +2,8 @@
 
 import pytest
 
-from core.domain.git_config import harmless_lines, is_harmless, leads_elsewhere
+from core.domain.git_config import harmless_lines, is_harmless
+from core.domain.git_destinations import leads_elsewhere
 
 USUAL = """[core]
 \trepositoryformatversion = 0

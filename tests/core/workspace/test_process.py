@@ -16,7 +16,8 @@ import pytest
 from core.domain.problems import Problem
 from core.workspace import process_tree
 from core.workspace.launcher import CommandLimits, CommandRequest
-from core.workspace.running_command import KEPT_BYTES, FinishedCommand, OutputBuffer, start_command
+from core.workspace.output_buffer import KEPT_BYTES, OutputBuffer
+from core.workspace.running_command import FinishedCommand, start_command
 from core.workspace.unsandboxed import Unsandboxed
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups and /bin/sh are POSIX")
@@ -204,7 +205,7 @@ def test_the_limits_are_checked_although_the_listener_fails(tmp_path: Path) -> N
         )
         running = await start_command(Unsandboxed().prepare(asked), asked.limits, on_tick=fail)
         finished = await running.wait_or_kill()
-        assert errors and set(errors) == {"broken"} and running._timers == set()
+        assert errors and set(errors) == {"broken"} and running._limit_watch.is_stopped
         return finished
 
     assert "processes" in asyncio.run(main()).killed_because

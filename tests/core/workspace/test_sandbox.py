@@ -20,7 +20,8 @@ from core.workspace import program_search, readable_system, seccomp_filter
 from core.workspace.bubblewrap import MAX_MOUNTS, Bubblewrap
 from core.workspace.landlock import Landlock
 from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
-from core.workspace.running_command import KEPT_BYTES, FinishedCommand
+from core.workspace.output_buffer import KEPT_BYTES
+from core.workspace.running_command import FinishedCommand
 from core.workspace.sandbox import Sandbox, choose_sandbox
 from core.workspace.sandbox_selftest import ATTACK_DESCRIPTIONS, prove_sandbox
 from core.workspace.unsandboxed import Unsandboxed

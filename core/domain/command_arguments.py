@@ -1,0 +1,110 @@
+"""Splits the arguments of a known command into options and operands, as its program does."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.domain.command_tables import KnownCommand
+from core.domain.shell_words import GlobPattern
+
+
+@dataclass(frozen=True, slots=True)
+class Recognized:
+    """A command in the table, with the words that follow its verb split into options and operands.
+
+    `complete` means that every option is in the table, so that the operands are certain.
+    """
+
+    command: KnownCommand
+    options: tuple[str, ...]
+    operands: tuple[str, ...]
+    complete: bool
+
+
+def split_arguments(command: KnownCommand, words: Sequence[str]) -> Recognized:
+    """Split words into options and operands as the program does."""
+    options: list[str] = []
+    operands: list[str] = []
+    complete = True
+    remaining = list(words)
+    while remaining:
+        word = remaining.pop(0)
+        if word == "--":
+            unexpected = [argument for argument in remaining if argument not in command.after]
+            if command.after and any(argument.startswith("-") for argument in unexpected):
+                complete = False
+            operands += unexpected if command.after else remaining
+            break
+        if not word.startswith("-") or word == "-" or isinstance(word, GlobPattern):
+            operands.append(word)
+            continue
+        value_count = _option(command, word, remaining)
+        options.append(word)
+        if value_count is None:
+            complete = False
+        else:
+            options += [remaining.pop(0) for _ in range(value_count)]
+    return Recognized(command, tuple(options), tuple(operands), complete)
+
+
+def _option(command: KnownCommand, word: str, following: Sequence[str]) -> int | None:
+    """Return how many further words an option takes, or None if it is not in the table."""
+    name, equals, value = word.partition("=")
+    if word in command.flags or (equals and f"{name}=" in command.flags):
+        return 0
+    if name in command.values or name in command.paths:
+        return _value(command, name, value if equals else None, following)
+    if command.number and re.fullmatch(r"-\d{1,6}", word):
+        return 0
+    if word.startswith("--") or command.single_dash:
+        return None
+    return _letters(command, word[1:], following)
+
+
+def _letters(command: KnownCommand, letters: str, following: Sequence[str]) -> int | None:
+    """Return how many further words a group of one-letter options takes. A letter with a value ends the group."""
+    for index, letter in enumerate(letters, 1):
+        option = f"-{letter}"
+        if option in command.values or option in command.paths:
+            return _value(command, option, letters[index:] or None, following)
+        if option not in command.flags:
+            return None
+    return 0
+
+
+def _value(command: KnownCommand, option: str, attached: str | None, following: Sequence[str]) -> int | None:
+    """Return 0 if the value is attached to the option, 1 if it is the next word, or None if it is not allowed."""
+    is_allowed = _any_value if option in command.values else is_plain
+    if attached is not None:
+        return 0 if is_allowed(attached) else None
+    return 1 if following and is_allowed(following[0]) else None
+
+
+def _any_value(value: str) -> bool:
+    """Return whether a value is only text: no control characters, no file to read it from."""
+    return (
+        not value.startswith(("@", "file:", "fileb:"))
+        and "%x" not in value
+        and "-file=" not in value
+        and not isinstance(value, GlobPattern)
+    )
+
+
+def is_option(option: str, word: str, single_dash: bool = False) -> bool:
+    """Return whether a word is this option: also abbreviated, with a value, or among other letters."""
+    name = word.split("=")[0]
+    if name == option:
+        return True
+    if option.startswith("--") and name.startswith("--"):
+        return len(name) > 2 and option.startswith(name)
+    single = len(option) == 2 and option[0] == "-" and not single_dash
+    return single and word.startswith("-") and not word.startswith("--") and option[1] in word[1:]
+
+
+def is_plain(word: str) -> bool:
+    """Return whether a word is a name in the folder or a revision, as opposed to an option or an address."""
+    if word.startswith(("-", "/", "~", "@", "+", "^", ":", "\\")) or "=" in word or "://" in word or "::" in word[:5]:
+        return False
+    if ".." in re.split(r"[/\\]", word) or re.match(r"[\w.-]+@[\w.-]+:|[A-Za-z]:[\\/]", word):
+        return False
+    return word != ""

@@ -1,0 +1,132 @@
+"""Recognizes commands that only read files that they name in the folder, and clients that only read."""
+
+import re
+from collections.abc import Sequence
+
+from core.domain.command_arguments import Recognized, is_option, is_plain, split_arguments
+from core.domain.command_tables import folder_reads
+from core.domain.known_commands import (
+    applies,
+    are_plain,
+    changes_nothing,
+    further_operands,
+    known_command,
+    recognize,
+    without_harmless_globals,
+)
+from core.domain.query_commands import reads_database, reads_loopback
+from core.domain.shell_words import GlobPattern
+
+JQ_PATHS = re.compile(r"[A-Za-z0-9_.|\[\] ,()?-]+")  # without quotes, a filter of jq can name no file
+PROGRAM_FIRST = frozenset({"awk", "sed"})  # their first operand is a program
+
+
+def only_reads_folder(argv: Sequence[str], *, enforced: bool = False) -> bool:
+    """Return whether a command only reads files that it names in the folder, or facts about the computer.
+
+    It reaches no network and no service. Only if `enforced`, because the sandbox prevents everything but reading, may
+    it run code that the folder contains, such as the plugins of a package manager.
+    """
+    words = without_harmless_globals(argv)
+    if words[0] == "[":
+        words = ("test", *words[1:-1])
+    if enforced and names_folder_of_git(words):
+        words = ("git", *words[3:])
+    if "/" in words[0]:
+        return False
+    if (words[0],) in folder_reads().text:
+        return words[0] == "echo" or not words[1:2] or not words[1].startswith("-")  # printf -v sets a variable
+    if reads_database(words) or (enforced and _reads_version(words)):
+        return True
+    command = known_command(words)
+    if command is None or (words[0] != command.words[0] and not enforced):
+        return False
+    recognized = split_arguments(command, words[len(command.words) :])
+    if not (recognized.complete and applies(recognized) and changes_nothing(recognized)):
+        return False
+    return _has_safe_options(recognized) and _reads_named_files(recognized, words, enforced=enforced)
+
+
+def _has_safe_options(recognized: Recognized) -> bool:
+    """Return whether no option is a file name pattern, or one of git that reads outside the folder."""
+    unless = folder_reads().git_unless if recognized.command.words[0] == "git" else ()
+    return not any(
+        isinstance(word, GlobPattern) or any(is_option(option, word) for option in unless)
+        for word in recognized.options
+    )
+
+
+def _reads_named_files(recognized: Recognized, words: Sequence[str], *, enforced: bool) -> bool:
+    """Return whether the operands of a command that only reads are files that the words name."""
+    command, operands, reads = recognized.command, recognized.operands, folder_reads()
+    if command.words in reads.no_operands:
+        return not further_operands(command, operands) or bool(command.operands_need)
+    if command.words in reads.pattern_only:
+        return enforced and _searches_work_tree(words, operands)
+    if command.words in reads.pattern_first:
+        if _has_pattern(recognized):
+            return are_plain(command, operands)
+        return bool(operands) and _is_pattern(words[0], operands[0]) and are_plain(command, operands[1:])
+    is_listed = command.words in reads.paths or (enforced and command.words in reads.enforced)
+    return is_listed and are_plain(command, operands)
+
+
+def _is_pattern(program: str, word: str) -> bool:
+    """Return whether an operand is only a pattern to search for, or a filter that reads no further file."""
+    return not isinstance(word, GlobPattern) and (program not in ("jq", "yq") or bool(JQ_PATHS.fullmatch(word)))
+
+
+def words_without_pattern(argv: Sequence[str]) -> list[str]:
+    """Return the words of a command without the pattern or the program that is its first operand."""
+    words = list(argv)
+    recognized = recognize(argv)
+    if recognized is None or not recognized.operands or not recognized.complete:
+        return words
+    command = recognized.command
+    if command.words[0] in PROGRAM_FIRST or (
+        command.words in folder_reads().pattern_first and not _has_pattern(recognized)
+    ):
+        words.remove(recognized.operands[0])
+    return words
+
+
+def _has_pattern(recognized: Recognized) -> bool:
+    """Return whether an option has given the pattern to search for."""
+    return any(is_option(option, word) for word in recognized.options for option in ("-e", "--regexp"))
+
+
+def names_folder_of_git(argv: Sequence[str]) -> bool:
+    """Return whether a command of git begins with the folder in which it is to run."""
+    return tuple(argv[:2]) == ("git", "-C") and len(argv) > 3 and is_plain(argv[2])
+
+
+def is_reading_client(argv: Sequence[str]) -> bool:
+    """Return whether a command is known to only read, but from a network or a service instead of the folder.
+
+    The sandbox lets it reach neither, whether the user approves it or not.
+    """
+    if "/" in argv[0]:
+        return False
+    recognized = recognize(argv)
+    if recognized is None:
+        return reads_loopback(argv)
+    command = recognized.command
+    return (
+        command.words[0] != "git"
+        and command.contents == "none"
+        and not folder_reads().lists(command.words)
+        and recognized.complete
+        and changes_nothing(recognized)
+        and are_plain(command, recognized.operands)
+    )
+
+
+def _searches_work_tree(words: Sequence[str], operands: Sequence[str]) -> bool:
+    """Return whether a search by git has a pattern and paths after `--`, but no revision."""
+    paths = words[words.index("--") + 1 :] if "--" in words else ()
+    return len(operands) == len(paths) + 1 and not isinstance(operands[0], GlobPattern) and all(map(is_plain, paths))
+
+
+def _reads_version(words: Sequence[str]) -> bool:
+    """Return whether an installed program is only asked for its version or its help."""
+    return len(words) == 2 and words[1] in ("--version", "-version", "-V", "--help")

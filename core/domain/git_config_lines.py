@@ -1,0 +1,75 @@
+"""Splits a git configuration into lines and their sections, as git reads them."""
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+HEADER = re.compile(r'\[([a-z0-9.-]+)(?: "([^"\\\n]*)")?\]', re.IGNORECASE)
+# One plain value: no quotes, escapes, comments or continuations, so that git reads it exactly as written.
+ENTRY = re.compile(r"([a-z][a-z0-9-]*)(?:[ \t]*=[ \t]*([^\"\\#;\n]*))?", re.IGNORECASE)
+_BLANKS = " \t\r"
+
+
+class ConfigLine(NamedTuple):
+    """A line with the section that git reads it in. A header is in its own section.
+
+    After an unusual header, such as one with a comment, `section` is empty and `subsection` is that header.
+    """
+
+    section: str  # in lower case
+    subsection: str
+    text: str  # including continuations
+
+    @property
+    def entry(self) -> str:
+        return self.text.strip(_BLANKS)
+
+    @property
+    def is_header(self) -> bool:
+        return HEADER.fullmatch(self.entry) is not None
+
+
+def config_lines(text: str) -> Iterator[ConfigLine]:
+    section = subsection = ""
+    for line in _logical_lines(text):
+        entry = line.strip(_BLANKS)
+        if header := HEADER.fullmatch(entry):
+            section, subsection = header[1].casefold(), header[2] or ""
+        elif entry.startswith("["):
+            section, subsection = "", entry
+        yield ConfigLine(section, subsection, line)
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """Yield each line. One that ends with a backslash includes the next one, even if that looks like a header."""
+    parts: list[str] = []
+    in_quotes = False
+    for part in text.split("\n"):
+        value = part if parts else _value(part)
+        parts.append(part)
+        is_continued, in_quotes = _scan_value(value.removesuffix("\r"), in_quotes)
+        if not is_continued:
+            yield "\n".join(parts)
+            parts, in_quotes = [], False
+    if parts:
+        yield "\n".join(parts)
+
+
+def _value(line: str) -> str:
+    """Return what follows the equals sign; nothing for a comment."""
+    return "" if line.lstrip(_BLANKS).startswith(("#", ";")) else line.partition("=")[2]
+
+
+def _scan_value(part: str, in_quotes: bool) -> tuple[bool, bool]:
+    """Return whether a line of a value ends with a backslash outside a comment, and whether it ends within quotes."""
+    escaped = False
+    for character in part:
+        if escaped:
+            escaped = False
+        elif character == "\\":
+            escaped = True
+        elif character == '"':
+            in_quotes = not in_quotes
+        elif character in "#;" and not in_quotes:
+            return False, False
+    return escaped, in_quotes

@@ -1,0 +1,48 @@
+"""Finds settings of git that run no program, but decide where the user's next command sends what, in whose name."""
+
+import re
+from typing import NamedTuple
+
+from core.domain.git_config_lines import ENTRY, config_lines
+
+_KEYS = {
+    "remote": ("url", "pushurl", "push", "fetch", "mirror"), "branch": ("remote", "pushremote"), "submodule": ("url",),
+    "push": ("default",), "user": ("name", "email"), "core": ("sharedrepository", "protecthfs", "protectntfs"),
+}  # fmt: skip
+_USUAL_FETCH = re.compile(r"\+?refs/(?:heads|tags)/[^:]+:refs/(?:remotes|tags)/[^:]+")
+
+
+class _Destination(NamedTuple):
+    section: str
+    subsection: str
+    key: str
+    value: str
+
+
+def leads_elsewhere(text: str, former: str) -> bool:
+    """Return whether a configuration makes git fetch or push something else, or elsewhere, than the former one.
+
+    That includes another name of the author, and who else may write the repository. Both have to be harmless otherwise.
+    A branch may use any remote of the former configuration, and the author may be named if nobody was.
+    """
+    known = _destinations(former)
+    remotes = {".", *(each.subsection for each in known if each.section == "remote")}
+    has_author = any(each.section == "user" for each in known)
+    for new in _destinations(text) - known:
+        is_expected = new.value in remotes if new.section == "branch" else new.section == "user" and not has_author
+        if not is_expected:
+            return True
+    return False
+
+
+def _destinations(text: str) -> set[_Destination]:
+    found: set[_Destination] = set()
+    for line in config_lines(text):
+        setting = ENTRY.fullmatch(line.entry)
+        if setting is None:
+            continue
+        key, value = setting[1].casefold(), (setting[2] or "").strip()
+        is_usual = key == "fetch" and _USUAL_FETCH.fullmatch(value)
+        if key in _KEYS.get(line.section, ()) and not is_usual:
+            found.add(_Destination(line.section, line.subsection, key, value))
+    return found

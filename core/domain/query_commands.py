@@ -1,0 +1,64 @@
+"""Recognizes queries that change nothing: curl of a server on this computer, and sqlite3 of a database."""
+
+import re
+from collections.abc import Sequence
+
+from core.domain.command_line import program_name
+from core.domain.command_tables import words_of
+from core.domain.shell_words import GlobPattern
+
+LOOPBACK_URL = re.compile(
+    r"(https?://)?(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,5})?(/[A-Za-z0-9._~/%=&+,:?;-]*)?"
+)
+CURL_FLAGS = words_of(
+    "-s -S -i -I -v -f -k -g -G -4 -6 -N --silent --show-error --include --head --verbose --fail --insecure --get"
+    " --compressed --no-buffer --ipv4 --ipv6 --http1.1 --http2 --globoff --fail-with-body"
+)
+CURL_VALUES = words_of("-H -A -m -w -e --header --user-agent --max-time --connect-timeout --write-out --retry")
+SELECT = re.compile(r"\s*(select|explain|with|pragma\s+\w+\s*(\(\s*\w+\s*\))?\s*;?\s*$)\b[^;]*;?\s*", re.IGNORECASE)
+SQLITE_READS = re.compile(r"\.(schema|tables|indexes|indices|databases|fullschema|dbinfo|version)( [A-Za-z0-9_]+)?")
+SQLITE_CODE = re.compile(
+    r"readfile|writefile|edit|load_extension|fsdir|zipfile|tokenizer|attach|insert|update|delete|eval", re.IGNORECASE
+)
+SQLITE_FLAGS = words_of("-readonly -safe -batch -header -noheader -column -csv -json -line -list -markdown -box -table")
+
+
+def reads_loopback(argv: Sequence[str]) -> bool:
+    """Return whether this is curl reading from a server on this computer."""
+    if program_name(argv[0]) != "curl":
+        return False
+    urls: list[str] = []
+    remaining = list(argv[1:])
+    while remaining:
+        word = remaining.pop(0)
+        name, equals, _ = word.partition("=")
+        following = remaining[0] if remaining else "@"
+        if (
+            (word in ("-o", "--output") and following == "/dev/null")
+            or (word in ("-X", "--request") and following in ("GET", "HEAD"))
+            or (name in CURL_VALUES and not equals and not following.startswith("@") and "%output" not in following)
+        ):
+            remaining.pop(0)
+        elif (
+            word.startswith("-")
+            and not word.startswith("--")
+            and all(f"-{letter}" in CURL_FLAGS for letter in word[1:])
+        ):
+            continue
+        elif word.startswith("-"):
+            if word not in CURL_FLAGS:
+                return False
+        else:
+            urls.append(word)
+    return bool(urls) and all(LOOPBACK_URL.fullmatch(url) and not isinstance(url, GlobPattern) for url in urls)
+
+
+def reads_database(argv: Sequence[str]) -> bool:
+    """Return whether this is sqlite3 with one query of a database that it opens read-only."""
+    options = [word for word in argv[1:] if word.startswith("-")]
+    operands = [word for word in argv[1:] if not word.startswith("-")]
+    if program_name(argv[0]) != "sqlite3" or len(operands) != 2 or not SQLITE_FLAGS.issuperset(options):
+        return False
+    query = operands[1]
+    reads = SQLITE_READS.fullmatch(query) or (SELECT.fullmatch(query) and not SQLITE_CODE.search(query))
+    return "-readonly" in options and bool(reads) and "\n" not in query and not isinstance(operands[0], GlobPattern)

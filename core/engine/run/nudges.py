@@ -1,0 +1,193 @@
+"""Nudges: messages to a model that ends its work without having begun or finished it."""
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import NamedTuple
+
+from core.domain.external_agents import is_external_agent
+from core.domain.problems import Problem
+from core.engine.run.required_calls import NUDGE_PREFIX
+from core.engine.run.run_context import RunContext
+from core.engine.run.task_reminder import missing_file, short_code_file, shortened
+from core.engine.run.work_done import (
+    changed,
+    has_acted,
+    has_asked,
+    has_ever_acted,
+    has_just_looked,
+    is_denied,
+    left_over,
+)
+from core.models.work_phrases import (
+    asks_for_question,
+    asks_for_work,
+    asks_how,
+    check_command,
+    claims_work,
+    promises_work,
+)
+from core.models.written_call_reader import find_written_calls, task_of
+from core.tools.argument_check import argument_fault
+from core.tools.catalogue import ASK, tool_named
+from core.tools.run import RUN
+
+PROMISE_NUDGE = f"{NUDGE_PREFIX}, so nothing happened. {{}} If the task is done, say what you did.]"
+IDLE_NUDGE = f"{NUDGE_PREFIX}, and no change has been made for this task. {{}} If no change is needed, say why.]"
+EMPTY_NUDGE = (
+    f"{NUDGE_PREFIX} and is empty, and your last call changed nothing. The task is: {{0}} Call edit or write.]"
+)
+LEFT_NUDGE = f"{NUDGE_PREFIX}, but {{0}}. The task is: {{1}} Call edit for that file.]"
+CHECK_NUDGE = f"{NUDGE_PREFIX}, and `{{0}}` has not been run since the last change. Call run with this command.]"
+FAILED_CHECK_NUDGE = f"{NUDGE_PREFIX}, but `{{0}}` still fails. {{1}}]"
+CODE_TEXT = "Give the whole new text of {} in one code block."
+WHOLE_NUDGE = f"{NUDGE_PREFIX}, and no change has been made for this task. {CODE_TEXT}]"
+PART_NUDGE = f"{NUDGE_PREFIX}, and its code is not a whole file. {CODE_TEXT}]"
+REWRITE, CORRECT = "Call write with the whole corrected text of the file.", "Call edit or write to correct the file."
+SHORT_BYTES = 1_500  # of a file that a small model rewrites more reliably than it edits it
+CODE_NUDGE = f"{NUDGE_PREFIX}: code in a reply changes no file. Call write with the whole new text of the file.]"
+QUESTION_NUDGE = (
+    f"{NUDGE_PREFIX}, and you have not asked the user. The task tells you to. Call ask_user with the question.]"
+)
+COMMAND_NUDGE = f"{NUDGE_PREFIX}: a command in a reply is not run. Call run with it.]"
+MISSING_NUDGE = f"{NUDGE_PREFIX}, and {{0}} does not exist. The task asks for it. Create it now: call write or run.]"
+NEXT_CALL = "Only tool calls have an effect. Your next reply must call one of these tools: {}."
+_COMMAND_BLOCK = re.compile(r"^```(?:sh|bash|shell)\n(?:.*\n)+?```", re.MULTILINE)
+_CODE_BLOCK = re.compile(r"^```(?!sh\b|bash\b|shell\b|console\b|text\b|diff\b)\w+\n(?:.*\n){2,}?```", re.MULTILINE)
+MAX_NUDGES = 4  # of a small model for each task
+MAX_CHECKS = 2  # of the same nudge about a check
+
+
+class Nudge(NamedTuple):
+    """The message to the model, and the reason for the user."""
+
+    text: str
+    reason: str
+
+
+def due_nudge(run: RunContext) -> Nudge | None:
+    """Return the nudge that follows the last reply, which called no tool; None if the run may end.
+
+    There is one for each task: for a call as text that is not valid, for announced work, and for a task that asks for
+    work of which nothing was done. A small model may get several, also for a question that it has not asked, for code
+    that it shows instead of writing it, for a file that does not exist, and for a check that it has not run.
+    """
+    conversation = run.conversation
+    since = max(conversation.task, default=0)
+    nudges = [
+        message.text.head
+        for message in conversation.messages
+        if message.seq > since and message.text.head.startswith(NUDGE_PREFIX)
+    ]
+    if (
+        len(nudges) >= (MAX_NUDGES if run.has_compact_prompt else 1)
+        or is_external_agent(run.model_name)  # it has other tools
+        or conversation.has_new_input
+        or not run.request().tools
+        or (conversation.start and conversation.start.reviewed_session)
+        or is_denied(conversation)
+    ):
+        return None
+    return _LastReply(run, since).choose_nudge(nudges)
+
+
+class _LastReply:
+    """The reply that ended the work on a task, which begins after the event `since`."""
+
+    def __init__(self, run: RunContext, since: int) -> None:
+        self._run, self._since = run, since
+        self._conversation, self._files = run.conversation, run.tool_context.broker
+        self._request = run.request()
+        self._text = run.last_reply_text()
+        self._task = task_of(self._request)
+        self._has_acted = has_acted(self._conversation, since)
+
+    def choose_nudge(self, previous: list[str]) -> Nudge | None:
+        """Return the first nudge that the model has not received for this task; one about a check may be repeated."""
+        if not self._run.has_compact_prompt:
+            candidates, check = list(self._about_missing_work()), None
+        else:
+            check = self._about_check(check_command(self._task))
+            is_due = check is not None and previous.count(check.text) < MAX_CHECKS
+            candidates = [*self._about_missing_parts(), *([check] if check and is_due else self._about_missing_work())]
+        return next((nudge for nudge in candidates if nudge.text not in previous or nudge == check), None)
+
+    def _about_missing_work(self) -> Iterator[Nudge]:
+        """Yield the nudges if the reply only promises or claims the work; the second is for a model that got one."""
+        call = NEXT_CALL.format(", ".join(tool.name for tool in self._request.tools))
+        code = short_code_file(self._task, self._files) if self._run.has_compact_prompt else ""
+        if error := find_written_calls(self._text, self._request, argument_fault).fault:
+            text = f"{NUDGE_PREFIX}: the call in your reply is not valid. {error}]"
+            yield Nudge(text, f"the call as text is not valid: {error}")
+        elif promises_work(self._text):
+            yield Nudge(PROMISE_NUDGE.format(call), "the model announced work but called no tool")
+        elif code and not self._has_acted:
+            reason = "the model ended without a change, and the task asks for one"
+            yield Nudge(WHOLE_NUDGE.format(code), reason)
+            yield Nudge(IDLE_NUDGE.format(call), reason)
+        elif (asks_for_work(self._task) or missing_file(self._task, self._files)) and not self._has_acted:
+            reason = "the model ended without a change or a command, and the task asks for one"
+            yield Nudge(IDLE_NUDGE.format(call), reason)
+        elif (
+            self._run.has_compact_prompt
+            and claims_work(self._task, self._text)
+            and not has_ever_acted(self._conversation)
+        ):
+            reason = "the model reports work as done, and nothing has been changed or run"
+            yield Nudge(IDLE_NUDGE.format(call), reason)
+
+    def _about_missing_parts(self) -> Iterator[Nudge]:
+        """Yield the nudges to a small model that has left out parts of its work."""
+        can_ask = any(tool.name == ASK for tool in self._request.tools)
+        if can_ask and asks_for_question(self._task) and not has_asked(self._conversation, self._since):
+            yield Nudge(QUESTION_NUDGE, "the task asks for a question to you, and there was none")
+        code = short_code_file(self._task, self._files)
+        if _CODE_BLOCK.search(self._text) and code:
+            yield Nudge(PART_NUDGE.format(code), "the code in the reply is not the whole text of a file")
+        elif _CODE_BLOCK.search(self._text) and asks_for_work(self._task):
+            yield Nudge(CODE_NUDGE, "the model showed code in its reply instead of writing it into a file")
+        if _COMMAND_BLOCK.search(self._text) and not (asks_how(self._task) or self._has_acted):
+            yield Nudge(COMMAND_NUDGE, "the model showed a command in its reply instead of running it")
+        if missing := missing_file(self._task, self._files):
+            yield Nudge(MISSING_NUDGE.format(missing), f"the task asks for {missing}, which does not exist")
+        if left := left_over(self._conversation, self._task, self._since):
+            yield Nudge(LEFT_NUDGE.format(left, shortened(self._task)), left)
+        if asks_for_work(self._task) and not self._text.strip() and has_just_looked(self._conversation):
+            text = EMPTY_NUDGE.format(shortened(self._task))
+            yield Nudge(text, "the reply is empty after a call that changed nothing")
+
+    def _about_check(self, command: str) -> Nudge | None:
+        """Return the nudge for the command that the task names as its check.
+
+        The command has to be run after the last change of a file, and has to succeed.
+        """
+        if not command:
+            return None
+        written = json.dumps(command, ensure_ascii=False)[1:-1]
+        calls = {call.id: call for message in self._conversation.messages for call in message.calls}
+        checked, tried, failed = False, "", False
+        for message in self._conversation.messages:
+            call = calls.get(message.call_id)
+            if message.role != "tool" or message.seq <= self._since or call is None:
+                continue
+            if call.tool == RUN.name and written in call.arguments.head:
+                checked, failed = True, message.failed
+            elif (tool := tool_named(call.tool)) and tool.access == "write":
+                checked, failed = checked and not changed(message), failed and not changed(message)
+                tried = call.arguments.head
+        if failed:
+            reason = f"{command} fails, and the model has changed nothing since"
+            return Nudge(FAILED_CHECK_NUDGE.format(command, self._how_to_correct(tried)), reason)
+        if tried and not checked:
+            return Nudge(CHECK_NUDGE.format(command), f"{command} has not been run since the last change")
+        return None
+
+    def _how_to_correct(self, arguments: str) -> str:
+        """Return how to correct the file that a call with these arguments has changed."""
+        if code := short_code_file(self._task, self._files):
+            return CODE_TEXT.format(code)
+        with suppress(ValueError, TypeError, KeyError, Problem):
+            status = self._files.stat(json.loads(arguments)["path"])
+            return REWRITE if status is not None and status.st_size <= SHORT_BYTES else CORRECT
+        return CORRECT
