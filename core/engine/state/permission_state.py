@@ -47,8 +47,8 @@ class PermissionState:
             case QuestionAsked(question=question):
                 self._questions[question.id] = question
             case QuestionAnswered(question_id=name, answer=answer):
-                question = self._questions.pop(name, None)
-                repeated = question is not None and _plain(answer.text) in _words_of(question)
+                asked = self._questions.pop(name, None)
+                repeated = asked is not None and _plain(answer.text) in _words_of(asked)
                 if answer.answered_by == "user" and not answer.expired and not repeated:
                     self.user_words.append(answer.text)
             case PermissionRequested(request=request):
@@ -67,7 +67,7 @@ class PermissionState:
 def _words_of(question: Question) -> str:
     """Return everything that a question says, options included."""
     texts = [question.text, question.reason, question.default_answer]
-    for part in (question, *question.sub_questions):
+    for part in question.all_questions():
         texts += [part.text, *(text for option in part.options for text in (option.label, option.description))]
     return _plain("\n".join(texts))
 

@@ -197,7 +197,7 @@ def test_the_limits_are_checked_although_the_listener_fails(tmp_path: Path) -> N
         errors: list[str] = []
         asyncio.get_running_loop().set_exception_handler(lambda _, context: errors.append(str(context["exception"])))
 
-        def fail() -> None:
+        def fail() -> str:
             raise ValueError("broken")
 
         asked = CommandRequest(
