@@ -229,7 +229,7 @@ def test_V10_a_run_is_summarized_in_a_sentence() -> None:
 
 def test_V10_a_run_that_waits_for_the_user_says_so_until_it_is_answered() -> None:
     question = QuestionAsked(Question("q1", "Which?"), "r1c1")
-    request = PermissionRequested(PermissionRequest("p1", "r1c2", "run", "make", "/w", "full", ""))
+    request = PermissionRequested(PermissionRequest("p1", "r1c2", "run", "make", "/w", "verified", ""))
     answered = QuestionAnswered("q1", "r1c1", Answer(text="This."))
     assert "It is waiting for you." in report_run(one(question)).narrative
     assert "It is running." in report_run(one(question, answered)).narrative
@@ -265,7 +265,7 @@ def test_V11_a_call_with_invalid_arguments_is_corrected_by_a_valid_one() -> None
 
 
 def test_V11_a_denied_command_is_not_corrected_by_another_one() -> None:
-    request = PermissionRequest("p1", "r1c1", "run", "rm -r build", "/w", "full", "")
+    request = PermissionRequest("p1", "r1c1", "run", "rm -r build", "/w", "verified", "")
     made = one(
         DecisionMade("r0c1", "How to build", choice="anew"),
         PermissionRequested(request),
