@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QUrl
+from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtWidgets import (
     QApplication,
     QLabel,
@@ -24,7 +24,7 @@ from core.store.journal import Journal
 from tests.bench.transcript import write_transcript
 from tests.core.exchange.test_importers import CLAUDE, CODEX
 from tests.core.store.made import fill, write
-from tests.ui.hands import click, find
+from tests.ui.hands import click, find, press
 from tests.ui.test_desktop_app import Person, live, until
 from ui.base.drop_filter import DropFilter, dragged_files
 from ui.dialogs.export_dialog import ExportDialog
@@ -100,6 +100,9 @@ def test_sessions_of_other_agents_are_imported_read_only(
         assert "Claude Code" in shown.item(0).text()
         await until(lambda: shown.item(0).text().startswith("Mend the greeting in hello.py."), "the title")
         assert "-home-ada" in shown.item(0).text() and CLAUDE.stem not in shown.item(0).text()
+        assert shown.currentRow() == 0 and not shown.selectedItems()
+        press(shown, Qt.Key.Key_Space)
+        assert find(dialog, QPushButton, "import.go").isEnabled()
         shown.item(0).setText("A very long title " * 40)
         shown.doItemsLayout()
         assert shown.horizontalScrollBar().maximum() == 0 and shown.visualItemRect(shown.item(0)).width() < 700

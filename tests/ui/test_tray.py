@@ -87,7 +87,7 @@ def test_a_finished_run_is_reported_with_its_answer_and_a_failed_one_with_its_er
         SessionRow("a", "Letter", status="done"),
         SessionRow("b", "Bill", status="failed", activity="No key."),
     )
-    assert ended_text([done], "It is **ready**.") == ("Letter", "Finished: It is **ready**.")
+    assert ended_text([done], "It is **ready**.") == ("Letter", "Finished: It is ready.")
     assert ended_text([failed], "I begin.") == ("Bill", "Failed: No key.")
     assert ended_text([done, failed]) == ("Journeyman: 1 finished, 1 failed", "Letter, Bill")
 

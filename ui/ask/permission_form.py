@@ -6,7 +6,7 @@ from typing import Final
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from ui.ask.call_editor import CallEditor
 from ui.ask.full_text import DisplayLine, FullTextView
@@ -14,6 +14,7 @@ from ui.ask.pending_permission import PendingPermission, call_lines, request_det
 from ui.ask.scope_row import ScopeRow
 from ui.ask.security_delay import SecurityDelay
 from ui.style.theme import Look
+from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.labels import ENTER_KEYS, TextField, hairline, label, styled_frame
@@ -30,12 +31,13 @@ class PermissionDraft:
     change: str | None = None
 
 
-class PermissionForm(QWidget):
+class PermissionForm(QFrame):
     """The form of a permission request, shared by the card and the dialog.
 
     Allow is disabled until the user has scrolled the text to its end and a short delay has passed. Keys: A allows
     (only if the call can be undone), C changes the call first, D denies, 1 to 4 choose the scope, Esc leaves the
     request open without denying it, or discards a change.
+    It is a frame because a plain widget with the focus has no role for screen readers.
     """
 
     allowed = Signal(tuple, str, tuple)
@@ -368,6 +370,8 @@ class PermissionForm(QWidget):
         elif key in ENTER_KEYS and self._field.isVisibleTo(self):
             self.deny()
         elif key == Qt.Key.Key_A and plain and self._request.request.reversible and not event.isAutoRepeat():
+            if self._remaining.isVisible():
+                announce(self, self._remaining.text())
             self.allow()
         elif key == Qt.Key.Key_C and plain:
             self.edit_call()

@@ -4,7 +4,7 @@ from typing import Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from core.domain.question import Answer, Question
 from ui.ask.option_row import OptionRow
@@ -18,12 +18,13 @@ from ui.widgets.labels import ENTER_KEYS, hairline, label
 GAP: Final = 6
 
 
-class QuestionForm(QWidget):
+class QuestionForm(QFrame):
     """A form for one or several questions; nothing is selected at first.
 
     Keys: 1 to 9 select an option, Enter answers, Esc leaves the question open and never declines. With several
     questions, digits apply to the focused question and Enter moves to the next unanswered one. `first_interaction` is
     emitted once, at the first key press or click.
+    It is a frame because a plain widget with the focus has no role for screen readers.
     """
 
     answered = Signal(str, Answer)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFrame
 
 from core.domain.problems import ErrorDetails
 from core.domain.sessions import SessionRow
@@ -54,8 +54,11 @@ class PageContext(NamedTuple):
     """The `BoardSource` of the Overview page."""
 
 
-class PanelPage(QWidget):
-    """The base class of pages. A page is created on its first visit and then only hidden, so it keeps its state."""
+class PanelPage(QFrame):
+    """The base class of pages. A page is created on its first visit and then only hidden, so it keeps its state.
+
+    It is a frame because a plain widget with the focus has no role for screen readers.
+    """
 
     count_changed = Signal()  # the number of items that wait for the user on this page has changed
     sidebar_fold_requested = Signal(bool)  # whether the sidebar should be hidden to make space for the page

@@ -74,6 +74,9 @@ class CommentCard(CommentWidget):
     def comment_id(self) -> str:
         return self._comment.id
 
+    def description(self) -> str:
+        return f"{self.accessibleName()}: {visible(self._field.toPlainText())}"
+
     def cursor_position(self) -> int:
         has_focus = self.window().focusWidget() is self._field  # also while another window is active
         return self._field.textCursor().position() if has_focus else -1

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QItemSelectionModel, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
@@ -100,6 +100,8 @@ class SessionImportDialog(QDialog):
             item.setToolTip(tooltip_text(transcript.path))
             item.setSizeHint(QSize(0, self._row_height))  # as wide as the list, so that long titles are elided
             self._list.addItem(item)
+        if transcripts and not self._list.currentItem():  # so that Space selects it
+            self._list.setCurrentRow(0, QItemSelectionModel.SelectionFlag.NoUpdate)
         empty_text = self.tr("No sessions of other agents were found in their usual locations. Choose files instead.")
         self._message.setText("" if transcripts else empty_text)
 

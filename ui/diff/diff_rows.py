@@ -1,6 +1,6 @@
 """A Qt model of the lines of a diff, unified or side by side, with the comments on them."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from PySide6.QtCore import (
@@ -52,6 +52,7 @@ class DiffTableModel(QAbstractTableModel):
         self.side_by_side = False
         self.can_revert = False
         self.can_keep = False
+        self.describe_comment: Callable[[str], str] = lambda _: self.tr("comment")
 
     @property
     def diff(self) -> TextDiff:
@@ -191,7 +192,7 @@ class DiffTableModel(QAbstractTableModel):
         if row is None:
             return self.tr("no line") if role == Qt.ItemDataRole.AccessibleTextRole else ""
         if row.sign == COMMENT:
-            return self.tr("comment") if role == Qt.ItemDataRole.AccessibleTextRole else ""
+            return self.describe_comment(row.text) if role == Qt.ItemDataRole.AccessibleTextRole else ""
         if row.sign == "head":
             text = unchanged_lines_text(int(row.text))
             return self.tr("kept {}, {}").format(self.hunk_figures(row.hunk), text) if self.is_kept(row.hunk) else text

@@ -35,6 +35,10 @@ class CommentWidget(QWidget):
         """Return where the cursor is in its text; -1 without the focus."""
         raise NotImplementedError
 
+    def description(self) -> str:
+        """Return where it belongs and its text, for screen readers."""
+        raise NotImplementedError
+
     def edit(self, position: int = -1) -> None:
         """Move the focus into the text, to this position or its end."""
         raise NotImplementedError
@@ -99,6 +103,7 @@ class DiffView(QTableView):
     def set_comment_source(self, make_comment: Callable[[str], CommentWidget]) -> None:
         """Allow comments on lines; `make_comment` returns the widget that shows the comment with an ID."""
         self._make_comment = make_comment
+        self._rows.describe_comment = lambda name: shown.description() if (shown := self.comment_widget(name)) else ""
         self._painter.commentable = True
 
     def show_diff(

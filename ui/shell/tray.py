@@ -14,6 +14,7 @@ from ui.ask.ask_area import OpenRequest
 from ui.ask.full_text import one_line
 from ui.ask.inbox import MAX_ENTRIES, entry_text
 from ui.ask.request_summary import summarize_permission, summarize_question
+from ui.text.plain_text import markdown_to_plain_text
 from ui.widgets.announce import announce
 
 GATHER_MS: Final = 700  # requests within this time are combined into one notification
@@ -119,7 +120,7 @@ class Tray(QObject):
             return
         title, text = ended_text(ended, self._last_reply(ended[-1]))
         if self._window.isActiveWindow():
-            announce(self._window, f"{title}. {text}")
+            announce(self._window, f"{title.removesuffix('.')}. {text}")
             return
         QApplication.alert(self._window)
         self.notification_requested.emit(ended[-1].id, title, text)
@@ -153,7 +154,7 @@ def ended_text(rows: Sequence[SessionRow], last_reply: str = "") -> tuple[str, s
     """Return title and text of the notification that runs have ended; `last_reply` is that of the last row."""
     if len(rows) == 1:
         row = rows[0]
-        detail = last_reply if outcome(row) == "Finished" else row.activity
+        detail = markdown_to_plain_text(last_reply) if outcome(row) == "Finished" else row.activity
         return _shorten(row.title) or "Journeyman", _shorten(f"{outcome(row)}: {detail}".removesuffix(": "))
     failed = sum(outcome(row) == "Failed" for row in rows)
     counts = [f"{len(rows) - failed} finished"] * (len(rows) > failed) + [f"{failed} failed"] * bool(failed)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QAccessible, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from tests.ui.ask.permissions import CHAIN, EDIT, FETCH, IRREVERSIBLE, LONG, TWINS, WRITE, command, pending_permission
 from tests.ui.ask.questions import noon
 from tests.ui.hands import click, find, press, write
+from ui.ask import permission_form
 from ui.ask.cards import PermissionCard
 from ui.ask.dialogs import PermissionDialog
 from ui.ask.pending_permission import PendingPermission, call_lines, request_details, request_title
@@ -185,6 +186,14 @@ def test_U9_allow_waits_until_long_text_was_scrolled_to_its_end(
     assert shown_text(made).splitlines()[-1] == "echo 399"
     press(made.form, Qt.Key.Key_Home)
     assert allow(made).isEnabled()
+
+
+def test_a_key_that_cannot_allow_yet_says_why(look: Look, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
+    dialog, announced = opened(look, qtbot, [LONG]), list[str]()
+    monkeypatch.setattr(permission_form, "announce", lambda _, text: announced.append(text))
+    press(dialog.form, Qt.Key.Key_A)
+    assert announced == [find(dialog, QLabel, "consent.rest").text()]
+    assert QAccessible.queryAccessibleInterface(dialog.form).role() != QAccessible.Role.Client
 
 
 def test_U7_a_very_long_line_and_very_many_lines_are_shown_completely(look: Look, qtbot: QtBot) -> None:

@@ -180,6 +180,9 @@ def test_a_comment_is_written_by_keys_and_sent(panel: ChangesPanel, store: Store
     assert view.hasFocus()
     assert find(panel, QLabel, "changes.drafts.count").text() == "1 comment not sent"
     assert files(panel)[0] == "a.py +1 −2 1 comment"
+    [(position, _)] = view.rows.comment_rows()
+    said = view.rows.index(position, 0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert said == "Comment on line 6: Why five?"
     with qtbot.waitSignal(panel.review.send_requested) as told:
         press(view, Qt.Key.Key_Return, CONTROL)
     expected = "Please address this comment:\n\na.py:6\n```\nline five\n```\nWhy five?"
