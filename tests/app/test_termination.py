@@ -46,7 +46,7 @@ from app.main import main
 from app.process import termination
 from core.domain.events import HarnessMessage
 from core.domain.text import Text
-from core.engine.run import loop
+from core.engine.run import call_execution
 
 termination.UNRESPONSIVE_S = 0.5
 
@@ -56,7 +56,7 @@ async def hold(run, *_):
     while True:
         ctypes.CDLL(None).sleep(1000)  # releases the interpreter lock, as a read from a hung drive does
 
-loop.obtain_permission = hold
+call_execution.obtain_permission = hold
 sys.exit(main(["run", "Go", "--script", sys.argv[1], "--mode", "auto"]))
 """
 

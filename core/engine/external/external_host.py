@@ -29,9 +29,9 @@ from core.domain.problems import Problem
 from core.domain.text import Text
 from core.domain.visible import visible
 from core.engine.external.external_calls import READ_ONLY_KINDS, ExternalCall, ExternalCalls, relative_path
+from core.engine.run.call_execution import handle_call
 from core.engine.run.call_hooks import hooks_after_call, run_call_hooks
 from core.engine.run.context_budget import result_events
-from core.engine.run.loop import handle_call
 from core.engine.run.permission import await_approval, obtain_permission
 from core.engine.run.run_context import PolicyEvaluator, RunContext
 from core.engine.run.untrusted_files import with_untrusted_files
