@@ -15,7 +15,8 @@ from core.workspace.bubblewrap import Bubblewrap
 from core.workspace.job_object import JobObject
 from core.workspace.landlock import Landlock
 from core.workspace.launcher import CommandRequest, Launcher, SandboxPermissions
-from core.workspace.running_command import FinishedCommand, OutputListener, RunningCommand, TickListener, start_command
+from core.workspace.limit_watch import TickListener
+from core.workspace.running_command import FinishedCommand, OutputListener, RunningCommand, start_command
 from core.workspace.sandbox_selftest import SandboxProof, prove_sandbox
 from core.workspace.seatbelt import Seatbelt
 from core.workspace.unsandboxed import Unsandboxed

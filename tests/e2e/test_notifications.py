@@ -1,7 +1,7 @@
 """Desktop notifications of the real program, through a notification service on a private bus."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from queue import Queue
@@ -81,7 +81,7 @@ def desktop(bus: AccessibilityBus) -> Iterator[Desktop]:
             thread.join()
 
 
-def start(program: Program, title: str, replies: list[object]) -> None:
+def start(program: Program, title: str, replies: Sequence[object]) -> None:
     """Start a session in the running program, and return when it has ended or waits."""
     folder = program.home.parent / "work"
     folder.mkdir(exist_ok=True)

@@ -189,8 +189,11 @@ def test_transparent_images_have_a_light_ground(look: Look, images: AnswerImages
     assert shown.deviceIndependentSize().toSize() == QSize(150, 100)
     buffer, window = QBuffer(), QWidget()
     qtbot.addWidget(window)
-    drawing.save(buffer, "PNG")
-    view, dialog = ImageView(look, buffer.data().data(), ""), ImageDialog(look, "drawing.png", drawing, 9, window)
+    drawing.save(buffer, "PNG")  # type: ignore[call-overload]  # the stubs take bytes only, PySide takes str
+    view, dialog = (
+        ImageView(look, bytes(buffer.data().data()), ""),
+        ImageDialog(look, "drawing.png", drawing, 9, window),
+    )
     for widget in (view, find(dialog, QWidget, "image.picture")):
         widget.resize(320, 240)
         assert widget.grab().toImage().pixelColor(160, 120) == QColor("white")

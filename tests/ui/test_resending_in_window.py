@@ -192,7 +192,7 @@ def test_a_message_that_cannot_be_sent_again_says_why(qapp: QApplication, home: 
             menu.close()
             assert not window.actions_by_id["run.edit"].isEnabled()
             window.commands.open_commands()
-            details = [match.entry.detail for match in find(window, Palette, "palette")._model.matches]
+            details = [match.entry.detail for match in find(window, Palette, "palette")._model.items]
             assert any(reason in detail for detail in details)
             window.commands.palette.dismiss()
         await engine.ask(lambda e: e.stop(waiting))

@@ -100,7 +100,7 @@ class SessionImportDialog(QDialog):
             item.setToolTip(tooltip_text(transcript.path))
             item.setSizeHint(QSize(0, self._row_height))  # as wide as the list, so that long titles are elided
             self._list.addItem(item)
-        if transcripts and not self._list.currentItem():  # so that Space selects it
+        if transcripts and self._list.currentRow() < 0:  # so that Space selects it
             self._list.setCurrentRow(0, QItemSelectionModel.SelectionFlag.NoUpdate)
         empty_text = self.tr("No sessions of other agents were found in their usual locations. Choose files instead.")
         self._message.setText("" if transcripts else empty_text)

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,10 @@ async def running(sandbox: Sandbox, folder: Path) -> AsyncIterator[Running]:
         await place.close()
 
 
+def _is_missing(path: Path) -> bool:
+    return not path.exists()
+
+
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(30):
         while not condition():  # noqa: ASYNC110 - the file system sends no event
@@ -127,14 +132,11 @@ def test_a_command_that_keeps_changing_a_trusted_file_is_ended(rung: str, backgr
             for number, name in enumerate(names):
                 done = await scene.use(command.format(name), f"c{number}", background=background)
                 if background:
-                    await until(
-                        lambda number=number: scene.place.commands.get(f"c{number}").running.finished is not None
-                    )
-                    finished = scene.place.commands.get(f"c{number}").running.finished
-                    assert finished and f"kept changing {name}" in finished.killed_because
+                    finished = await scene.place.commands.get(f"c{number}").running.wait()
+                    assert f"kept changing {name}" in finished.killed_because
                 else:
                     assert done.failed and f"kept changing {name}" in done.output
-                await until(lambda name=name: not (folder / name).exists())
+                await until(partial(_is_missing, folder / name))
 
     with open_sandbox(rung) as sandbox:
         await_(main(sandbox))
