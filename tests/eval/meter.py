@@ -3,6 +3,8 @@
 import http.client
 import json
 import re
+import select
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 TIMEOUT_S: Final = 1_800.0
+CHECK_INTERVAL_S: Final = 0.2  # between two looks whether the agent still waits for its reply
 HOP_HEADERS: Final = frozenset({"connection", "transfer-encoding", "content-length", "host", "accept-encoding"})
 # The figures of llama.cpp (`timings`), else those of the APIs; the last match in a reply is that of the whole reply.
 PROMPT: Final = re.compile(rb'"(?:prompt_tokens|input_tokens)":\s*(\d+)')
@@ -86,7 +89,10 @@ def metered(server: str, log: Path | None = None) -> Iterator[tuple[str, Meter]]
         def _forward(self, method: str, body: bytes) -> None:
             upstream = http.client.HTTPConnection(target.hostname or "", target.port or 80, timeout=TIMEOUT_S)
             headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP_HEADERS}
+            ended = threading.Event()
             try:
+                upstream.connect()
+                threading.Thread(target=_end_if_abandoned, args=(self.connection, upstream.sock, ended)).start()
                 upstream.request(method, target.path.rstrip("/") + self.path, body, headers)
                 answer = upstream.getresponse()
                 self.send_response(answer.status)
@@ -104,9 +110,10 @@ def metered(server: str, log: Path | None = None) -> Iterator[tuple[str, Meter]]
                     meter.count(whole)
                     if log:
                         _append(log, body, whole)
-            except OSError:  # the agent or the server has gone; the agent reports it
+            except (OSError, http.client.HTTPException):  # the agent or the server has gone; the agent reports it
                 pass
             finally:
+                ended.set()
                 self.close_connection = True
                 upstream.close()
 
@@ -122,6 +129,17 @@ def metered(server: str, log: Path | None = None) -> Iterator[tuple[str, Meter]]
         proxy.shutdown()
         proxy.server_close()
         thread.join()
+
+
+def _end_if_abandoned(agent: socket.socket, upstream: socket.socket, ended: threading.Event) -> None:
+    """End a request whose agent has closed its connection, or a model that writes without end stays busy with it."""
+    while not ended.wait(CHECK_INTERVAL_S):
+        try:
+            if select.select([agent], [], [], 0)[0] and not agent.recv(1, socket.MSG_PEEK):
+                upstream.shutdown(socket.SHUT_RDWR)
+                return
+        except (OSError, ValueError):  # one of the two is closed already
+            return
 
 
 def _append(log: Path, request: bytes, reply: bytes) -> None:

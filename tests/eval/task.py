@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,6 +50,10 @@ class TaskResult:
             return json.loads(self.text(name))
         except ValueError:
             return None
+
+    def says_number(self, number: int) -> bool:
+        """Return whether the reply has the number by itself, not as a part of another or of a version."""
+        return re.search(rf"(?<![\d.]){number}(?!\d|[.,]\d)", self.reply) is not None
 
     def names(self) -> set[str]:
         """Return the paths of all files, without what running Python code leaves behind."""

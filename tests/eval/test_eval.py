@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+import socket
 import sqlite3
 from collections import Counter
 from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 import pytest
@@ -140,6 +142,38 @@ def test_the_meter_counts_tokens_and_sets_the_sampling() -> None:
     used = meter.take()
     assert (used.requests, used.prompt, used.read, used.reply, used.first_prompt) == (1, 750, 50, 9, 750)
     assert meter.take().requests == 0
+
+
+def test_a_request_ends_when_its_agent_has_gone() -> None:
+    came, ended = Event(), Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            came.set()
+            if not self.connection.recv(1):  # waits, as a model that writes without end, until the proxy closes
+                ended.set()
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            with metered(f"http://127.0.0.1:{server.server_port}") as (url, _):
+                with socket.create_connection(("127.0.0.1", urlsplit(url).port or 0)) as agent:
+                    agent.sendall(b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}")
+                    assert came.wait(30)
+                assert ended.wait(30)
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize(("reply", "said"), [("It is 4.", True), ("4", True), ("2.4.6", False), ("14 or 4.5", False)])
+def test_a_number_counts_only_by_itself(reply: str, said: bool, tmp_path: Path) -> None:
+    assert TaskResult(tmp_path, reply, 0).says_number(4) is said
 
 
 def test_only_calls_of_the_model_count_as_acting() -> None:
