@@ -172,6 +172,23 @@ def test_what_a_hook_stages_is_committed_and_does_not_stay_staged(repository: Pa
     assert git(repository, "show", "HEAD:a.py") == "x = 5" and not git(repository, "status", "--porcelain")
 
 
+def test_a_commit_writes_through_no_link(repository: Path, tmp_path: Path) -> None:
+    """A command could put one where the index is written before it replaces the former one."""
+    outside = tmp_path / "notes"
+    outside.write_text("mine\n")
+    add_hook(repository, "post-commit", spy(tmp_path)[0])
+    for name in ("index.journeyman", "index.lock.journeyman"):
+        (repository / ".git" / name).symlink_to(outside)
+    (repository / "a.py").write_text("x = 5\n")
+    work = GitRepository(repository, run_programs=True)
+    work.stage(["a.py"], True)
+    before = set(os.listdir(repository / ".git"))
+    commit(work, "Change x")
+    assert outside.read_text() == "mine\n"
+    assert not (repository / ".git" / "index").is_symlink() and not git(repository, "status", "--porcelain")
+    assert set(os.listdir(repository / ".git")) <= before | {"COMMIT_EDITMSG", "ORIG_HEAD"}
+
+
 def test_only_commits_that_were_shown_are_pushed_and_only_there(repository: Path, tmp_path: Path) -> None:
     remote, other = bare_remote(repository, tmp_path), tmp_path / "elsewhere.git"
     git(tmp_path, "clone", "-q", "--bare", str(remote), str(other))
@@ -579,12 +596,15 @@ def test_git_is_not_run_while_a_command_can_change_its_settings(repository: Path
             await_(status_during(sandbox))
 
 
-@pytest.mark.parametrize("kind", ["endless", "waiting"])
+@pytest.mark.parametrize("kind", ["endless", "waiting", "secret"])
 def test_only_a_real_index_is_copied(kind: str, repository: Path) -> None:
     index = repository / ".git" / "index"
     index.unlink()
     if kind == "endless":
         index.symlink_to("/dev/zero")
+    elif kind == "secret":
+        (repository.parent / "secret").write_text("key")
+        index.symlink_to(repository.parent / "secret")
     else:
         os.mkfifo(index)
     with pytest.raises(Problem, match="cannot be read"):
