@@ -14,6 +14,7 @@ from core.workspace.launcher import CommandRequest
 from core.workspace.sandbox import Sandbox
 from core.workspace.worktrees import create_worktree
 from tests.core.workspace.commands import await_, open_sandbox
+from tests.core.workspace.ground import names
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -182,11 +183,11 @@ def test_a_commit_writes_through_no_link(repository: Path, tmp_path: Path) -> No
     (repository / "a.py").write_text("x = 5\n")
     work = GitRepository(repository, run_programs=True)
     work.stage(["a.py"], True)
-    before = set(os.listdir(repository / ".git"))
+    before = names(repository / ".git")
     commit(work, "Change x")
     assert outside.read_text() == "mine\n"
     assert not (repository / ".git" / "index").is_symlink() and not git(repository, "status", "--porcelain")
-    assert set(os.listdir(repository / ".git")) <= before | {"COMMIT_EDITMSG", "ORIG_HEAD"}
+    assert set(names(repository / ".git")) <= {*before, "COMMIT_EDITMSG", "ORIG_HEAD"}
 
 
 def test_only_commits_that_were_shown_are_pushed_and_only_there(repository: Path, tmp_path: Path) -> None:
@@ -352,9 +353,9 @@ def test_settings_of_a_hostile_repository_run_nothing(
     add_hook(repository, "pre-commit", program)
     included = tmp_path / "included"
     included.write_text(f'[filter "x"]\n\tclean = {program}\n')
-    names = {"spy": str(program), "hooks": str(repository / ".git" / "hooks"), "included": str(included)}
+    places = {"spy": str(program), "hooks": str(repository / ".git" / "hooks"), "included": str(included)}
     for key, value in settings:
-        git(repository, "config", key, value.format(**names))
+        git(repository, "config", key, value.format(**places))
     (repository / ".gitattributes").write_text("* filter=x diff=x\n")
     (repository / "a.py").write_text("x = 2\n")
     status = GitRepository(repository).status()
