@@ -29,6 +29,8 @@ ISOLATION_OPTIONS = (
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
 )
 OWN_IN_GIT = frozenset({"hooks", "info", "branches"})
+# What all work trees of a repository use. Of the last two, only parts are opened.
+SHARED_IN_GIT = LARGE_IN_GIT | {"packed-refs", "packed-refs.new", "shallow", "gc.pid", "modules", "worktrees"}
 MAX_MOUNTS = 200  # protected or hidden places in one folder; each is a mount
 MAX_PACK_MOUNTS = 12  # files; if there are more, git cannot add packs either
 # What root may write in /proc as its owner, without any capability; other users cannot write it anyway.
@@ -178,10 +180,8 @@ class Bubblewrap:
         if worktree_folders := readable_system.worktree_git_folders(folder):
             own, common = worktree_folders
             yield from self._git_options(common, request)
-            # The state of the main work tree is not a matter of this one.
-            yield from _read_only_options(common / name for name in ("index", "HEAD", "info"))
-            for name in ("commondir", "config.worktree"):
-                yield from _read_only_options(sorted(common.glob(f"worktrees/*/{name}")))
+            yield from _read_only_options(_state_of_others(own, common))
+            yield from _read_only_options(own / name for name in ("commondir", "config.worktree"))
             yield from self._prevent_worktree_config(common / "config", own / "config.worktree")
         yield from _read_only_options(readable_system.installation_inside(folder))
         allowed = set(request.permit.protected_paths)
@@ -276,6 +276,13 @@ def git_folders(root: Path) -> list[Path]:
         skipped = OWN_IN_GIT if (folder / "HEAD").exists() else frozenset()
         waiting += sorted(each for each in folder.iterdir() if each.name not in LARGE_IN_GIT | skipped)
     return folders
+
+
+def _state_of_others(own: Path, common: Path) -> list[Path]:
+    """Return what belongs to the main work tree and to the other linked ones, which a command in this one must keep."""
+    main = [path for path in common.iterdir() if path.name not in SHARED_IN_GIT and path.suffix != ".lock"]
+    linked = [path for path in (common / "worktrees").iterdir() if path != own]
+    return [path for path in sorted(main) + sorted(linked) if not path.is_symlink()][:MAX_MOUNTS]
 
 
 def _packs(git: Path) -> list[Path]:

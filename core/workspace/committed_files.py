@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
 
+from core.workspace.git_branch import read_small_text
 from core.workspace.git_plumbing import plumbing_command, plumbing_environment
 from core.workspace.program_search import find_program
 from core.workspace.readable_system import worktree_git_folders
@@ -142,7 +143,7 @@ class CommittedFiles:
         pair = worktree_git_folders(git.parent)
         if pair:
             return pair[1]
-        return git.parent / git.read_text("utf-8", "replace").removeprefix("gitdir:").strip()
+        return git.parent / read_small_text(git).removeprefix("gitdir:").strip()
 
     def _references(self, git_place: str) -> References:
         try:

@@ -6,10 +6,12 @@ Nothing in the repository can make git run a program, fetch objects or read othe
 import os
 from pathlib import Path
 
-from core.workspace.git_branch import enclosing_repository
+from core.domain.git_config import is_harmless
+from core.workspace.git_branch import enclosing_repository, read_small_text
 from core.workspace.program_search import own_path
 from core.workspace.readable_system import worktree_git_folders
 
+MAX_CONFIG = 1 << 20  # bytes
 _OPTIONS = ("-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "-c", "core.commitGraph=false")
 _SETTINGS = {
     "LC_ALL": "C", "GIT_CONFIG_NOSYSTEM": "1", "GIT_GRAFT_FILE": os.devnull,
@@ -39,3 +41,9 @@ def pinned_repository(folder: Path) -> dict[str, str]:
     top, git = repository
     worktree = worktree_git_folders(top)
     return {"GIT_COMMON_DIR": os.path.realpath(worktree[1] if worktree else git)}
+
+
+def is_harmless_file(config: Path) -> bool:
+    """Return whether nothing in a configuration can make git run a program. Only a file of the usual size can be."""
+    usual = config.is_file() and config.stat().st_size <= MAX_CONFIG
+    return usual and is_harmless(read_small_text(config, MAX_CONFIG))

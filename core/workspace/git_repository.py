@@ -27,6 +27,7 @@ from core.workspace.program_search import find_program
 
 SUBJECT_LENGTH = 72
 MAX_INDEX = 1 << 30  # bytes
+INDEX_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 READINGS = 5  # of a repository that changes while it is read
 BRANCH = re.compile(r"(?![-/.])[\w./-]{1,200}(?<![/.])")
 URL = re.compile(r"https?://\S+")
@@ -139,10 +140,8 @@ class GitRepository:
                 run_git(root, "update-ref", reference, f"{commit}^1", commit, check=False)
                 raise _changed_problem()
             index = _index(root) if self._hooks else None
-            if index and index.read_bytes() == staged:  # a hook may have staged more
-                replacement = index.with_name("index.journeyman")
-                shutil.copyfile(copy, replacement)
-                replacement.replace(index)
+            if index and _read_index(index) == staged:  # a hook may have staged more
+                _replace_index(index, copy.read_bytes())
         return run_git(root, "rev-parse", "--short", commit).strip()
 
     def create_branch(self, name: str) -> None:
@@ -316,13 +315,35 @@ def _copied_index(root: Path) -> Iterator[Path]:
 
 def _read_index(index: Path) -> bytes:
     """Return the contents of an index; raise Problem for what only a command of an agent can have put there."""
-    descriptor = os.open(index, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    problem = Problem(
+        "The repository cannot be read.",
+        f"{index} is not a file of the usual kind and size.",
+        "Remove it, and restore it with `git reset`.",
+    )
+    try:
+        descriptor = os.open(index, INDEX_FLAGS)
+    except FileNotFoundError:
+        raise
+    except OSError as error:  # a link
+        raise problem from error
     with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_INDEX:
-            cause = f"{index} is not a file of the usual kind and size."
-            raise Problem("The repository cannot be read.", cause, "Restore it with `git reset`.")
+            raise problem
         return file.read(MAX_INDEX)
+
+
+def _replace_index(index: Path, body: bytes) -> None:
+    """Replace an index through a file whose name no command of an agent can know, and so put a link there."""
+    descriptor, name = tempfile.mkstemp(prefix="index-", dir=index.parent)
+    try:
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
+            file.write(body)
+        shutil.copymode(index, name, follow_symlinks=False)
+        Path(name).replace(index)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def _index(root: Path) -> Path:

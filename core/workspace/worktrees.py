@@ -13,12 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from core.domain.git_config import is_harmless
 from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.worktree import BRANCH_PREFIX, Worktree, WorktreeCreated
 from core.workspace.active_commands import refuse_while_commands_run
-from core.workspace.git_plumbing import pinned_repository
+from core.workspace.git_plumbing import is_harmless_file, pinned_repository
 from core.workspace.program_search import find_program, own_path
 
 SECONDS = 120
@@ -113,7 +112,7 @@ def _has_plain_settings(top: Path) -> bool:
     """Return whether no setting of the repository can make git run a program."""
     common = top / _git(top, "rev-parse", "--git-common-dir")
     files = [common / "config", common / "config.worktree", *common.glob("worktrees/*/config.worktree")]
-    return all(is_harmless(file.read_text("utf-8", "replace")) for file in files if file.exists())
+    return all(map(is_harmless_file, filter(os.path.lexists, files)))
 
 
 def _closed_environment(folder: Path) -> Mapping[str, str]:

@@ -1,6 +1,7 @@
 """The permission lists of other agents as permission rules: Claude Code's `permissions` and OpenCode's `permission`."""
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -58,10 +59,15 @@ def find_permission_lists(folder: Path, created_at: int) -> tuple[PermissionList
     return tuple(each for path, each in lists.items() if path.is_file() and (each.entries or each.error))
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file; a FIFO without a writer counts as empty instead of blocking."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def read_permission_list(path: Path, scope: RuleScope, scope_id: str, created_at: int) -> PermissionList:
     """Read the permission list in a file, as rules of this scope."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_open_at_once) as file:
             body = file.read(MAX_SIZE + 1)
         settings = json.loads(body) if len(body) <= MAX_SIZE else None
     except (OSError, ValueError, RecursionError) as error:

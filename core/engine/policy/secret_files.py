@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from glob import has_magic
 from pathlib import Path
 
-from core.domain.git_config import is_harmless
 from core.domain.sensitive_paths import is_git, is_secret
+from core.workspace.git_plumbing import is_harmless_file
 
 MAX_MATCHES = 2_000
 MAX_LISTED = 2_000  # folders
@@ -89,6 +89,6 @@ def has_plain_git(folder: Path) -> bool:
         if git.is_symlink() or not (git / "HEAD").is_file() or any(map(os.path.lexists, unusual)):
             return False
         config = git / "config"
-        return config.is_file() and not config.is_symlink() and is_harmless(config.read_text("utf-8", "replace"))
+        return not config.is_symlink() and is_harmless_file(config)
     except OSError:
         return False

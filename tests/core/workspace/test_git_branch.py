@@ -68,3 +68,32 @@ def test_a_hostile_folder_neither_blocks_nor_fills_memory(kind: str, tmp_path: P
         assert done.stdout.strip() == "None", done.stderr[-300:]
         place.unlink()
         (tmp_path / ".git").write_text("gitdir: own\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no FIFOs")
+@pytest.mark.parametrize("kind", ["pipe", "endless"])
+@pytest.mark.parametrize(
+    ("name", "look"),
+    [
+        (
+            ".git",
+            "from core.workspace.committed_files import CommittedFiles as Files; "
+            "Files(folder, folder / 'data').begin(['sub/.git'])",
+        ),
+        (
+            "settings.json",
+            "from core.engine.policy.permission_lists import read_permission_list as read; "
+            "assert not read(folder / 'sub' / 'settings.json', 'folder', '', 0).entries",
+        ),
+    ],
+)
+def test_no_file_of_a_folder_blocks_its_reader(name: str, look: str, kind: str, tmp_path: Path) -> None:
+    place = tmp_path / "sub" / name
+    place.parent.mkdir()
+    os.mkfifo(place) if kind == "pipe" else place.symlink_to("/dev/zero")
+    limits = "import resource as r; r.setrlimit(r.RLIMIT_AS, (1 << 30, 1 << 30)); "
+    code = f"{limits}from pathlib import Path; folder = Path({str(tmp_path)!r}); {look}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr[-300:]

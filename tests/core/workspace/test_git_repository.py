@@ -9,11 +9,12 @@ import pytest
 
 from core.domain.problems import Problem
 from core.workspace import git_commands, git_repository
-from core.workspace.git_repository import GitFile, GitRepository, parse_status, propose_message
+from core.workspace.git_repository import GitFile, GitRepository
 from core.workspace.launcher import CommandRequest
 from core.workspace.sandbox import Sandbox
 from core.workspace.worktrees import create_worktree
 from tests.core.workspace.commands import await_, open_sandbox
+from tests.core.workspace.ground import names
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -170,6 +171,23 @@ def test_what_a_hook_stages_is_committed_and_does_not_stay_staged(repository: Pa
     work.stage(["a.py"], True)
     commit(work, "Change x")
     assert git(repository, "show", "HEAD:a.py") == "x = 5" and not git(repository, "status", "--porcelain")
+
+
+def test_a_commit_writes_through_no_link(repository: Path, tmp_path: Path) -> None:
+    """A command could put one where the index is written before it replaces the former one."""
+    outside = tmp_path / "notes"
+    outside.write_text("mine\n")
+    add_hook(repository, "post-commit", spy(tmp_path)[0])
+    for name in ("index.journeyman", "index.lock.journeyman"):
+        (repository / ".git" / name).symlink_to(outside)
+    (repository / "a.py").write_text("x = 5\n")
+    work = GitRepository(repository, run_programs=True)
+    work.stage(["a.py"], True)
+    before = names(repository / ".git")
+    commit(work, "Change x")
+    assert outside.read_text() == "mine\n"
+    assert not (repository / ".git" / "index").is_symlink() and not git(repository, "status", "--porcelain")
+    assert set(names(repository / ".git")) <= {*before, "COMMIT_EDITMSG", "ORIG_HEAD"}
 
 
 def test_only_commits_that_were_shown_are_pushed_and_only_there(repository: Path, tmp_path: Path) -> None:
@@ -335,9 +353,9 @@ def test_settings_of_a_hostile_repository_run_nothing(
     add_hook(repository, "pre-commit", program)
     included = tmp_path / "included"
     included.write_text(f'[filter "x"]\n\tclean = {program}\n')
-    names = {"spy": str(program), "hooks": str(repository / ".git" / "hooks"), "included": str(included)}
+    places = {"spy": str(program), "hooks": str(repository / ".git" / "hooks"), "included": str(included)}
     for key, value in settings:
-        git(repository, "config", key, value.format(**names))
+        git(repository, "config", key, value.format(**places))
     (repository / ".gitattributes").write_text("* filter=x diff=x\n")
     (repository / "a.py").write_text("x = 2\n")
     status = GitRepository(repository).status()
@@ -466,19 +484,6 @@ def test_git_of_the_folder_is_not_run(repository: Path, tmp_path: Path, monkeypa
     assert not mark.exists()
 
 
-def test_a_status_of_conflicts_is_read() -> None:
-    output = "# branch.oid 1\0# branch.head main\0# branch.upstream origin/main\0# branch.ab +2 -1\0"
-    output += "u UU N... 100644 100644 100644 100644 1 2 3 both.py\0? new\0"
-    assert parse_status(output) == ("origin/main", 2, 1, (GitFile("both.py", "U", "U"), GitFile("new", "", "?")))
-
-
-def test_the_proposed_message_names_the_session_and_its_files() -> None:
-    assert propose_message("Fix the letter", ["a.py"]) == "Fix the letter"
-    assert propose_message("Fix  the\nletter", ["a", "b"]) == "Fix the letter\n\n- a\n- b"
-    assert len(propose_message("x" * 300, [])) == 72 and propose_message("", []) == "Update files"
-    assert propose_message("T", [str(n) for n in range(20)]).endswith("- 11\n- and 8 more")
-
-
 def test_a_nested_repository_runs_no_program(repository: Path, tmp_path: Path) -> None:
     program, mark = spy(tmp_path)
     nested = repository / "nested"
@@ -579,12 +584,15 @@ def test_git_is_not_run_while_a_command_can_change_its_settings(repository: Path
             await_(status_during(sandbox))
 
 
-@pytest.mark.parametrize("kind", ["endless", "waiting"])
+@pytest.mark.parametrize("kind", ["endless", "waiting", "secret"])
 def test_only_a_real_index_is_copied(kind: str, repository: Path) -> None:
     index = repository / ".git" / "index"
     index.unlink()
     if kind == "endless":
         index.symlink_to("/dev/zero")
+    elif kind == "secret":
+        (repository.parent / "secret").write_text("key")
+        index.symlink_to(repository.parent / "secret")
     else:
         os.mkfifo(index)
     with pytest.raises(Problem, match="cannot be read"):
