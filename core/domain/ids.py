@@ -1,14 +1,21 @@
 """Ids of sessions, calls, questions and memories: unique, and short enough to type."""
 
+import re
 import secrets
 
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"  # no characters that look alike
+MAX_ID_CHARS = 64  # of an imported session
 _BYTE_TO_LETTER = "".join(ALPHABET[byte % len(ALPHABET)] for byte in range(256)).encode()
 
 
 def session_id() -> str:
     """Return a new id of eight characters (40 bits); users type it on the command line."""
     return "".join(secrets.choice(ALPHABET) for _ in range(8))
+
+
+def is_session_id(text: str) -> bool:
+    """Return whether a text may be the id of an imported session: it must be safe on a command line and in a path."""
+    return re.fullmatch(rf"[A-Za-z0-9][A-Za-z0-9_-]{{0,{MAX_ID_CHARS - 1}}}", text) is not None
 
 
 def call_id(turn: int, index: int) -> str:

@@ -85,18 +85,16 @@ class ExportRedactor:
         return text if cleaned == plain else json.dumps(cleaned, ensure_ascii=False)
 
     def redact_blob(self, body: bytes, *, counted: bool = False) -> bytes:
-        """Redact the contents of a file. Binary contents are returned unchanged.
+        """Redact the contents of a file, also if they are not UTF-8. Contents without a secret are returned unchanged.
 
         Pass `counted` for contents that were redacted before, so that their secrets are not counted twice.
         """
         if self._redactor is None:
             return body
-        try:
-            text = body.decode("utf-8")
-        except UnicodeDecodeError:
-            return body
+        encoding = _encoding(body)
+        text = body.decode(encoding, "surrogatepass")
         cleaned = self._redactor.redact(text) if counted else self.redact_text(text)
-        return body if cleaned == text else cleaned.encode()
+        return body if cleaned == text else cleaned.encode(encoding, "surrogatepass")
 
     def redact_event(self, event: SessionEvent, contents: Callable[[str], str]) -> SessionEvent:
         """Return the event without secrets. `contents` maps a blob hash to the hash of the redacted blob."""
@@ -136,7 +134,7 @@ class ExportRedactor:
         if isinstance(plain, list):
             return [self._plain(item) for item in plain]
         if isinstance(plain, dict):
-            return {key: self._pair(key, item) for key, item in plain.items()}
+            return {self.redact_text(key): self._pair(key, item) for key, item in plain.items()}
         return plain
 
     def _pair(self, key: str, value: Any) -> Any:
@@ -148,3 +146,22 @@ class ExportRedactor:
                 self.redact_text(pair)
                 return f"[{findings[0].kind} removed]"
         return cleaned
+
+
+def _encoding(body: bytes) -> str:
+    """Return an encoding in which the contents can be decoded and encoded again without a change."""
+    for encoding in (*_wide_encodings(body), "utf-8"):
+        try:
+            if body.decode(encoding).encode(encoding) == body:
+                return encoding
+        except UnicodeError:
+            continue
+    return "latin-1"
+
+
+def _wide_encodings(body: bytes) -> tuple[str, ...]:
+    """Return the variants of UTF-16 and UTF-32 that the zero bytes at the beginning suggest."""
+    head = body[:200]
+    if not head.count(0) * 4 > len(head):
+        return ()
+    return ("utf-32-le", "utf-32-be", "utf-16-le" if head[1::2].count(0) > head[::2].count(0) else "utf-16-be")

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from threading import Event
 
@@ -17,6 +18,7 @@ from core.exchange.importers import journeyman
 from core.exchange.importers.record import Importer, open_transcript
 from core.exchange.transcript_reader import HEAD_BYTES, ImportBatch, TranscriptReader, detect_importer
 from core.exchange.transcript_writer import TranscriptWriter
+from core.store.codec import decode_event
 from core.store.event_batch import encode_batch
 from core.store.journal import Journal
 from core.store.reader import Reader
@@ -129,6 +131,9 @@ class SessionImporter:
             rows and all(self._is_complete(row.id, checked) for row in rows)
         ):
             return SessionImportResult(names[0], names, journeyman.AGENT, 0)
+        if rows and not await run_in_thread(thread, partial(self._continues, path, tuple(row.id for row in rows))):
+            cause = "Its session was imported before, with other events."
+            raise Problem(f"{path.name} cannot be imported.", cause, "Delete the imported session first.")
         await self._purge([row.id for row in rows])
         size, bytes_read = (await run_in_thread(thread, path.stat)).st_size, 0
         batches: Iterator[journeyman.ExportedBatch] = journeyman.read_batches(path)
@@ -148,6 +153,21 @@ class SessionImporter:
             raise
         return SessionImportResult(names[0], names, journeyman.AGENT, sum(checked.values()))
 
+    def _continues(self, path: Path, stored: Sequence[str]) -> bool:
+        """Return whether a file begins with the events that were imported into these sessions before."""
+        reader = self._open_reader()
+        try:
+            left = {name: _imported_events(reader, name) for name in stored}
+            for batch in journeyman.read_batches(path):
+                old = left.get(batch.session, iter(()))
+                encoded = encode_batch(batch.events, batch.blobs).events
+                for new, (at, kind, payload) in zip(encoded, islice(old, len(encoded)), strict=False):
+                    if (at, new.event) != (new.at, decode_event(kind, payload)):
+                        return False
+            return not any(next(old, None) for old in left.values())
+        finally:
+            reader.close()
+
     async def _purge_written(self, sessions: Sequence[str]) -> None:
         await self._purge([name for name in sessions if self._reader.session(name)])
 
@@ -160,6 +180,14 @@ class SessionImporter:
     def _is_complete(self, session: str, lengths: dict[str, int]) -> bool:
         last = last_import_event(self._reader, session)
         return last is not None and last.records >= lengths[session]
+
+
+def _imported_events(reader: Reader, session: str) -> Iterator[tuple[int, str, str]]:
+    """Yield time, kind and payload of the events that came from the file, without what the import or the user added."""
+    last = last_import_event(reader, session)
+    if last is not None:
+        for _, _, at, kind, payload in reader.raw_events(session, 0, last.records):
+            yield at, kind, payload
 
 
 async def _drain(

@@ -150,7 +150,7 @@ class TraceReceiver:
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         connection = TraceConnection(reader, writer)
         try:
-            if not is_own_peer(self.port, writer.get_extra_info("peername")[1]):
+            if not is_own_peer(*(writer.get_extra_info(name)[:2] for name in ("sockname", "peername"))):
                 await connection.refuse(HttpError(HTTPStatus.FORBIDDEN, "Only your own programs may send traces."))
                 return
             while await asyncio.wait_for(self._handle_request(connection), IDLE_TIMEOUT_S):

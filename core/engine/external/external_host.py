@@ -221,6 +221,9 @@ class ExternalAgentHost:
         if call.diffs:
             diffs = {relative_path(diff.path, folder): diff for diff in call.diffs}
             other_arguments = {name: value for name, value in arguments.items() if value not in call.files()}
+            shown = set(diffs)
+            hidden = [name for path in call.files() if (name := relative_path(path, folder)) not in shown]
+            other_arguments |= {"other_files": hidden} if hidden else {}
             changes = [{"path": name, "old": diff.before or "", "new": diff.after} for name, diff in diffs.items()]
             return canonical_json({**other_arguments, "changes": changes})
         title = {"title": call.title} if call.title and call.title != call.command() else {}
@@ -322,7 +325,12 @@ class ExternalAgentHost:
             return False
         folder = self._run.tool_context.folder
         diffs = [diff for diff in shown.diffs if relative_path(diff.path, folder) == _subject(tool, parameters)]
-        if tool is not WRITE or not diffs or diffs[-1].after == str(parameters.content):
+        if tool is not WRITE:
+            return True
+        if not diffs:
+            contents = shown.input.values() if isinstance(shown.input, dict) else ()
+            return len(shown.files()) == 1 and str(parameters.content) in contents
+        if diffs[-1].after == str(parameters.content):
             return True
         body = ""  # The diffs may show only the parts that change.
         with suppress(Problem, RpcError):

@@ -24,6 +24,7 @@ from core.engine.policy.secret_files import (
     secret_files,
 )
 from core.engine.run.run_context import RunContext
+from core.engine.state.conversation import Conversation
 from core.store.rule_store import RuleStore
 from core.tools.read_before_edit import content_digest
 from core.tools.tool import Tool
@@ -46,8 +47,10 @@ async def check_policy(book: RuleStore, run: RunContext, tool: Tool, call: str, 
     folder = str(run.tool_context.folder)
     all_rules = None if rules is None else (*rules_in_folder(rules, folder), *grants.rules)
 
+    untrusted_texts = await _untrusted_texts(run) if tool.access in ("execute", "write") else []
+
     def evaluation(level: SandboxLevel) -> Callable[[], PolicyDecision]:
-        context = _policy_context(run, start, level, tool.access == "execute")
+        context = _policy_context(run, start, level, untrusted_texts, tool.access == "execute")
         return partial(
             evaluate_call, proposed, start.mode, all_rules, tuple(run.conversation.permissions.untrusted), context
         )
@@ -62,7 +65,9 @@ async def check_policy(book: RuleStore, run: RunContext, tool: Tool, call: str, 
     )
 
 
-def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, runs: bool) -> PolicyContext:
+def _policy_context(
+    run: RunContext, start: RunStarted, level: SandboxLevel, untrusted_texts: list[str], runs: bool
+) -> PolicyContext:
     name = run_id(run.session, run.conversation.run)
     return PolicyContext(
         session=run.session,
@@ -72,7 +77,7 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
         level=level,
         changed_files=frozenset(run.conversation.permissions.changed_files) if runs else frozenset(),
         user_words=tuple(run.conversation.permissions.user_words),
-        dictation_reason=partial(_dictation_reason, run),
+        dictation_reason=partial(_dictation_reason, run, untrusted_texts),
         hosts=run.tool_context.network_access.hosts,
         granted_tools=parse_grants(start.allow, name).tools,
         unsettled=run.tool_context.unsettled.described(),
@@ -89,14 +94,30 @@ def _policy_context(run: RunContext, start: RunStarted, level: SandboxLevel, run
     )
 
 
-def _dictation_reason(run: RunContext, call: ProposedCall) -> str:
-    """Return why a call needs approval because untrusted content may have dictated it.
+async def _untrusted_texts(run: RunContext) -> list[str]:
+    """Return the untrusted content that the run has read, and for a sub-agent also that of the runs above it."""
+    states, row = [run.conversation.permissions], run.reader.session(run.session)
+    while row and row.parent and not run.is_replay:
+        above = Conversation()
+        async for entry in run.journal.read(row.parent):
+            above.apply(entry)
+        states.append(above.permissions)
+        row = run.reader.session(row.parent)
+    texts = dict.fromkeys(
+        text
+        for state in states
+        for text in (
+            *state.untrusted_texts,
+            *(text for text, source in state.sources.items() if is_untrusted(source, trusted=run.trusted)),
+        )
+    )
+    return [run.full_text(text) for text in texts]
 
-    Only the content that is kept in memory is compared.
-    """
-    state = run.conversation.permissions
-    texts = (text.head for text, source in state.sources.items() if is_untrusted(source, trusted=run.trusted))
-    return dictation_reason(call, partial(_content_mark, run.tool_context.broker), texts, state.user_words)
+
+def _dictation_reason(run: RunContext, untrusted_texts: list[str], call: ProposedCall) -> str:
+    """Return why a call needs approval because untrusted content may have dictated it."""
+    mark = partial(_content_mark, run.tool_context.broker)
+    return dictation_reason(call, mark, untrusted_texts, run.conversation.permissions.user_words)
 
 
 def _is_trusted(scan: FolderScan, path: str) -> bool:

@@ -46,7 +46,7 @@ async def search_sessions(run: RunContext, call: ToolCall, arguments: SearchSess
     output = mark_as_data(text, ContentSource("memory", "earlier sessions"), run.boundary()) if found else text
     before: list[SessionEvent] = [started]
     label = source_label(ContentSource("import", "earlier sessions"))
-    if label not in run.conversation.permissions.untrusted and any(_read_untrusted(run, name) for name in found):
+    if any(_read_untrusted(run, name) for name in found):
         before.append(UntrustedContentRead(call.id, label))
     await run.record(*before, *with_excerpts(run, [ToolReturned(call.id, Text(output))]))
 

@@ -33,18 +33,22 @@ MATCH_LINE = re.compile(r"(.+?):\d+: ")
 def with_untrusted_files(run: RunContext, tool: Tool, call: str, parameters: Any, events: list[SessionEvent]) -> None:
     """Insert an UntrustedContentRead before the events of a call that has read untrusted files."""
     files = _read_files(run, tool, parameters, events)
-    if label := _label(run, files):
+    if label := _label(run, files):  # also if the run has recorded it: this result is untrusted, too
         events.insert(0, UntrustedContentRead(call, label))
 
 
 def paths_label(run: RunContext, paths: Iterable[str]) -> str:
     """Return the label of the untrusted files among these, or "" if there are none."""
-    return "" if run.is_replay else _label(run, _matching(run, paths))
+    return "" if run.is_replay else _new(run, _label(run, _matching(run, paths)))
 
 
 def folder_label(run: RunContext) -> str:
     """Return the label of all untrusted files in the folder of the run, or "" if there are none."""
-    return _label(run, run.reader.untrusted_files(str(run.tool_context.folder)))
+    return _new(run, _label(run, run.reader.untrusted_files(str(run.tool_context.folder))))
+
+
+def _new(run: RunContext, label: str) -> str:
+    return "" if label in run.conversation.permissions.untrusted else label
 
 
 def _read_files(
@@ -124,7 +128,7 @@ def _printable_files(run: RunContext, command: str) -> list[UntrustedFile]:
 
 
 def _label(run: RunContext, rows: Iterable[UntrustedFile]) -> str:
-    """Return the label for untrusted files, or "" if there are none or the run has recorded it before."""
+    """Return the label for untrusted files, or "" if there are none."""
     files = {row.path: row for row in rows}
     if not files:
         return ""
@@ -133,5 +137,4 @@ def _label(run: RunContext, rows: Iterable[UntrustedFile]) -> str:
     is_inside = first.path.startswith(f"{folder}/") and first.path != f"{folder}/"
     name = first.path[len(folder) + 1 :] if is_inside else first.path
     sources = [source for row in files.values() for source in row.sources]
-    label = untrusted_file_label(name, sources, len(files) - 1)
-    return "" if label in run.conversation.permissions.untrusted else label
+    return untrusted_file_label(name, sources, len(files) - 1)

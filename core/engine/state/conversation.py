@@ -202,6 +202,7 @@ class Conversation:
                 if excerpt.head:
                     self.compacted_calls[name] = entry.seq
                 self._note_source(name, sent)
+                self.permissions.note_result(name, sent)
                 self._add_result(name, sent, failed, attached)
             case CallRefused(call_id=name, reason=reason):
                 self.last_refused = name

@@ -18,6 +18,7 @@ class PermissionState:
         decisions: the first decision on each request, by the ID of the request.
         untrusted: untrusted sources that the session has read, in order.
         changed_files: files the agent has written in the session.
+        untrusted_texts: results of calls that read untrusted files, sessions or replies of sub-agents.
         sources: the untrusted source of each result that has one, by the text of the result.
         user_words: messages and answers that the user wrote, without those into which an MCP server has put text, and
             without answers that only repeat what the question says, as that may be quoted from untrusted content.
@@ -28,7 +29,9 @@ class PermissionState:
     untrusted: dict[str, None] = field(default_factory=dict)
     changed_files: set[str] = field(default_factory=set)
     sources: dict[Text, ContentSource] = field(default_factory=dict)
+    untrusted_texts: dict[Text, None] = field(default_factory=dict)
     user_words: list[str] = field(default_factory=list)
+    _untrusted_calls: set[str] = field(default_factory=set)
     _message_is_expanded: bool = False
     _questions: dict[str, Question] = field(default_factory=dict)
 
@@ -57,11 +60,18 @@ class PermissionState:
                 self.decisions.setdefault(name, event)
             case UntrustedContentRead(call_id=call, source=source):
                 self.untrusted[source] = None
+                self._untrusted_calls.add(call)
                 self._message_is_expanded = self._message_is_expanded or not call
             case FileChanged(path=path):
                 self.changed_files.add(path)
             case _:
                 pass
+
+    def note_result(self, call: str, text: Text) -> None:
+        """Note the result of a call as the model sees it, if the call has read untrusted content."""
+        if call in self._untrusted_calls:
+            self._untrusted_calls.discard(call)
+            self.untrusted_texts[text] = None
 
 
 def _words_of(question: Question) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.events import EVENT_CLASSES, SessionCreated, SessionEvent
+from core.domain.ids import MAX_ID_CHARS, is_session_id
 from core.domain.problems import Problem
 from core.exchange.exporters.journeyman import VERSION
 from core.exchange.importers.record import open_transcript
@@ -119,7 +120,7 @@ def _plain(line: bytes) -> dict[str, Any]:
     if len(line) >= MAX_LINE_BYTES:
         raise _LineError("expected a line of at most 512 MB")
     try:
-        plain = json.loads(line)
+        plain = json.loads(line, parse_int=_stored_int)
     except RecursionError as error:
         raise _LineError("expected JSON, found it nested too deeply") from error
     except ValueError as error:
@@ -127,6 +128,13 @@ def _plain(line: bytes) -> dict[str, Any]:
     if not isinstance(plain, dict):
         raise _LineError("expected a JSON object")
     return plain
+
+
+def _stored_int(digits: str) -> int:
+    number = int(digits)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError("a number is too large")
+    return number
 
 
 def _sessions(head: dict[str, Any]) -> list[str]:
@@ -137,6 +145,8 @@ def _sessions(head: dict[str, Any]) -> list[str]:
         raise _LineError(f"expected format {VERSION}, found {version} of a newer Journeyman; update Journeyman")
     if not isinstance(names, list) or not names or not all(isinstance(name, str) and name for name in names):
         raise _LineError('expected "sessions" to be a list of ids')
+    if bad := next((name for name in names if not is_session_id(name)), None):
+        raise _LineError(f"expected an id of at most {MAX_ID_CHARS} letters and digits, found {bad[:80]!r}")
     if len(set(names)) != len(names):
         raise _LineError('expected each id in "sessions" once')
     return names

@@ -227,3 +227,18 @@ def test_slices_of_a_trace_do_not_overlap_in_their_lane(tmp_path: Path) -> None:
             }  # fmt: skip
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_secrets_are_removed_from_files_that_are_not_utf_8(encoding: str) -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    body = f"caf\xe9\ntoken = {token}\n".encode(encoding)
+    cleaned = ExportRedactor(Redactor()).redact_blob(body)
+    assert token not in cleaned.decode(encoding) and cleaned.decode(encoding).startswith("caf\xe9\ntoken")
+    binary = bytes(range(256)) * 4
+    assert ExportRedactor(Redactor()).redact_blob(binary) == binary
+
+
+def test_secrets_are_removed_from_the_names_of_members() -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    assert token not in ExportRedactor(Redactor()).redact_json(f'{{"{token}": "v", "n": {{"{token}": 1}}}}')

@@ -121,6 +121,14 @@ BAD: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
     "half a line": (lambda lines: [*lines[:2], lines[2][:20]], "Line 3: expected a line of JSON"),
     "words after the end": (lambda lines: [*lines, lines[1]], "expected nothing after the footer"),
     "too few counted": (lambda lines: change(lines, len(lines) - 1, facts=1), "expected 3 events"),
+    "a number that no database holds": (
+        lambda lines: [*lines[:2], lines[2].replace('"fact":{', '"fact":{"n":' + str(2**70) + ","), *lines[3:]],
+        "Line 3: expected a line of JSON (a number is too large)",
+    ),
+    "an id like an option": (lambda lines: change(lines, 0, sessions=["--data-dir=x"]), "Line 1: expected an id of"),
+    "an id like a path": (lambda lines: change(lines, 0, sessions=["../../x"]), "Line 1: expected an id of"),
+    "a long id": (lambda lines: change(lines, 0, sessions=["x" * 5_000]), "Line 1: expected an id of"),
+    "an id that is not Unicode": (lambda lines: change(lines, 0, sessions=["\ud800"]), "Line 1: expected an id of"),
     "deep": (lambda lines: [*lines[:1], "[" * 100_000, *lines[1:]], "Line 2: expected"),
 }
 
@@ -175,5 +183,26 @@ def test_an_interrupted_import_leaves_nothing(tmp_path: Path) -> None:
             assert task.cancelled() and len(heard) == 1
             assert two.reader.sessions() == []
             assert (await two.exchange.import_file(path)).added_events == 1501
+
+    asyncio.run(main())
+
+
+def test_a_file_with_other_events_replaces_no_imported_session(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with home(tmp_path / "a" / "a.db") as one, home(tmp_path / "b" / "b.db") as two:
+            session = await family(one)
+            path = tmp_path / "out.journeyman.json"
+            first = await one.export_text(session, "json", keep_secrets=True)
+            path.write_text(first)
+            await two.exchange.import_file(path)
+            await one.journal.append(session, UserMessage(Text("more")))
+            longer = await one.export_text(session, "json", keep_secrets=True)
+            path.write_text(longer.replace('"A session"', '"Another"'))
+            before = [entry async for entry in two.journal.read(session)]
+            with pytest.raises(Problem, match="with other events"):
+                await two.exchange.import_file(path)
+            assert [entry async for entry in two.journal.read(session)] == before
+            path.write_text(longer)
+            assert (await two.exchange.import_file(path)).added_events
 
     asyncio.run(main())

@@ -24,9 +24,9 @@ def listener() -> Iterator[socket.socket]:
         yield made
 
 
-def accept(listener: socket.socket) -> tuple[socket.socket, int, int]:
+def accept(listener: socket.socket) -> tuple[socket.socket, tuple[str, int], tuple[str, int]]:
     connection, peer = listener.accept()
-    return connection, listener.getsockname()[1], peer[1]
+    return connection, listener.getsockname(), peer
 
 
 def test_an_own_connection_is_own(listener: socket.socket) -> None:
@@ -52,6 +52,23 @@ def test_a_connection_of_another_user_is_not(listener: socket.socket, then: str,
 
 
 @needs_root
+def test_the_port_of_the_receiver_as_source_does_not_make_a_connection_own(listener: socket.socket) -> None:
+    """Our own accepted end has the same two ports then."""
+    port = listener.getsockname()[1]
+    code = (
+        f"import socket; s = socket.socket(); s.bind(('127.0.0.2', {port}));"
+        f" s.connect(('127.0.0.1', {port})); s.send(b'x'); input()"
+    )
+    with subprocess.Popen(["python3", "-c", code], stdin=subprocess.PIPE, user=OTHER_USER, group=OTHER_USER) as program:
+        connection, own, peer = accept(listener)
+        with connection:
+            assert connection.recv(1) == b"x" and own[1] == peer[1]
+            assert not is_own_peer(own, peer)
+        assert program.stdin
+        program.stdin.close()
+
+
+@needs_root
 @pytest.mark.parametrize(
     ("user", "expected"), [(OTHER_USER, True), (200_001, True), (SERVICE, False), (65_000, False), (0, False)]
 )
@@ -66,4 +83,4 @@ def test_only_listeners_of_another_user_are_refused(user: int, expected: bool) -
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
 def test_a_port_without_a_listener_is_of_nobody(listener: socket.socket) -> None:
     port = listener.getsockname()[1]
-    assert not is_of_another_user(port) and not is_own_peer(port, 1)
+    assert not is_of_another_user(port) and not is_own_peer(("127.0.0.1", port), ("127.0.0.1", 1))
