@@ -29,7 +29,7 @@ ALLOWED_BROAD_EXCEPTS = {  # the functions that may contain a broad `except`, an
     ("core/engine/run/memory_recall.py", "recall_memories"): "memory, which must not stop a run",
     ("core/engine/lifecycle/run_controller.py", "_run_to_end"): "a bug in a run, which ends only that run",
     ("core/engine/lifecycle/scheduler.py", "_start_due"): "a bug in one start, reported with its schedule",
-    ("core/engine/lifecycle/scheduler.py", "report"): "the listener of due schedules; the error is reported",
+    ("core/engine/lifecycle/scheduler.py", "_report_due"): "the listener of due schedules; the error is reported",
     ("core/store/journal.py", "_notify"): "listeners of the journal",
     ("core/settings/api_keys.py", "_run_on_keyring"): "keyring backends, which raise arbitrary exceptions",
     ("app/dispatch.py", "_exit_code"): "a bug in a command, shown as an error",

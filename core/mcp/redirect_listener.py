@@ -72,7 +72,7 @@ class RedirectListener:
 
 
 def _parse_redirect(target: str) -> AuthorizationCodeResult | OAuthFlowError | None:
-    """Return how the sign-in ended; None for a request that is no redirect after a sign-in, such as for an icon."""
+    """Return how the sign-in ended; None for any other request, such as for an icon."""
     parts = urlsplit(target)
     values = {name: each[0] for name, each in parse_qs(parts.query).items()}
     if parts.path != PATH:

@@ -2,8 +2,8 @@
 
 import asyncio
 import posixpath
-import time
 from dataclasses import dataclass, replace
+from threading import Event
 from typing import Annotated
 
 from annotated_types import Gt, Le
@@ -148,7 +148,7 @@ def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]:
         context.commands.revert_changes(context.grant.protected_paths)
         if context.commands.count_reverts() == reverts:
             break
-        time.sleep(RESCAN_S)  # a command that keeps changing such files is ended soon
+        Event().wait(RESCAN_S)  # a command that keeps changing such files is ended soon
     else:
         cause = "A command in the background keeps changing files that other programs trust."
         raise Problem("The command was not run.", cause, "End that command first.")

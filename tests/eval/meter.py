@@ -6,7 +6,7 @@ import re
 import select
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -88,7 +88,7 @@ def metered(server: str, log: Path | None = None) -> Iterator[tuple[str, Meter]]
 
         def _forward(self, method: str, body: bytes) -> None:
             upstream = http.client.HTTPConnection(target.hostname or "", target.port or 80, timeout=TIMEOUT_S)
-            headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP_HEADERS}
+            headers = _end_to_end(self.headers.items())
             ended = threading.Event()
             try:
                 upstream.connect()
@@ -96,9 +96,8 @@ def metered(server: str, log: Path | None = None) -> Iterator[tuple[str, Meter]]
                 upstream.request(method, target.path.rstrip("/") + self.path, body, headers)
                 answer = upstream.getresponse()
                 self.send_response(answer.status)
-                for name, value in answer.getheaders():
-                    if name.lower() not in HOP_HEADERS:
-                        self.send_header(name, value)
+                for name, value in _end_to_end(answer.getheaders()).items():
+                    self.send_header(name, value)
                 self.send_header("connection", "close")
                 self.end_headers()
                 whole = b""
@@ -129,6 +128,11 @@ def metered(server: str, log: Path | None = None) -> Iterator[tuple[str, Meter]]
         proxy.shutdown()
         proxy.server_close()
         thread.join()
+
+
+def _end_to_end(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Return the headers that a proxy passes on."""
+    return {name: value for name, value in headers if name.lower() not in HOP_HEADERS}
 
 
 def _end_if_abandoned(agent: socket.socket, upstream: socket.socket, ended: threading.Event) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -146,14 +147,7 @@ class Scheduler:
         if not self._book.can_write:
             return
 
-        def report(result: DueResult) -> None:
-            try:
-                on_due(result)
-            except Exception as error:  # A bug in it must not end the scheduler.
-                on_error(
-                    Problem(f"Internal error: {type(error).__name__}: {error}", "", "Report this to the developer.")
-                )
-
+        report = partial(_report_due, on_due, on_error)
         self.running = True
         try:
             while not self._stopping:
@@ -232,3 +226,10 @@ class Scheduler:
             interactive=True,
             mode=next((mode for mode in MODES if mode == schedule.mode), DEFAULT_MODE),
         )
+
+
+def _report_due(on_due: Callable[[DueResult], None], on_error: Callable[[Problem], None], result: DueResult) -> None:
+    try:
+        on_due(result)
+    except Exception as error:  # A bug in it must not end the scheduler.
+        on_error(Problem(f"Internal error: {type(error).__name__}: {error}", "", "Report this to the developer."))

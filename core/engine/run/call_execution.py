@@ -80,7 +80,7 @@ def tool_only_reads(tool: Tool) -> bool:
 
 
 def _outcome(events: Sequence[SessionEvent]) -> dict[str, object]:
-    """Return what the hooks are told about the result."""
+    """Return the result as the hooks receive it."""
     returned = next((event for event in events if isinstance(event, ToolReturned)), None)
     if returned is None:
         return {}

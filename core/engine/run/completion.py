@@ -46,7 +46,7 @@ async def check_completion(run: RunContext) -> RunEnded | None:
 
 
 def _ended_without_final(run: RunContext) -> bool:
-    """Return whether a model with text-based tool calls has not called `final`, and was not reminded of it."""
+    """Return whether a model with text-based tool calls has not called `final`, and got no reminder."""
     messages = run.conversation.messages
     last = next((message for message in reversed(messages) if message.role == "assistant"), None)
     reminded = any(message.role == "user" and message.text.head == NO_CALL_REMINDER for message in messages)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication, QPaintEvent
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QCheckBox, QLabel, QListView, QMenu, QPushButton, QVBoxLayout, QWidget
@@ -340,11 +340,12 @@ def test_scrolling_paints_only_the_lines_that_appear(look: Look, qtbot: QtBot, s
     with qtbot.waitExposed(window):
         window.show()
     bar = view.verticalScrollBar()
-    bar.setValue(100)
-    QCoreApplication.processEvents()
     painted = PaintedHeights(view.viewport())
+    bar.setValue(100)
+    qtbot.waitUntil(lambda: bool(painted.heights))
+    painted.heights.clear()
     bar.setValue(100 + 3 * bar.singleStep())
-    QCoreApplication.processEvents()
+    qtbot.waitUntil(lambda: bool(painted.heights))
     assert painted.heights == [3 * bar.singleStep()]
 
 
