@@ -42,7 +42,6 @@ class Reader:
         flags = "immutable=1" if immutable else "mode=rw"
         self._db = sqlite3.connect(f"{path.absolute().as_uri()}?{flags}", uri=True, isolation_level=None)
         self._db.execute("PRAGMA query_only = 1")
-        self._numbers: dict[str, int] = {}
 
     def close(self) -> None:
         self._db.close()
@@ -291,12 +290,9 @@ class Reader:
         return PendingPermissionRequest(session, parsed, full_arguments or arguments.get("head", ""), asked_at)
 
     def _number(self, session: str) -> int:
-        if session not in self._numbers:
-            row = self._db.execute("SELECT number FROM session WHERE id = ?", (session,)).fetchone()
-            if row is None:
-                return 0
-            self._numbers[session] = row[0]
-        return self._numbers[session]
+        """Return the number of the session; it is not kept, because a session that is imported again gets another."""
+        row = self._db.execute("SELECT number FROM session WHERE id = ?", (session,)).fetchone()
+        return row[0] if row else 0
 
 
 def _question(fields: dict[str, Any], asked_at: int) -> Question:

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QEvent
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFrame
 
 
-class LocalShortcuts(QWidget):
+class LocalShortcuts(QFrame):
     """A widget whose `local_shortcuts` take precedence over window shortcuts.
 
     Qt activates neither of two ambiguous shortcuts, so the keys are handled in ShortcutOverride and keyPressEvent.

@@ -50,6 +50,7 @@ TOOLS = st.sampled_from(["run", "read", "a tool there is not"])
 KINDS_OF_STEPS = st.sampled_from(["read", "write", "command", "tool", "of a newer program"])
 
 # JSON cannot represent NaN and infinity.
+st.register_type_strategy(int, st.integers(-(2**63), 2**63 - 1))  # as SQLite stores them
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False))
 
 EVENTS: dict[type[Any], SearchStrategy[SessionEvent]] = {

@@ -204,5 +204,6 @@ def test_a_file_with_other_events_replaces_no_imported_session(tmp_path: Path) -
             assert [entry async for entry in two.journal.read(session)] == before
             path.write_text(longer)
             assert (await two.exchange.import_file(path)).added_events
+            assert await one.events(session) == [_unmarked(event) for event in (await two.events(session))[:-1]]
 
     asyncio.run(main())
