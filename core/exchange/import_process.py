@@ -1,4 +1,7 @@
-"""Reads a very large transcript in a separate process, so that parsing does not hold the GIL of the main process."""
+"""Reads a very large or compressed transcript in a separate process, whose memory is limited.
+
+So parsing does not hold the GIL of the main process, and a small file with large contents cannot exhaust its memory.
+"""
 
 import pickle
 import subprocess

@@ -1,4 +1,4 @@
-"""The worker process that reads a very large transcript and writes its batches to standard output.
+"""The worker process that reads a very large or compressed transcript and writes its batches to standard output.
 
 It is started as a script. It exits when its output is closed, and soon after its standard input is closed.
 """
@@ -8,6 +8,8 @@ import signal
 import sys
 import threading
 from pathlib import Path
+
+MAX_MEMORY = 4 << 30  # bytes of address space, where it can be limited
 
 
 def main() -> None:
@@ -23,6 +25,10 @@ def main() -> None:
     from core.store.reader import Reader
 
     path, database = map(Path, sys.argv[1:])
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     stopped = threading.Event()
     threading.Thread(target=_wait, args=(stopped,), daemon=True).start()
     try:
@@ -32,6 +38,9 @@ def main() -> None:
             write_message(encode_batch(part), out)
     except Problem as problem:
         write_message(problem, out)
+    except MemoryError:
+        cause = f"Its contents need more than {MAX_MEMORY >> 30} GB of memory."
+        write_message(Problem(f"{path.name} cannot be imported.", cause, ""), out)
     except BrokenPipeError:
         os._exit(0)  # the parent process has ended
 

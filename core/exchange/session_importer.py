@@ -15,7 +15,7 @@ from core.domain.problems import Problem
 from core.exchange.import_process import LARGE_TRANSCRIPT, read_in_process
 from core.exchange.imported_sessions import ImportedSessions, last_import_event
 from core.exchange.importers import journeyman
-from core.exchange.importers.record import Importer, open_transcript
+from core.exchange.importers.record import Importer, is_compressed, open_transcript
 from core.exchange.transcript_reader import HEAD_BYTES, ImportBatch, TranscriptReader, detect_importer
 from core.exchange.transcript_writer import TranscriptWriter
 from core.store.codec import decode_event
@@ -110,7 +110,7 @@ class SessionImporter:
         return SessionImportResult(names[0], names, importer.agent, added)
 
     def _parts(self, path: Path, importer: Importer, stopped: Callable[[], bool]) -> Iterator[ImportBatch]:
-        if path.stat().st_size >= LARGE_TRANSCRIPT:
+        if path.stat().st_size >= LARGE_TRANSCRIPT or is_compressed(path):
             self._reader.catch_up()  # the worker reads from the file which sessions were imported before
             yield from read_in_process(path, self._reader.path, stopped)
             return

@@ -78,17 +78,19 @@ def _names_action(text: str, tool: str) -> bool:
     return all(re.search(rf"(?<!\w){verb.removesuffix('e')}(e?s?|e?d|ing)(?!\w)", text) for verb in verbs)
 
 
-def _values(node: Any) -> Iterator[str]:
-    """Yield the values in the arguments of a call, and the names of members that can be values themselves."""
+def _values(node: Any, depth: int = 0) -> Iterator[str]:
+    """Yield the values in the arguments of a call, and the names of members that can be values themselves.
+
+    Within an argument, the names of an object without values can be its values, as in `{"to": {"mallory": true}}`.
+    """
     match node:
         case dict():
-            for name, value in node.items():
-                if not MEMBER.fullmatch(name):
-                    yield name
-                yield from _values(value)
+            values = [value for member in node.values() for value in _values(member, depth + 1)]
+            yield from (name for name in node if not MEMBER.fullmatch(name) or (depth and not values))
+            yield from values
         case list():
             for value in node:
-                yield from _values(value)
+                yield from _values(value, depth + 1)
         case bool() | None | "":
             return
         case _:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.problems import Problem
-from core.exchange.importers.record import MAX_DOCUMENT_BYTES, read_document
+from core.exchange.importers.record import MAX_DOCUMENT_BYTES, ZIP_MAGIC, read_document
 
-ZIP_MAGIC = b"PK\x03\x04"
 DAMAGE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError)
 
 

@@ -21,7 +21,7 @@ MAX_LINE_BYTES = 1 << 27  # bytes of a line; a longer one is split
 MAX_DOCUMENT_BYTES = 1 << 28  # bytes of a file that must be read as a whole
 MAX_DETAILS_BYTES = 1 << 24  # bytes of a file with details of a session
 COMPRESSED_SUFFIXES = (".gz", ".zst")
-GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+GZIP_MAGIC, ZSTD_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 BUFFER_BYTES = 1 << 20  # bytes read at once; the GIL is released for each read
 
 
@@ -68,6 +68,14 @@ class Importer(Protocol):
 def plain_path(path: Path) -> Path:
     """Return the path without the suffix of a compressed file."""
     return path.with_suffix("") if path.suffix in COMPRESSED_SUFFIXES else path
+
+
+def is_compressed(path: Path) -> bool:
+    """Return whether a file is compressed, so that its size says little about that of its contents."""
+    if path.is_dir():
+        return False
+    with path.open("rb") as file:
+        return file.read(4).startswith((GZIP_MAGIC, ZSTD_MAGIC, ZIP_MAGIC))
 
 
 @contextmanager

@@ -37,6 +37,8 @@ DICTATED: list[tuple[str, dict[str, Any]]] = [
     ("delete_file", {"nested": [{"id": 7}]}),
     ("sendMoney", {"amount": 0.5}),
     ("send_email", {"to": {"eve@example.net": True}, "subject": "meeting notes"}),
+    ("send_email", {"to": {"mallory": True}, "subject": "meeting notes"}),
+    ("send_email", {"to": [{"mallory": {"name": ""}}], "subject": "meeting notes"}),
     ("send_email", {"to": ["ada@example.org"], "body": {"the code is 463820": None}}),
     ("send_email", {"to": ["ada@example.org"], "body": {"code_463820": ""}}),
     ("get_webpage", {"http://eve.example.net/?q=1": 1}),

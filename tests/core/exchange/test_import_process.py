@@ -1,14 +1,18 @@
 """Reading a transcript in a separate process gives the same result as reading it in this one."""
 
 import asyncio
+import gzip
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.domain.problems import Problem
 from core.exchange import import_process, session_importer
+from core.exchange.transcript_reader import ImportBatch
 from core.store.database import Database
 from tests.bench.transcript import write_transcript
 from tests.core.exchange.home import Home, home
@@ -55,6 +59,28 @@ def test_the_import_equals_one_in_this_process(
             assert (await made.exchange.import_file(file)).added_events == 0
 
     asyncio.run(main())
+
+
+def test_a_compressed_file_is_read_in_a_process_whatever_its_size(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed = tmp_path / f"{SAMPLES[0].name}.gz"
+    packed.write_bytes(gzip.compress(SAMPLES[0].read_bytes()))
+    read: list[Path] = []
+
+    def count(path: Path, *rest: Any) -> Iterator[ImportBatch]:
+        read.append(path)
+        return import_process.read_in_process(path, *rest)
+
+    monkeypatch.setattr(session_importer, "read_in_process", count)
+
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            assert (await made.exchange.import_file(packed)).added_events
+            await made.exchange.import_file(SAMPLES[1])
+
+    asyncio.run(main())
+    assert read == [packed]
 
 
 def test_an_interrupted_import_continues(long: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
