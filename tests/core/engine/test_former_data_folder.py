@@ -11,7 +11,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from core.domain.events import EVENT_CLASSES, RunResumed
+from core.domain.events import EVENT_CLASSES, RequestSent, RunResumed
 from core.store.codec import decode_event
 from core.store.data_folder import DATABASE_FILE
 from core.store.migrate import migrate
@@ -117,6 +117,8 @@ def test_memories_are_found_and_the_interrupted_run_resumes(former: Path) -> Non
             assert found
             await scene.engine.resume(session, "skip")
             await scene.until(RunResumed)
+            await scene.until(RequestSent)
+            await scene.engine.stop(session)  # its script waits for 90 s, so that it could be killed
             await scene.engine.wait_idle(session)
             assert scene.bugs == []
 
