@@ -16,6 +16,11 @@ class Text:
     blob: str = ""
 
 
+def normalized(text: str) -> str:
+    """Return a text without differences in case and white space, for comparisons."""
+    return " ".join(text.casefold().split())
+
+
 @dataclass(frozen=True, slots=True)
 class Attachment:
     """An image or a document that the user sent or a tool returned. Its contents are a blob of `size` bytes.

@@ -81,6 +81,19 @@ def desktop(bus: AccessibilityBus) -> Iterator[Desktop]:
             thread.join()
 
 
+@contextmanager
+def window(display: Screen, bus: AccessibilityBus, home: Path) -> Iterator[tuple[Desktop, Program, SimulatedUser]]:
+    """Run the program on a desktop with notifications, until its window shows the start page."""
+    with (
+        closing(AccessibilityTree(bus)) as tree,
+        desktop(bus) as shown,
+        running_program(display, home) as program,
+    ):
+        user = SimulatedUser(display, program, tree)
+        user.wait_for("start.demo")
+        yield shown, program, user
+
+
 def start(program: Program, title: str, replies: Sequence[object]) -> None:
     """Start a session in the running program, and return when it has ended or waits."""
     folder = program.home.parent / "work"
@@ -91,13 +104,7 @@ def start(program: Program, title: str, replies: Sequence[object]) -> None:
 
 
 def test_requests_and_ended_runs_are_reported(display: Screen, accessibility_bus: AccessibilityBus, home: Path) -> None:
-    with (
-        closing(AccessibilityTree(accessibility_bus)) as tree,
-        desktop(accessibility_bus) as shown,
-        running_program(display, home) as program,
-    ):
-        user = SimulatedUser(display, program, tree)
-        user.wait_for("start.demo")
+    with window(display, accessibility_bus, home) as (shown, program, _):
         display.xdotool("search", "--onlyvisible", "--name", "Journeyman", "windowminimize")
         start(program, "Letter", [{"text": "I ask.", "calls": [ASK]}])
         assert shown.next() == ("Letter", "Which tone?")
@@ -111,13 +118,7 @@ def test_requests_and_ended_runs_are_reported(display: Screen, accessibility_bus
 def test_a_click_on_a_notification_opens_its_session(
     display: Screen, accessibility_bus: AccessibilityBus, home: Path
 ) -> None:
-    with (
-        closing(AccessibilityTree(accessibility_bus)) as tree,
-        desktop(accessibility_bus) as shown,
-        running_program(display, home) as program,
-    ):
-        user = SimulatedUser(display, program, tree)
-        user.wait_for("start.demo")
+    with window(display, accessibility_bus, home) as (shown, program, user):
         for title, replies in (("Sums", [{"text": "Three."}]), ("Letter", [{"text": "I ask.", "calls": [ASK]}])):
             display.xdotool("search", "--onlyvisible", "--name", "Journeyman", "windowminimize")
             wait_until(lambda: not display.titles(), "the window is minimized")
@@ -135,13 +136,7 @@ def test_a_click_on_a_notification_opens_its_session(
 def test_without_a_tray_the_last_run_is_reported_before_the_hidden_program_ends(
     display: Screen, accessibility_bus: AccessibilityBus, home: Path
 ) -> None:
-    with (
-        closing(AccessibilityTree(accessibility_bus)) as tree,
-        desktop(accessibility_bus) as shown,
-        running_program(display, home) as program,
-    ):
-        user = SimulatedUser(display, program, tree)
-        user.wait_for("start.demo")
+    with window(display, accessibility_bus, home) as (shown, program, user):
         work = Thread(target=start, args=(program, "Slow", [{"calls": [WAIT]}, {"text": "All done."}]))
         work.start()
         user.wait_for("sessions.list", name="Slow", role="cell")

@@ -5,7 +5,8 @@ import json
 import socket
 import sqlite3
 from collections import Counter
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Event, Thread
@@ -113,31 +114,39 @@ def test_the_interval_is_that_of_wilson(successes: int, count: int, low: float, 
     assert wilson(successes, count) == pytest.approx((low, high), abs=0.001)
 
 
+class ModelHandler(BaseHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+@contextmanager
+def served(handler: type[ModelHandler]) -> Iterator[str]:
+    """Serve a model on loopback; yields its address."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
 def test_the_meter_counts_tokens_and_sets_the_sampling() -> None:
     asked: list[dict[str, object]] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(ModelHandler):
         def do_POST(self) -> None:
             asked.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
             self.send_response(200)
             self.end_headers()
             self.wfile.write(b'data: {"timings": {"cache_n": 700, "prompt_n": 50, "predicted_n": 9}}\n\n')
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            with metered(f"http://127.0.0.1:{server.server_port}") as (url, meter):
-                meter.seed = 3
-                body = json.dumps({"messages": [], "temperature": 0.7}).encode()
-                with urlopen(Request(f"{url}/v1/chat/completions", body, {"content-type": "application/json"})) as got:
-                    assert b"timings" in got.read()
-        finally:
-            server.shutdown()
-            thread.join()
+    with served(Handler) as server, metered(server) as (url, meter):
+        meter.seed = 3
+        body = json.dumps({"messages": [], "temperature": 0.7}).encode()
+        with urlopen(Request(f"{url}/v1/chat/completions", body, {"content-type": "application/json"})) as got:
+            assert b"timings" in got.read()
     assert asked == [{"messages": [], "temperature": 0, "seed": 3}]
     used = meter.take()
     assert (used.requests, used.prompt, used.read, used.reply, used.first_prompt) == (1, 750, 50, 9, 750)
@@ -147,28 +156,18 @@ def test_the_meter_counts_tokens_and_sets_the_sampling() -> None:
 def test_a_request_ends_when_its_agent_has_gone() -> None:
     came, ended = Event(), Event()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(ModelHandler):
         def do_POST(self) -> None:
             self.rfile.read(int(self.headers["content-length"]))
             came.set()
             if not self.connection.recv(1):  # waits, as a model that writes without end, until the proxy closes
                 ended.set()
 
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            with metered(f"http://127.0.0.1:{server.server_port}") as (url, _):
-                with socket.create_connection(("127.0.0.1", urlsplit(url).port or 0)) as agent:
-                    agent.sendall(b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}")
-                    assert came.wait(30)
-                assert ended.wait(30)
-        finally:
-            server.shutdown()
-            thread.join()
+    with served(Handler) as server, metered(server) as (url, _):
+        with socket.create_connection(("127.0.0.1", urlsplit(url).port or 0)) as agent:
+            agent.sendall(b"POST /v1/chat/completions HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}")
+            assert came.wait(30)
+        assert ended.wait(30)
 
 
 @pytest.mark.parametrize(("reply", "said"), [("It is 4.", True), ("4", True), ("2.4.6", False), ("14 or 4.5", False)])

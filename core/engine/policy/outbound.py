@@ -7,6 +7,7 @@ from typing import Any
 
 from core.domain.command_tables import words_of
 from core.domain.provenance import ContentSource, source_label
+from core.domain.text import normalized
 from core.engine.policy.proposed_call import ProposedCall
 from core.tools.mcp_tools import mcp_server_of
 
@@ -44,13 +45,13 @@ def dictated_value(call: ProposedCall, untrusted_sources: Sequence[str], user_wo
     """
     if not mcp_server_of(call.tool) or _own_source(call.tool) not in untrusted_sources:
         return ""
-    written = _plain("\n".join(map(_without_quotes, user_words)))
+    written = normalized("\n".join(map(_without_quotes, user_words)))
     reads = only_reads_by_name(call.tool)
     values = list(_values(json.loads(call.arguments).get("arguments", {})))
     for value in values:
-        if (not reads or ADDRESS.search(value)) and not _occurs_in(written, _plain(value)):
+        if (not reads or ADDRESS.search(value)) and not _occurs_in(written, normalized(value)):
             return value if len(value) <= SHOWN_CHARS else f"{value[: SHOWN_CHARS - 1]}…"
-    if reads or any(len(_plain(value)) >= DISTINCT_CHARS for value in values) or _names_action(written, call.tool):
+    if reads or any(len(normalized(value)) >= DISTINCT_CHARS for value in values) or _names_action(written, call.tool):
         return ""
     return call.tool.partition("__")[2]
 
@@ -114,10 +115,6 @@ def _without_quotes(text: str) -> str:
         else:
             own.append(line)
     return "\n".join(own)
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
 
 
 def _occurs_in(text: str, value: str) -> bool:

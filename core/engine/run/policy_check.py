@@ -98,10 +98,10 @@ async def _untrusted_texts(run: RunContext) -> list[str]:
     """Return the untrusted content that the run has read, and for a sub-agent also that of the runs above it."""
     states, row = [run.conversation.permissions], run.reader.session(run.session)
     while row and row.parent and not run.is_replay:
-        above = Conversation()
-        async for entry in run.journal.read(row.parent):
-            above.apply(entry)
-        states.append(above.permissions)
+        caller = run.callers.setdefault(row.parent, Conversation())
+        async for entry in run.journal.read(row.parent, caller.last_seq):
+            caller.apply(entry)
+        states.append(caller.permissions)
         row = run.reader.session(row.parent)
     texts = dict.fromkeys(
         text

@@ -116,6 +116,7 @@ class RunContext:
         delegate: executes a `delegate` call.
         check_agent: executes a `check_agent` call.
         agents: the sub-agents in the background.
+        callers: the sessions above this one by ID, as far as their events were read.
         resolution: the user's decision on unresolved calls, which also applies to sub-agents that are resumed.
         hooks: the user's hooks; None until they are loaded.
         skills: the skill library; None if the run uses no skills.
@@ -161,6 +162,7 @@ class RunContext:
     delegate: Delegation | None = None
     check_agent: AgentCheck | None = None
     agents: BackgroundAgents = field(default_factory=BackgroundAgents)
+    callers: dict[str, Conversation] = field(default_factory=dict)
     hooks: tuple[Hook, ...] | None = None
     hook_stop: str = ""
     hooked_until: int = 0

@@ -6,7 +6,7 @@ from core.domain.events import FileChanged, RunStarted, SessionEvent, SessionFor
 from core.domain.permissions import PermissionDecided, PermissionRequest, PermissionRequested
 from core.domain.provenance import ContentSource
 from core.domain.question import Question, QuestionAnswered, QuestionAsked
-from core.domain.text import Text
+from core.domain.text import Text, normalized
 
 
 @dataclass(slots=True)
@@ -51,7 +51,7 @@ class PermissionState:
                 self._questions[question.id] = question
             case QuestionAnswered(question_id=name, answer=answer):
                 asked = self._questions.pop(name, None)
-                repeated = asked is not None and _plain(answer.text) in _words_of(asked)
+                repeated = asked is not None and normalized(answer.text) in _words_of(asked)
                 if answer.answered_by == "user" and not answer.expired and not repeated:
                     self.user_words.append(answer.text)
             case PermissionRequested(request=request):
@@ -79,8 +79,4 @@ def _words_of(question: Question) -> str:
     texts = [question.text, question.reason, question.default_answer]
     for part in question.all_questions():
         texts += [part.text, *(text for option in part.options for text in (option.label, option.description))]
-    return _plain("\n".join(texts))
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
+    return normalized("\n".join(texts))
