@@ -109,8 +109,9 @@ async def build_services(
     skills = SkillService(_open_skills(opened, packages), rules)
     memory_store, search, memories = _open_memories(opened, settings)
     proposals = ProposalStore(opened.path, opened.database, journal, frozen=opened.immutable)
-    context_of = learning_context(memories, partial(memory_limits, folder))
-    RunRecorder(journal, memories, lambda: settings.current.memory)
+    limits = partial(memory_limits, folder)
+    context_of = learning_context(memories, limits)
+    RunRecorder(journal, memories, lambda: settings.current.memory, limits)
 
     def open_tools(workspace: Path, session: str) -> ToolContext:
         def on_output(call: str, printed: bytes) -> None:
