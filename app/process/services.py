@@ -110,7 +110,6 @@ async def build_services(
     memory_store, search, memories = _open_memories(opened, settings)
     proposals = ProposalStore(opened.path, opened.database, journal, frozen=opened.immutable)
     limits = partial(memory_limits, folder)
-    context_of = learning_context(memories, limits)
     RunRecorder(journal, memories, lambda: settings.current.memory, limits)
 
     def open_tools(workspace: Path, session: str) -> ToolContext:
@@ -118,7 +117,7 @@ async def build_services(
             drafts.publish(LiveUpdate(session, call=call, output=printed))
 
         run_memory = RunMemory(
-            memories, proposals, session, str(workspace), context_of,
+            memories, proposals, session, str(workspace), learning_context(memories, limits),
             policy=lambda: settings.current.learning, is_enabled=lambda: settings.current.memory,
         )  # fmt: skip
         refuse_unsafe_folder(workspace, folder)  # a fork of an imported session may name a folder from another computer

@@ -30,8 +30,8 @@ class Lesson:
 def derive_lessons(outcomes: Iterable[Memory]) -> list[Lesson]:
     """Derive heuristics from groups of similar good outcomes, and anti-patterns from groups of similar bad outcomes.
 
-    The newest outcome of a group says how many there must be. A group is ignored if a similar outcome went the other way.
-    Runs that completed without a rating are ignored.
+    The newest outcome of a group says how many there must be. A group is ignored if a similar outcome went the other
+    way. Runs that completed without a rating are ignored.
     """
     good: list[list[Memory]] = []
     bad: list[list[Memory]] = []

@@ -52,8 +52,8 @@ class MemorySource:
 class LearningLimits:
     """The topics that an agent may learn about, from its profile.
 
-    If `allowed` is empty, all topics are allowed. `denied` takes precedence over `allowed`. `min_outcomes` is the number
-    of similar outcomes from which a lesson is proposed; 0 for the usual number.
+    If `allowed` is empty, all topics are allowed. `denied` takes precedence over `allowed`. `min_outcomes` is the
+    number of similar outcomes from which a lesson is proposed; 0 for the usual number.
     """
 
     allowed: tuple[str, ...] = ()

@@ -47,7 +47,7 @@ class ProviderOffer:
 class OfferedAgent(NamedTuple):
     """An agent profile of the user.
 
-    `model` is the model or tier that it names, or "" if it has no preference. An agent with an `error` cannot be chosen.
+    `model` is the model or tier that it names, or "" if it has no preference. It cannot be chosen if it has an `error`.
     """
 
     name: str = ""

@@ -125,14 +125,18 @@ def test_a_rejected_lesson_is_not_proposed_again_after_each_new_outcome(tmp_path
         proposals = ProposalStore(reader.path, memories.store.database, Journal(memories.store.database, reader))
         for number in range(6):
             error = f"Port {8000 + number} of the site is taken"
-            outcome = ended(number, f"Deploy the site number {number}", "command make release", "", "failed", error=error)
+            outcome = ended(
+                number, f"Deploy the site number {number}", "command make release", "", "failed", error=error
+            )
             run_now(memories.save(outcome.content, MemorySource("run", f"s{number}")))
             _, made = run_now(run_daily_maintenance(memories, proposals))
             assert len(made) == (number == 2), "the same lesson was proposed again"
             for one in made:
                 run_now(proposals.resolve(one.id, "rejected", text="Deploy at night."))  # as if edited before
         for number in range(3):
-            outcome = ended(number, "Write the letters of the week", "command make letters", "", "failed", error="No paper")
+            outcome = ended(
+                number, "Write the letters of the week", "command make letters", "", "failed", error="No paper"
+            )
             run_now(memories.save(outcome.content, MemorySource("run", f"t{number}")))
         assert len(run_now(run_daily_maintenance(memories, proposals))[1]) == 1, "another lesson is still proposed"
         reader.close()

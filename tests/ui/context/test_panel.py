@@ -133,11 +133,10 @@ def test_the_instructions_of_the_latest_run_are_listed_with_their_tokens(panel: 
     assert shown.text().startswith("None")
 
 
-def test_long_paths_of_instructions_wrap_and_do_not_widen_the_page(panel: ContextPanel) -> None:
+def test_long_paths_of_instructions_wrap_and_do_not_widen_the_page(panel: ContextPanel, qtbot: QtBot) -> None:
     past = filled()
     past.instructions = (InstructionFile("folder-of-a-package/" * 20 + "AGENTS.md", 10, 10, tokens=3),)
     panel.show_past(past, loading=False, running=False)
     button = find(panel, QPushButton, "context.compact")
-    QTest.qWait(0)
-    assert button.mapTo(panel, button.rect().topRight()).x() < panel.width()
+    qtbot.waitUntil(lambda: button.mapTo(panel, button.rect().topRight()).x() < panel.width())
     assert find(panel, QLabel, "context.instructions").text().replace("\u200b", "").startswith("folder-of-a-package/")
