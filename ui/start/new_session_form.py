@@ -177,6 +177,8 @@ class NewSessionForm(QWidget):
             items = self._agents.model()
             assert isinstance(items, QStandardItemModel)
             items.item(row).setEnabled(not agent.error)
+            if agent.error:
+                self._agents.setItemData(row, self._look.theme.third, Qt.ItemDataRole.ForegroundRole)
         names = ["", *(agent.name for agent in agents)]
         self._agents.setCurrentIndex(names.index(before.name) if before and before.name in names else 0)
         self._agents.setVisible(bool(agents))
