@@ -16,7 +16,7 @@ from core.tools.expected_git_files import expected_in_git
 from core.workspace import forced_access
 from core.workspace.broker import FileBroker
 from core.workspace.folder_scan import ScannedChange
-from core.workspace.readable_system import worktree_git_folders
+from core.workspace.git_branch import worktree_git_folders
 from core.workspace.trusted_places import git_acts_on
 
 MAX_FILES = 20_000

@@ -15,7 +15,7 @@ from core.tools.tool_context import ToolContext
 from core.workspace.broker import FileBroker
 from core.workspace.folder_listing import inside_git
 from core.workspace.folder_scan import ScannedChange
-from core.workspace.readable_system import worktree_git_folders
+from core.workspace.git_branch import worktree_git_folders
 from core.workspace.trusted_places import COMMONDIR, CONFIG_FILES
 
 

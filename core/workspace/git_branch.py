@@ -1,4 +1,4 @@
-"""The git branch of a folder, read from the files of the repository, without running git."""
+"""The git repository, worktree and branch of a folder, read from the files of the repository without running git."""
 
 import os
 import stat
@@ -34,6 +34,23 @@ def is_worktree(folder: Path) -> bool:
     """Return whether the folder is in a linked worktree."""
     top = next((parent for parent in (folder, *folder.parents) if os.path.lexists(parent / ".git")), folder)
     return "/worktrees/" in Path(read_small_text(top / ".git").strip()).as_posix()
+
+
+def worktree_git_folders(folder: Path) -> tuple[Path, Path] | None:
+    """Return the git folder of a linked worktree and the common one; None unless these point back to it."""
+    try:
+        pointer = read_small_text(folder / ".git").strip()
+        own = (folder / pointer.removeprefix("gitdir: ")).resolve()
+        backlink = Path(read_small_text(own / "gitdir").strip())
+        common = (own / read_small_text(own / "commondir").strip()).resolve()
+        leads_back = backlink.resolve() == (folder / ".git").resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
+    if not pointer.startswith("gitdir: ") or not leads_back:
+        return None
+    if own.parent != common / "worktrees":  # otherwise any parent folder that contains `objects` would be opened
+        return None
+    return (own, common) if (common / "objects").is_dir() and (common / "HEAD").is_file() else None
 
 
 def _head(repository: Path) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.commands.invocation import Invocation
 from app.commands.permission_requests import print_request
-from app.commands.run_follower import print_question
+from app.commands.questions import print_question
 from app.process.output import Output
 from core.domain.permissions import PendingPermissionRequest, PermissionRequest
 from core.domain.question import Question, QuestionOption, SubQuestion

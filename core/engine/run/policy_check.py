@@ -30,7 +30,7 @@ from core.tools.read_before_edit import content_digest
 from core.tools.tool import Tool
 from core.workspace.broker import FileBroker
 from core.workspace.folder_scan import FolderScan
-from core.workspace.readable_system import installation_inside
+from core.workspace.installation import installation_inside
 from core.workspace.threads import run_to_completion
 
 
