@@ -281,6 +281,13 @@ class TrustedFilesGuard:
         interval = REPEATED_INTERVAL_S if reverted else MIN_INTERVAL_S
         self._next = ended + max(interval, SCAN_SHARE * (ended - began))
 
+    def approve(self, paths: Iterable[str]) -> None:
+        """Let another call change these paths from now on, also as far as the recovery after a crash is concerned."""
+        new = dict.fromkeys(path for path in paths if path not in self.approved)
+        if self._record:
+            self._record.approve(new)
+        self.approved |= new
+
     async def stop(self) -> None:
         """End the guard, and wait for its last scan."""
         self._stopped.set()

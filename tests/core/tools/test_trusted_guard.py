@@ -381,6 +381,31 @@ async def main(sandbox):
 with open_sandbox(sys.argv[3]) as sandbox:
     asyncio.run(main(sandbox))
 """
+
+
+def kill_during(command: str, folder: Path, data: Path, rung: str) -> None:
+    """Run a command in a Journeyman that is killed once the command has printed "planted"."""
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(folder), str(data), rung, command],
+        check=False, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert killed.returncode == -9, killed.stderr
+
+
+def run_next(folder: Path, data: Path, rung: str) -> ToolResult:
+    """Run the next command in the folder."""
+
+    async def main(sandbox: Sandbox) -> ToolResult:
+        place = open_context(folder, data, None, lambda: sandbox)
+        try:
+            return await run(RunArguments("true"), place.for_call("c1"))
+        finally:
+            await place.close()
+
+    with open_sandbox(rung) as sandbox:
+        return await_(main(sandbox))
+
+
 PLANT = (
     "rm -f old/.envrc; mkdir -p .vscode n/.git/hooks; for f in .envrc AGENTS.md .vscode/tasks.json .mcp.json plain; "
     "do echo evil > $f; done; echo planted; sleep 60"
@@ -393,22 +418,9 @@ def test_what_a_command_planted_before_journeyman_was_killed_is_reverted(rung: s
     (folder / "AGENTS.md").write_text("mine")
     (folder / "old").mkdir()
     (folder / "old" / ".envrc").write_text("mine")
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(folder), str(data), rung, PLANT],
-        check=False, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert killed.returncode == -9, killed.stderr
+    kill_during(PLANT, folder, data, rung)
     assert (folder / ".envrc").exists()
-
-    async def main(sandbox: Sandbox) -> ToolResult:
-        place = open_context(folder, data, None, lambda: sandbox)
-        try:
-            return await run(RunArguments("true"), place.for_call("c1"))
-        finally:
-            await place.close()
-
-    with open_sandbox(rung) as sandbox:
-        done = await_(main(sandbox))
+    done = run_next(folder, data, rung)
     assert "an earlier command was interrupted" in done.output
     assert not (folder / ".envrc").exists() and not (folder / ".vscode/tasks.json").exists()
     assert (folder / "AGENTS.md").read_text() == (folder / "old/.envrc").read_text() == "mine"
@@ -437,3 +449,25 @@ def test_what_the_user_changed_after_journeyman_was_killed_stays(ground: Ground)
     with open_sandbox("bubblewrap") as sandbox:
         done = await_(main(sandbox))
     assert "interrupted" not in done.output and (folder / ".envrc").read_text() == "mine"
+
+
+def test_a_write_that_was_approved_during_a_background_command_survives_a_kill(ground: Ground) -> None:
+    """What the command itself planted does not."""
+    folder, data = ground.folder, ground.folder.parent / "data"
+    approve = "guard.approve([{!r}]); (Path(sys.argv[1]) / {!r}).write_text('mine'); os.kill(os.getpid(), 9)"
+    script = f"""
+{KILLED.partition("async def main")[0]}
+from core.tools.recover_commands import record_command
+context = open_context(Path(sys.argv[1]), Path(sys.argv[2]), None, None)
+context.scan.scan_before()
+guard = TrustedFilesGuard(context, None, record_command(context, context.scan))
+(Path(sys.argv[1]) / "AGENTS.md").write_text("evil")
+{approve.format(".envrc", ".envrc")}
+"""
+    killed = subprocess.run(
+        [sys.executable, "-c", script, str(folder), str(data)], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert killed.returncode == -9, killed.stderr
+    done = run_next(folder, data, "bubblewrap")
+    assert "AGENTS.md" in done.output and not (folder / "AGENTS.md").exists()
+    assert (folder / ".envrc").read_text() == "mine"
