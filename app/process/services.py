@@ -1,5 +1,6 @@
 """Builds every service of the engine once, from the bottom up, and closes them in reverse order."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -142,11 +143,16 @@ async def build_services(
         ExternalAgents(settings, agents, journal), markdown_to_html,
     )  # fmt: skip
     reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, report, catalog.secrets)
-    if opened.database:
-        await _recover(agents, runs, memories)
-    return Services(
+    services = Services(
         engine, runs, servers, agents, opened, reader, rules, memory_store, proposals, reviews, search, local_models
     )
+    if opened.database:
+        try:
+            await _recover(agents, runs, memories)
+        except asyncio.CancelledError:  # the program ends
+            await services.close()
+            raise
+    return services
 
 
 def _local_models(folder: Path, settings: SettingsFile) -> LocalModels:

@@ -161,6 +161,7 @@ class FolderScan:
         other._links, other._git_trees, other.lock = dict(self._links), self._git_trees, self.lock
         other._noted, other._racy, other._modes = dict(self._noted), set(self._racy), self._modes
         other._places, other._places_of = self._places, self._places_of
+        other.git_places = self.git_places
         return other
 
     def trusted_state(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from core.workspace.git_plumbing import plumbing_command, plumbing_environment
 from core.workspace.program_search import find_program
 
 HEAD, PACKED, STASH, LOGS = "HEAD", "packed-refs", "refs/stash", "logs/"
+ASIDE = "refs/restored/"
 ALTERNATES, TABLES = "objects/info/alternates", "reftable/tables.list"
 SINGLE_FILES = (HEAD, PACKED, "shallow", ALTERNATES)
 TREES = ("refs", "logs", "reftable")
@@ -135,6 +136,28 @@ def removed_from(
             if name == STASH and (last := writes[path].splitlines()[-1:]):
                 writes[STASH] = last[0].split(b" ", 2)[1] + b"\n"
     return writes
+
+
+def set_aside(writes: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return what to write if the user may have deleted the references: their contents, with names in `ASIDE`."""
+    return {
+        ASIDE + path.removeprefix("refs/") if path.startswith("refs/") else path: body
+        for path, body in writes.items()
+        if path != LOGS + STASH
+    }
+
+
+def last_change(git: int) -> float:
+    """Return when a file or folder of references in an open git folder was last changed, in seconds."""
+    times = [0.0]
+    with contextlib.suppress(OSError):
+        for _, _, files, folder in os.fwalk("refs", dir_fd=git):
+            times.append(os.fstat(folder).st_ctime)
+            times += [os.lstat(name, dir_fd=folder).st_ctime for name in files]
+    for name in (HEAD, PACKED):
+        with contextlib.suppress(OSError):
+            times.append(os.lstat(name, dir_fd=git).st_ctime)
+    return max(times)
 
 
 def is_folder(git: int, path: str) -> bool:
