@@ -7,6 +7,7 @@ from typing import Literal
 from core.domain.ids import memory_id
 from core.domain.memory import (
     CONTEXT_LIMIT,
+    EVERYWHERE,
     FIELDS,
     MEMORY_KINDS,
     SCOPES,
@@ -156,10 +157,15 @@ def link_conflict(rows: MemoryRecords, memory: Memory, other: Memory, source: Me
     return linked
 
 
+def compared_scopes(content: MemoryContent) -> tuple[tuple[str, str], ...]:
+    """Return the scopes whose memories a new one is compared with: its own, and that of the memories for every run."""
+    return tuple({(content.scope, content.scope_id): None, EVERYWHERE: None})
+
+
 def find_related(
     rows: MemoryRecords, content: MemoryContent, similarities: Mapping[int, float] = NO_SIMILARITIES
 ) -> tuple[Memory | None, tuple[Memory, ...]]:
-    """Search for the memory that says the same as the content, and for the memories that contradict it."""
+    """Search for the memory of the same scope that says the same as the content, and for those that contradict it."""
     return _related(rows, content, rows.scopes([(content.scope, content.scope_id)]), similarities)
 
 
@@ -183,6 +189,8 @@ def _related(
 ) -> tuple[Memory | None, tuple[Memory, ...]]:
     neighbors = _neighbors(rows, content, scopes, similarities)
     same = next((neighbor for neighbor in neighbors if _same(neighbor, content)), None)
+    if content.scope != "everywhere":
+        neighbors += _neighbors(rows, content, rows.scopes([EVERYWHERE]), similarities)
     return same, _conflicting(rows, neighbors, content, similarities)
 
 
@@ -219,7 +227,10 @@ def _conflicting(
 
 
 def _same(memory: Memory, content: MemoryContent) -> bool:
-    return memory.content.kind == content.kind and says_same(memory.content.text, content.text)
+    other = memory.content
+    if (other.kind, other.scope, other.scope_id) != (content.kind, content.scope, content.scope_id):
+        return False
+    return says_same(other.text, content.text)
 
 
 def _comparable_kinds(kind: str) -> frozenset[str]:
