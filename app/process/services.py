@@ -91,11 +91,23 @@ class Services:
 async def build_services(
     folder: Path, report: Callable[[BaseException], None], *, safe: bool = False, opened: DataFolder | None = None
 ) -> Services:
-    """Build the services; must run in the engine's thread, to which the SQLite connections are bound.
+    """Build the services and recover from a killed process.
 
-    `report` is called with unhandled errors. With `safe`, hooks, MCP servers and project instructions are off.
+    Must run in the engine's thread, to which the SQLite connections are bound. `report` is called with unhandled
+    errors. With `safe`, hooks, MCP servers and project instructions are off.
     """
-    opened = opened or open_data_folder(folder)
+    services = _connect_services(opened or open_data_folder(folder), folder, report, safe=safe)
+    try:
+        await _recover(services)
+    except asyncio.CancelledError:  # the program ends
+        await services.close()
+        raise
+    return services
+
+
+def _connect_services(
+    opened: DataFolder, folder: Path, report: Callable[[BaseException], None], *, safe: bool
+) -> Services:
     settings = SettingsFile(folder, frozen=opened.immutable)
     opened = replace(opened, warnings=(*opened.warnings, *settings.notes))
     journal = Journal(opened.database, reader := opened.open_reader())
@@ -143,16 +155,9 @@ async def build_services(
         ExternalAgents(settings, agents, journal), markdown_to_html,
     )  # fmt: skip
     reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, report, catalog.secrets)
-    services = Services(
+    return Services(
         engine, runs, servers, agents, opened, reader, rules, memory_store, proposals, reviews, search, local_models
     )
-    if opened.database:
-        try:
-            await _recover(agents, runs, memories)
-        except asyncio.CancelledError:  # the program ends
-            await services.close()
-            raise
-    return services
 
 
 def _local_models(folder: Path, settings: SettingsFile) -> LocalModels:
@@ -177,9 +182,11 @@ def _open_memories(opened: DataFolder, settings: SettingsFile) -> tuple[MemorySt
     return store, search, Memories(store, semantic_search=search)
 
 
-async def _recover(agents: AgentPool, runs: RunController, memories: Memories) -> None:
+async def _recover(services: Services) -> None:
     """Recover from a killed process: end its agents, mark its runs as interrupted and finish pending memory work."""
+    if services.opened.database is None:
+        return
     kill_orphans(MARKER_VARIABLE.encode())
-    await agents.end_leftovers()
-    await runs.recover()
-    await memories.rebuild_missing()
+    await services.agents.end_leftovers()
+    await services.runs.recover()
+    await services.engine.memories.rebuild_missing()

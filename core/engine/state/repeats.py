@@ -21,7 +21,9 @@ class CallResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCalls:
-    """The calls, in order, that were made `count` times in a row with the same results. A count of 1 is no repetition.
+    """Calls that were made `count` times in a row, in this order, with the same results.
+
+    They are no repetition if the count is 1.
 
     They count as failing if one of them fails: the others alone do not bring the model any further.
     """
