@@ -23,8 +23,8 @@ from core.tools.trusted_config import expected_contents, is_trusted, moved_uncha
 from core.workspace import forced_access
 from core.workspace.bubblewrap import git_folders
 from core.workspace.command_record import CommandRecord
-from core.workspace.commondir_watch import CommondirWatch
 from core.workspace.committed_files import FileVersion
+from core.workspace.commondir_watch import CommondirWatch
 from core.workspace.folder_listing import inside_git
 from core.workspace.folder_scan import OriginalFile, ScannedChange, UnrecordedChanges
 from core.workspace.readable_system import worktree_git_folders

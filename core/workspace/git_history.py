@@ -158,7 +158,9 @@ class _Repository:
         return self._copy(changed) & self._open_packs()
 
     def restore(self, end: float | None = None) -> list[str]:
-        """Restore what is missing or was overwritten, and describe it. `end` is when the command had ended, if not now.
+        """Restore what is missing or was overwritten, and describe it.
+
+        `end` is when the command had ended, if not now.
         """
         if not self._references:
             return []
