@@ -18,7 +18,6 @@ from typing import IO
 from core.workspace import forced_access
 from core.workspace.beneath import open_by_walking, open_folder
 from core.workspace.bubblewrap import git_folders
-from core.workspace.git_branch import worktree_git_folders
 from core.workspace.git_packs import name_length, objects_of_index, verified_objects
 from core.workspace.git_references import (
     FileState,
@@ -39,6 +38,7 @@ from core.workspace.history_store import (
     open_copies,
     read_history,
 )
+from core.workspace.readable_system import worktree_git_folders
 
 OBJECTS, PACKS = "objects", "objects/pack"
 OBJECT_MODE = 0o444
@@ -158,7 +158,10 @@ class _Repository:
         return self._copy(changed) & self._open_packs()
 
     def restore(self, end: float | None = None) -> list[str]:
-        """Restore what is missing or was overwritten, and describe it. `end` is when the command had ended, if not now."""
+        """Restore what is missing or was overwritten, and describe it.
+
+        `end` is when the command had ended, if not now.
+        """
         if not self._references:
             return []
         states = self._object_states()
