@@ -59,14 +59,15 @@ class Services:
     engine: Engine
     runs: RunController
     servers: McpServers
-    guests: AgentPool
+    agents: AgentPool
     opened: DataFolder
     reader: Reader
-    rule_book: RuleStore
-    memory_book: MemoryStore
+    rules: RuleStore
+    memories: Memories
+    memory_store: MemoryStore
     proposals: ProposalStore
     reviews: SessionReviewer
-    meaning: SemanticSearch
+    semantic_search: SemanticSearch
     local_models: LocalModels
 
     @property
@@ -78,12 +79,12 @@ class Services:
         """End all runs, then close the database: the writing connection last, because that checkpoints the WAL."""
         await self.reviews.close()
         await self.runs.close()
-        await self.meaning.close()
+        await self.semantic_search.close()
         await self.local_models.close()
         await self.servers.close()
-        await self.guests.close()
+        await self.agents.close()
         self.reader.close()
-        self.memory_book.close()
+        self.memory_store.close()
         if self.opened.database:
             self.opened.database.close()
 
@@ -122,15 +123,15 @@ def _connect_services(
     skills = SkillService(_open_skills(opened, packages), rules)
     memory_store, search, memories = _open_memories(opened, settings)
     proposals = ProposalStore(opened.path, opened.database, journal, frozen=opened.immutable)
-    context_of = learning_context(memories, partial(memory_limits, folder))
-    RunRecorder(journal, memories, lambda: settings.current.memory)
+    limits = partial(memory_limits, folder)
+    RunRecorder(journal, memories, lambda: settings.current.memory, limits)
 
     def open_tools(workspace: Path, session: str) -> ToolContext:
         def on_output(call: str, printed: bytes) -> None:
             drafts.publish(LiveUpdate(session, call=call, output=printed))
 
         run_memory = RunMemory(
-            memories, proposals, session, str(workspace), context_of,
+            memories, proposals, session, str(workspace), learning_context(memories, limits),
             policy=lambda: settings.current.learning, is_enabled=lambda: settings.current.memory,
         )  # fmt: skip
         refuse_unsafe_folder(workspace, folder)  # a fork of an imported session may name a folder from another computer
@@ -156,7 +157,19 @@ def _connect_services(
     )  # fmt: skip
     reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, report, catalog.secrets)
     return Services(
-        engine, runs, servers, agents, opened, reader, rules, memory_store, proposals, reviews, search, local_models
+        engine,
+        runs,
+        servers,
+        agents,
+        opened,
+        reader,
+        rules,
+        memories,
+        memory_store,
+        proposals,
+        reviews,
+        search,
+        local_models,
     )
 
 
@@ -189,4 +202,4 @@ async def _recover(services: Services) -> None:
     kill_orphans(MARKER_VARIABLE.encode())
     await services.agents.end_leftovers()
     await services.runs.recover()
-    await services.engine.memories.rebuild_missing()
+    await services.memories.rebuild_missing()

@@ -12,7 +12,7 @@ from ui.style.number_formats import amount, duration
 from ui.style.theme import Look, blend
 from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.labels import label
+from ui.widgets.labels import allow_breaks, label
 from ui.widgets.paint import draw_line, draw_right_aligned
 from ui.widgets.themed_widget import ThemedWidget
 
@@ -283,7 +283,8 @@ class ContextPanel(QWidget):
         self._stack.setCurrentIndex(0 if activity.requests else 1)
         self._compact.setEnabled(bool(activity.requests))
         lines = [visible(instruction_file_text(file)) for file in activity.instructions]
-        self._instructions.setText("\n".join(lines) or self.tr("None: no AGENTS.md or CLAUDE.md applies here."))
+        instructions = "\n".join(lines) or self.tr("None: no AGENTS.md or CLAUDE.md applies here.")
+        self._instructions.setText(allow_breaks(instructions))
         self._compact.setToolTip(self.tr("Compacts the context before the next request") if running else "")
         self._set_hovered(-1)
 

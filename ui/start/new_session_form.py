@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QTextCursor
+from PySide6.QtGui import QKeyEvent, QStandardItemModel, QTextCursor
 from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from core.domain.modes import DEFAULT_MODE, Mode
@@ -45,11 +45,15 @@ class ProviderOffer:
 
 
 class OfferedAgent(NamedTuple):
-    """An agent profile of the user. `model` is the model or tier that it names, or "" if it has no preference."""
+    """An agent profile of the user.
+
+    `model` is the model or tier that it names, or "" if it has no preference. It cannot be chosen if it has an `error`.
+    """
 
     name: str = ""
     model: str = ""
     description: str = ""
+    error: str = ""
 
 
 class NewSession(NamedTuple):
@@ -165,9 +169,14 @@ class NewSessionForm(QWidget):
         self._agents.clear()
         self._agents.addItem(self.tr("Default agent"), OfferedAgent())
         for agent in agents:
-            self._agents.addItem(visible(agent.name), agent)
-            tip = "\n".join(filter(None, (agent.description, agent.model and self.tr("Model: {}").format(agent.model))))
-            self._agents.setItemData(self._agents.count() - 1, visible(tip), Qt.ItemDataRole.ToolTipRole)
+            text = self.tr("{} (invalid file)").format(agent.name) if agent.error else agent.name
+            self._agents.addItem(visible(text), agent)
+            tip = (agent.error, agent.description, agent.model and self.tr("Model: {}").format(agent.model))
+            row = self._agents.count() - 1
+            self._agents.setItemData(row, visible("\n".join(filter(None, tip))), Qt.ItemDataRole.ToolTipRole)
+            items = self._agents.model()
+            assert isinstance(items, QStandardItemModel)
+            items.item(row).setEnabled(not agent.error)
         names = ["", *(agent.name for agent in agents)]
         self._agents.setCurrentIndex(names.index(before.name) if before and before.name in names else 0)
         self._agents.setVisible(bool(agents))

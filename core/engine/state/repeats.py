@@ -21,11 +21,10 @@ class CallResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCalls:
-    """Calls that were made `count` times in a row, in this order, with the same results.
+    """The calls, in order, that were made `count` times in a row with the same results.
 
-    They are no repetition if the count is 1.
-
-    They count as failing if one of them fails: the others alone do not bring the model any further.
+    With a count of 1, they were not repeated. They count as failing if one of them fails: the others alone do not bring
+    the model any further.
     """
 
     calls: Sequence[CallResult] = ()
