@@ -5,7 +5,16 @@ from itertools import pairwise
 import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QLabel, QListWidget, QScrollArea, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QLabel,
+    QListWidget,
+    QScrollArea,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from core.domain.sessions import SessionRow
@@ -13,16 +22,22 @@ from core.domain.skill import SkillRow
 from core.settings.schema import MODELS, Settings
 from tests.screens.sample_local_models import DOWNLOADING
 from tests.screens.sample_providers import PROVIDERS
+from tests.ui.ask.permissions import EDIT
 from tests.ui.ask.questions import TONE, noon
+from tests.ui.context.test_panel import filled
 from tests.ui.hands import find
+from ui.ask.cards import PermissionCard
 from ui.ask.dialogs import QuestionDialog
 from ui.compare.header import ComparisonHeader
+from ui.context.panel import ContextPanel
 from ui.dialogs.export_dialog import ExportDialog, ExportFormat
 from ui.dialogs.help_dialog import HelpDialog
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
 from ui.shell.shortcuts_dialog import ShortcutsDialog
 from ui.shell.status_line import StatusLine
 from ui.skills.header import SkillHeader
+from ui.start.new_session_form import ProviderOffer
+from ui.start.panel import StartPanel
 from ui.style.theme import Look, load_fonts, load_theme
 from ui.timeline.row_layout import RowColumns
 from ui.timeline.run_end_card import RunEndCard
@@ -208,3 +223,49 @@ def test_a_dialog_grows_for_the_result_it_shows(large: Look, qtbot: QtBot) -> No
     message = find(dialog, QLabel, "export.said")
     qtbot.waitUntil(lambda: message.height() >= message.heightForWidth(message.width()))
     dialog.close()
+
+
+def test_the_new_session_page_is_not_wider_than_the_window(large: Look, qtbot: QtBot) -> None:
+    panel = StartPanel(large, data_folder="/home/me/.local/share/journeyman")
+    qtbot.addWidget(panel)
+    panel.show_providers([ProviderOffer("work", "Work", ("work/a-model-with-a-long-name",), is_local=True)], "")
+    panel.resize(CENTER, 700)
+    panel.show()
+    buttons = [find(panel, Button, f"start.{name}") for name in ("go", "limits", "folder", "local")]
+    qtbot.waitUntil(lambda: all(is_fully_visible(button, across=True) for button in buttons))
+    assert find(panel, QScrollArea, "start.scroll").horizontalScrollBar().maximum() == 0
+
+
+def test_the_context_page_shows_its_numbers_and_buttons(large: Look, qtbot: QtBot) -> None:
+    panel = ContextPanel(large)
+    qtbot.addWidget(panel)
+    panel.resize(CENTER, 900)
+    panel.show()
+    panel.show_past(filled(), loading=False, running=False)
+    shares = find(panel, QWidget, "context.shares")
+    buttons = [find(panel, Button, f"context.{name}") for name in ("compact", "prompt_size")]
+    qtbot.waitUntil(lambda: all(is_fully_visible(button, across=True) for button in buttons))
+    assert shares.width() <= CENTER
+
+
+def test_a_permission_card_shows_all_scopes_or_only_a_bar(large: Look, qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    card = PermissionCard(large, [EDIT], clock=noon)
+    QVBoxLayout(window).addWidget(card)
+    window.resize(CENTER, 900)
+    window.show()
+    scopes = [find(card, Button, f"consent.scope.{scope}") for scope in ("once", "run", "folder", "always")]
+    bar = find(card, QWidget, "consent.bar")
+    for height in (900, 800, 740, 700, 650, 600):
+        card.fit(height)
+        qtbot.waitUntil(lambda: bar.isVisible() or all(map(is_fully_visible, scopes)))
+
+
+def is_fully_visible(widget: QWidget, *, across: bool = False) -> bool:
+    """Return whether no part is cut off; with `across`, only at the left and right, for pages that scroll down."""
+    visible, needed = widget.visibleRegion().boundingRect(), widget.sizeHint()
+    if across:
+        left = widget.mapTo(widget.window(), widget.rect().topLeft()).x()
+        return widget.width() >= needed.width() and left >= 0 and left + widget.width() <= widget.window().width()
+    return visible == widget.rect() and widget.height() >= needed.height()
