@@ -24,10 +24,14 @@ from tests.screens.sample_local_models import DOWNLOADING
 from tests.screens.sample_providers import PROVIDERS
 from tests.ui.ask.permissions import EDIT
 from tests.ui.ask.questions import TONE, noon
+from tests.ui.changes.test_panel import changed, past
 from tests.ui.context.test_panel import filled
 from tests.ui.hands import find
 from ui.ask.cards import PermissionCard
 from ui.ask.dialogs import QuestionDialog
+from ui.changes.changed_files import ChangedFileDelegate
+from ui.changes.file_column import FileColumn
+from ui.changes.review_bar import ReviewBar
 from ui.compare.header import ComparisonHeader
 from ui.context.panel import ContextPanel
 from ui.dialogs.export_dialog import ExportDialog, ExportFormat
@@ -41,6 +45,7 @@ from ui.start.panel import StartPanel
 from ui.style.theme import Look, load_fonts, load_theme
 from ui.timeline.row_layout import RowColumns
 from ui.timeline.run_end_card import RunEndCard
+from ui.timeline.waterfall.panel import ShortcutHints
 from ui.widgets.button import Button
 from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
@@ -260,6 +265,52 @@ def test_a_permission_card_shows_all_scopes_or_only_a_bar(large: Look, qtbot: Qt
     for height in (900, 800, 740, 700, 650, 600):
         card.fit(height)
         qtbot.waitUntil(lambda: bar.isVisible() or all(map(is_fully_visible, scopes)))
+
+
+def test_the_bar_below_a_diff_keeps_its_count_and_buttons(large: Look, qtbot: QtBot) -> None:
+    column = QWidget()
+    qtbot.addWidget(column)
+    column.show()
+    bar = ReviewBar(large, column)
+    bar.show_drafts(1, "")
+    bar.resize(583, 60)  # the width beside the list of files
+    bar.show()
+    count, send = find(bar, QLabel, "changes.drafts.count"), find(bar, Button, "changes.send")
+    qtbot.waitUntil(lambda: count.width() >= count.sizeHint().width() and send.width() >= send.sizeHint().width())
+    assert send.accessibleName() == "Send 1 comment"
+
+
+def test_shortcut_hints_without_room_are_left_out_as_a_whole(large: Look, qtbot: QtBot) -> None:
+    hints = ShortcutHints(large)
+    qtbot.addWidget(hints)
+    hints.show()
+    pictures = []
+    for missing in (0, 20, 40):  # pixels; the last hint needs more
+        hints.resize(hints.sizeHint().width() - missing, hints.sizeHint().height())
+        pictures.append(hints.grab().toImage().copy(0, 0, hints.sizeHint().width() - 40, hints.height()))
+    assert pictures[0] != pictures[1] and pictures[1] == pictures[2]
+
+
+def test_the_list_of_changed_files_shows_names_rather_than_line_counts(large: Look, qtbot: QtBot) -> None:
+    column = FileColumn(large)
+    qtbot.addWidget(column)
+    rows, story = column.rows, past(changed(1, "notes-about-the-release.md", "", "first", 17)).changed_files()
+    rows.show_review(lambda _: True, lambda _: 1)
+    rows.show_unreviewed(lambda _: True)
+    rows.show(story)
+    delegate = column.files.itemDelegate()
+    assert isinstance(delegate, ChangedFileDelegate)
+    shown = [text for text, _ in delegate.fitting_badges(story[0], 280)]
+    assert shown == []
+    assert "not reviewed" in rows.data(rows.index(0), Qt.ItemDataRole.ToolTipRole)
+    shown = [text for text, _ in delegate.fitting_badges(story[0], 480)]
+    assert shown == ["not reviewed", "1 comment"]
+    assert [text for text, _ in delegate.fitting_badges(story[0], 2_000)] == [
+        "+17",
+        "not reviewed",
+        "1 comment",
+        "kept",
+    ]
 
 
 def is_fully_visible(widget: QWidget, *, across: bool = False) -> bool:

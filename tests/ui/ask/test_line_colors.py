@@ -48,10 +48,19 @@ def test_strings_over_several_lines_are_followed_on_each_side() -> None:
 
 
 def test_an_edit_is_a_diff_also_with_the_default_arguments_that_the_engine_adds() -> None:
-    arguments = {"path": "letter.md", "old_string": "old\n", "new_string": "new\n"}
     once, everywhere = (
-        call_lines(pending_permission("edit", "write", "letter.md", **arguments, replace_all=replace_all))
-        for replace_all in (False, True)
+        call_lines(
+            pending_permission(
+                "edit",
+                "write",
+                "letter.md",
+                path="letter.md",
+                old_string="old\n",
+                new_string="new\n",
+                replace_all=every,
+            )
+        )
+        for every in (False, True)
     )
     assert [line.sign + line.text for line in once] == ["@letter.md", "-old", "+new"]
     assert [line.sign + line.text for line in everywhere] == ["@letter.md, every occurrence", "-old", "+new"]
