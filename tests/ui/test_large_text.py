@@ -302,7 +302,7 @@ def test_the_list_of_changed_files_shows_names_rather_than_line_counts(large: Lo
     assert isinstance(delegate, ChangedFileDelegate)
     shown = [text for text, _ in delegate.fitting_badges(story[0], 280)]
     assert shown == []
-    assert "not reviewed" in rows.data(rows.index(0), Qt.ItemDataRole.ToolTipRole)
+    assert "not reviewed" in str(rows.data(rows.index(0), Qt.ItemDataRole.ToolTipRole))
     shown = [text for text, _ in delegate.fitting_badges(story[0], 480)]
     assert shown == ["not reviewed", "1 comment"]
     assert [text for text, _ in delegate.fitting_badges(story[0], 2_000)] == [
