@@ -178,7 +178,8 @@ class DesktopApp(QObject):
         settings = await engine.ask(_settings)
         for note in settings.notes:
             self.window.show_error(note)
-        self._use("on_close", settings.current.on_close)
+        for name in ("on_close", "theme", "font_scale"):  # the file may have been changed while the window was closed
+            self._use(name, getattr(settings.current, name))
         # Test the sandbox now, so that the first command does not wait for it.
         sandbox = await engine.ask(lambda engine: engine.sandbox_status())
         self.window.status.show_sandbox(sandbox.level, _sandbox_text(sandbox))

@@ -18,6 +18,7 @@ from typing import IO
 from core.workspace import forced_access
 from core.workspace.beneath import open_by_walking, open_folder
 from core.workspace.bubblewrap import git_folders
+from core.workspace.git_branch import worktree_git_folders
 from core.workspace.git_packs import name_length, objects_of_index, verified_objects
 from core.workspace.git_references import (
     FileState,
@@ -38,7 +39,6 @@ from core.workspace.history_store import (
     open_copies,
     read_history,
 )
-from core.workspace.readable_system import worktree_git_folders
 
 OBJECTS, PACKS = "objects", "objects/pack"
 OBJECT_MODE = 0o444
