@@ -7,7 +7,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from ui.changes.review_state import ReviewComment
-from ui.diff.diff_view import CommentWidget
+from ui.diff.comment_widget import CommentWidget
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button

@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QAccessible, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QLabel, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.notices import instruction_file_text
@@ -57,6 +57,7 @@ def translate(text: str) -> str:
 class ContextChart(ThemedWidget):
     """A stacked area chart of tokens by category, one point per model request; `request_hovered` carries its index."""
 
+    accessible_role = QAccessible.Role.Chart
     request_hovered = Signal(int)
 
     def __init__(self, look: Look) -> None:

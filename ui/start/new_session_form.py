@@ -26,7 +26,7 @@ from ui.widgets.check_box import CheckBox
 from ui.widgets.dialog_parts import open_folder_picker
 from ui.widgets.drop_down import DropDown
 from ui.widgets.flow_layout import WrappingRow
-from ui.widgets.labels import label, styled_frame
+from ui.widgets.labels import label, show_focus_on, styled_frame
 
 LINES: Final = 8
 LEAST: Final = 3
@@ -336,6 +336,7 @@ class NewSessionForm(QWidget):
 
     def _lay_out(self) -> None:
         box = styled_frame("input")
+        show_focus_on(box, self._task_field)
         box_layout = QVBoxLayout(box)
         box_layout.setContentsMargins(12, 12, 12, 12)
         box_layout.addWidget(self.attached)

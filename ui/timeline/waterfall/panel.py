@@ -30,7 +30,9 @@ SHORTCUTS: Final = (("W", "S"), "zoom"), (("A", "D"), "move"), (("F",), "fit ste
 
 
 class TimeRuler(ThemedWidget):
-    """The time ruler above the bars; dragging it pans."""
+    """The time ruler above the bars; dragging it pans. Screen readers skip it: each bar says its own times."""
+
+    accessible_role = None
 
     def __init__(self, look: Look, bars: WaterfallView, rows: WaterfallModel) -> None:
         super().__init__(look)
