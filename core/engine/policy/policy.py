@@ -179,6 +179,7 @@ class _RequestBuilder:
             patterns=patterns if undoable else (),
             subagent=context.agent,
             protected_paths=protected,
+            hosts=context.hosts if call.access == "execute" else (),
         )
         return NeedsApproval(request, call.arguments)
 
