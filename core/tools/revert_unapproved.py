@@ -27,7 +27,7 @@ from core.workspace.commondir_watch import CommondirWatch
 from core.workspace.committed_files import FileVersion
 from core.workspace.folder_listing import inside_git
 from core.workspace.folder_scan import OriginalFile, ScannedChange, UnrecordedChanges
-from core.workspace.readable_system import worktree_git_folders
+from core.workspace.git_branch import worktree_git_folders
 from core.workspace.threads import run_in_thread
 from core.workspace.unsettled import shortened
 
