@@ -1,5 +1,6 @@
 """Builds every service of the engine once, from the bottom up, and closes them in reverse order."""
 
+import asyncio
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -58,14 +59,15 @@ class Services:
     engine: Engine
     runs: RunController
     servers: McpServers
-    guests: AgentPool
+    agents: AgentPool
     opened: DataFolder
     reader: Reader
-    rule_book: RuleStore
-    memory_book: MemoryStore
+    rules: RuleStore
+    memories: Memories
+    memory_store: MemoryStore
     proposals: ProposalStore
     reviews: SessionReviewer
-    meaning: SemanticSearch
+    semantic_search: SemanticSearch
     local_models: LocalModels
 
     @property
@@ -77,12 +79,12 @@ class Services:
         """End all runs, then close the database: the writing connection last, because that checkpoints the WAL."""
         await self.reviews.close()
         await self.runs.close()
-        await self.meaning.close()
+        await self.semantic_search.close()
         await self.local_models.close()
         await self.servers.close()
-        await self.guests.close()
+        await self.agents.close()
         self.reader.close()
-        self.memory_book.close()
+        self.memory_store.close()
         if self.opened.database:
             self.opened.database.close()
 
@@ -90,11 +92,23 @@ class Services:
 async def build_services(
     folder: Path, report: Callable[[BaseException], None], *, safe: bool = False, opened: DataFolder | None = None
 ) -> Services:
-    """Build the services; must run in the engine's thread, to which the SQLite connections are bound.
+    """Build the services and recover from a killed process.
 
-    `report` is called with unhandled errors. With `safe`, hooks, MCP servers and project instructions are off.
+    Must run in the engine's thread, to which the SQLite connections are bound. `report` is called with unhandled
+    errors. With `safe`, hooks, MCP servers and project instructions are off.
     """
-    opened = opened or open_data_folder(folder)
+    services = _connect_services(opened or open_data_folder(folder), folder, report, safe=safe)
+    try:
+        await _recover(services)
+    except asyncio.CancelledError:  # the program ends
+        await services.close()
+        raise
+    return services
+
+
+def _connect_services(
+    opened: DataFolder, folder: Path, report: Callable[[BaseException], None], *, safe: bool
+) -> Services:
     settings = SettingsFile(folder, frozen=opened.immutable)
     opened = replace(opened, warnings=(*opened.warnings, *settings.notes))
     journal = Journal(opened.database, reader := opened.open_reader())
@@ -142,10 +156,20 @@ async def build_services(
         ExternalAgents(settings, agents, journal), markdown_to_html,
     )  # fmt: skip
     reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, report, catalog.secrets)
-    if opened.database:
-        await _recover(agents, runs, memories)
     return Services(
-        engine, runs, servers, agents, opened, reader, rules, memory_store, proposals, reviews, search, local_models
+        engine,
+        runs,
+        servers,
+        agents,
+        opened,
+        reader,
+        rules,
+        memories,
+        memory_store,
+        proposals,
+        reviews,
+        search,
+        local_models,
     )
 
 
@@ -171,9 +195,11 @@ def _open_memories(opened: DataFolder, settings: SettingsFile) -> tuple[MemorySt
     return store, search, Memories(store, semantic_search=search)
 
 
-async def _recover(agents: AgentPool, runs: RunController, memories: Memories) -> None:
+async def _recover(services: Services) -> None:
     """Recover from a killed process: end its agents, mark its runs as interrupted and finish pending memory work."""
+    if services.opened.database is None:
+        return
     kill_orphans(MARKER_VARIABLE.encode())
-    await agents.end_leftovers()
-    await runs.recover()
-    await memories.rebuild_missing()
+    await services.agents.end_leftovers()
+    await services.runs.recover()
+    await services.memories.rebuild_missing()

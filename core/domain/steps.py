@@ -246,8 +246,9 @@ def _user_action(event: SessionForked | FilesRewound | RunRated, changed: "_Step
     match event:
         case SessionForked(forked_from=origin):
             changed.add("fork", "done", object=first_line(origin))
-        case FilesRewound(files=files, skipped=skipped):
-            names = first_line(", ".join(file.path for file in files))
+        case FilesRewound(files=files, skipped=skipped, undoes_seq=undoes_seq):
+            paths = ", ".join(file.path for file in files)
+            names = first_line(f"the revert of {paths}" if undoes_seq else paths)
             changed.add("rewind", "stopped" if skipped else "done", object=names, metrics={"files": len(files)})
         case RunRated():
             changed.add("rating", "done", object=_rating_text(event))

@@ -60,8 +60,11 @@ class RunRecorder:
             case MemoriesRecalled():
                 self._record(entry, "recording what was recalled", lambda rows, _: self._record_recall(rows, entry))
             case RunEnded():
+                is_subagent = bool(session.subagent)
                 self._record(
-                    entry, "recording how the run ended", lambda rows, runs: self._record_end(rows, runs, entry)
+                    entry,
+                    "recording how the run ended",
+                    lambda rows, runs: self._record_end(rows, runs, entry, is_subagent),
                 )
             case RunRated(run_number=run):
                 self._record(
@@ -88,8 +91,11 @@ class RunRecorder:
             for recalled in event.memories
         )
 
-    def _record_end(self, rows: MemoryRecords, runs: RunReader, entry: EventRecord) -> None:
-        """Save the outcome of a run, whatever its status, and mark the memories that the run used."""
+    def _record_end(self, rows: MemoryRecords, runs: RunReader, entry: EventRecord, is_subagent: bool) -> None:
+        """Save the outcome of a run, whatever its status, and mark the memories that the run used.
+
+        An outcome quotes the task, so none is saved if untrusted content may have dictated that.
+        """
         event = entry.event
         assert isinstance(event, RunEnded)
         run = runs.finished_run(entry.session, entry.run, entry.seq, event.status, event.reason)
@@ -101,7 +107,8 @@ class RunRecorder:
             _complete_contexts(rows, runs, entry.session, entry.run)
         starts = [fields for kind, fields in events if kind == "run_started"]
         limits = self._limits(starts[-1].get("profile", "") if starts else "")
-        outcome = build_outcome(run, limits.min_outcomes, untrusted=untrusted)
+        is_dictated = (is_subagent and untrusted) or any(fields.get("call_id") == "" for _, fields in events)
+        outcome = None if is_dictated else build_outcome(run, limits.min_outcomes, untrusted=untrusted)
         is_new = outcome and not runs.outcome_memory(entry.session, entry.run)
         if outcome and is_new and not limits.refusal_reason(outcome):
             if not untrusted and not limits.restrict_topics:

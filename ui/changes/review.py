@@ -10,8 +10,9 @@ from core.timeline.text_diff import TextDiff, diff_texts
 from ui.changes.comment_card import CommentCard
 from ui.changes.review_bar import ReviewBar
 from ui.changes.review_state import ReviewComment, ReviewState, review_message
+from ui.diff.comment_widget import CommentWidget
 from ui.diff.diff_rows import NO_COMMENTS, DiffLine
-from ui.diff.diff_view import CommentWidget, DiffView
+from ui.diff.diff_view import DiffView
 from ui.style.theme import Look
 
 FindBlob = Callable[[str], bytes | None]

@@ -234,6 +234,11 @@ class SessionView(QWidget):
         self.page.show_tab(name)
         self.page.focus_tab()
 
+    def open_revert_menu(self) -> None:
+        """Show the Changes tab with the menu of states to revert the files to."""
+        self.go_to_tab("changes")
+        self.changes.open_revert_menu()
+
     def focus_composer(self) -> None:
         """Show the steps and focus the composer."""
         self.page.show_tab(STEPS_TAB)

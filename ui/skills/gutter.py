@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QHelpEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QAccessible, QFontMetrics, QHelpEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from ui.skills.line_text_edit import LineTextEdit
@@ -23,6 +23,8 @@ class EditorGutter(QWidget):
     Line numbers count from 0. `levels` maps lines to the level of their findings, `tooltip_of` returns the tooltip of a
     line, `changed` holds the lines with unsaved changes, and `added` the lines that a proposal adds.
     """
+
+    accessible_role = QAccessible.Role.StaticText
 
     def __init__(self, look: Look, field: LineTextEdit, tooltip_of: Callable[[int], str]) -> None:
         super().__init__(field)

@@ -25,7 +25,8 @@ from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
 from ui.widgets.dialog_parts import open_folder_picker
 from ui.widgets.drop_down import DropDown
-from ui.widgets.labels import label, styled_frame
+from ui.widgets.flow_layout import WrappingRow
+from ui.widgets.labels import label, show_focus_on, styled_frame
 
 LINES: Final = 8
 LEAST: Final = 3
@@ -337,27 +338,19 @@ class NewSessionForm(QWidget):
 
     def _lay_out(self) -> None:
         box = styled_frame("input")
+        show_focus_on(box, self._task_field)
         box_layout = QVBoxLayout(box)
         box_layout.setContentsMargins(12, 12, 12, 12)
         box_layout.addWidget(self.attached)
         box_layout.addWidget(self._task_field)
-        choices = QHBoxLayout()
-        choices.setSpacing(8)
-        choices.addWidget(self._mode_button)
-        choices.addWidget(self._attach_button)
-        choices.addWidget(self._agents)
-        choices.addWidget(self._efforts)
-        choices.addWidget(self._limits_button)
-        choices.addStretch(1)
-        box_layout.addLayout(choices)
+        box_layout.addWidget(
+            WrappingRow(self._mode_button, self._attach_button, self._agents, self._efforts, self._limits_button)
+        )
         button_row = QHBoxLayout()
         button_row.setSpacing(8)
-        button_row.addWidget(self._folder_button)
-        button_row.addWidget(self._recent_button)
-        button_row.addWidget(self._models)
-        button_row.addStretch(1)
-        button_row.addWidget(self._missing)
-        button_row.addWidget(self._start_button)
+        choices = (self._folder_button, self._recent_button, self._models, self._missing)
+        button_row.addWidget(WrappingRow(*choices), 1)
+        button_row.addWidget(self._start_button, 0, Qt.AlignmentFlag.AlignBottom)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)

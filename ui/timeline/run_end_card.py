@@ -174,6 +174,7 @@ class RunEndCard(QFrame):
         self._model.setVisible(end.can_retry)
         for direction, thumb in self._thumbs.items():
             thumb.setChecked(direction == self._word)
+            thumb.setAccessibleName(translate("{} (run {})").format(thumb.toolTip(), self._run))
             color = (theme.done if direction == "up" else theme.failed) if direction == self._word else theme.text
             set_icon(thumb, f"thumbs-{direction}", color, size)
         if other_run or not self._note.hasFocus():
@@ -261,7 +262,6 @@ class RunEndCard(QFrame):
         thumb_button.setProperty("tone", "framed")
         text = translate("It helped") if direction == "up" else translate("It did not help")
         thumb_button.setToolTip(text)
-        thumb_button.setAccessibleName(text)
         thumb_button.clicked.connect(lambda: self._rate(direction))
         return thumb_button
 

@@ -7,6 +7,8 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
 
+from ui.style.theme import set_style_properties
+
 ENTER_KEYS: Final = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
 
@@ -61,6 +63,11 @@ def read_only_text(text: str, font: QFont, *, name: str, accessible_name: str) -
     layout.setContentsMargins(10, 7, 10, 7)
     layout.addWidget(widget)
     return frame, widget
+
+
+def show_focus_on(frame: QFrame, field: "TextField") -> None:
+    """Highlight the frame around a text field while the field has the focus."""
+    field.focus_changed.connect(lambda on: set_style_properties(frame, focused=on))
 
 
 def hairline() -> QFrame:

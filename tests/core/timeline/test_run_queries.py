@@ -232,6 +232,12 @@ def test_V10_a_run_is_summarized_in_a_sentence() -> None:
     )
 
 
+def test_a_reason_that_is_a_sentence_gets_no_second_period() -> None:
+    for reason in ("The provider is rate limiting requests.", "Which key?", "It said: one, two…"):
+        made = one(RunEnded("failed", reason))
+        assert report_run(made).narrative.endswith(f". It failed: {reason} Rating: unknown.")
+
+
 def test_V10_a_run_that_waits_for_the_user_says_so_until_it_is_answered() -> None:
     question = QuestionAsked(Question("q1", "Which?"), "r1c1")
     request = PermissionRequested(PermissionRequest("p1", "r1c2", "run", "make", "/w", "verified", ""))

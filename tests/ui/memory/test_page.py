@@ -165,6 +165,23 @@ def test_a_memory_is_added_pinned_forgotten_and_restored_with_the_keyboard(qapp:
     live(qapp, home, act)
 
 
+def test_ctrl_enter_adds_a_memory_from_every_field(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        page = await opened(person)
+        for number, name in enumerate(("text", "tags", "kind", "expires")):
+            press(page, Qt.Key.Key_N, CONTROL | SHIFT)
+            [dialog] = open_dialogs(page)
+            await until(dialog.isActiveWindow, "the dialog")
+            write(find(dialog, QPlainTextEdit, "memory.write.text"), f"Invoice {number} goes to the blue folder.")
+            field = find(dialog, QWidget, f"memory.write.{name}")
+            field.setFocus()
+            press(field, Qt.Key.Key_Return, CONTROL)
+            await wait_until_shown(page, f"Invoice {number} goes to the blue folder.")
+            await until(lambda: not open_dialogs(page), "the dialog is closed")
+
+    live(qapp, home, act)
+
+
 def test_rejected_input_can_be_corrected(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         page = await opened(person)
