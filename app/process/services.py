@@ -27,12 +27,14 @@ from core.memory.index_terms import index_terms
 from core.memory.memories import Memories
 from core.memory.run_memory import RunMemory, learning_context
 from core.memory.run_recorder import RunRecorder
+from core.memory.saving import LearningLimits
 from core.memory.semantic_search import SemanticSearch
 from core.models.catalog import ModelCatalog
 from core.models.local.found_models import find_models
 from core.models.local.local_models import LocalModelOptions, LocalModels
 from core.packages.package_index import PackageIndex
 from core.settings.api_keys import ApiKeys
+from core.settings.schema import Settings
 from core.settings.settings_file import SettingsFile
 from core.skills.library import SkillLibrary
 from core.skills.skill_disk import SkillDisk, home_folder
@@ -126,18 +128,8 @@ def _connect_services(
     limits = partial(memory_limits, folder)
     RunRecorder(journal, memories, lambda: settings.current.memory, limits)
 
-    def open_tools(workspace: Path, session: str) -> ToolContext:
-        def on_output(call: str, printed: bytes) -> None:
-            drafts.publish(LiveUpdate(session, call=call, output=printed))
-
-        run_memory = RunMemory(
-            memories, proposals, session, str(workspace), learning_context(memories, limits),
-            policy=lambda: settings.current.learning, is_enabled=lambda: settings.current.memory,
-        )  # fmt: skip
-        refuse_unsafe_folder(workspace, folder)  # a fork of an imported session may name a folder from another computer
-        context = open_context(workspace, folder, on_output, safe_mode=safe, web=web)
-        return replace(context, memory=run_memory, servers=None if safe else servers)
-
+    open_memory = partial(_open_run_memory, memories, proposals, lambda: settings.current, limits)
+    open_tools = partial(_open_tools, folder, drafts, open_memory, web, None if safe else servers, safe=safe)
     prepare = partial(
         prepare_start, home=folder, book=rules, safe=safe, skills=skills,
         unconfigured=lambda: () if web.host else (SEARCH_WEB,), mcp_tools=lambda: tuple(mcp_tool_specs(servers.all())),
@@ -171,6 +163,41 @@ def _connect_services(
         search,
         local_models,
     )
+
+
+def _open_run_memory(
+    memories: Memories,
+    proposals: ProposalStore,
+    settings: Callable[[], Settings],
+    limits: Callable[[str], LearningLimits],
+    workspace: Path,
+    session: str,
+) -> RunMemory:
+    return RunMemory(
+        memories, proposals, session, str(workspace), learning_context(memories, limits),
+        policy=lambda: settings().learning, is_enabled=lambda: settings().memory,
+    )  # fmt: skip
+
+
+def _open_tools(
+    folder: Path,
+    drafts: LiveUpdates,
+    open_memory: Callable[[Path, str], RunMemory],
+    web: WebSearch,
+    servers: McpServers | None,
+    workspace: Path,
+    session: str,
+    *,
+    safe: bool,
+) -> ToolContext:
+    """Return what the tools of a run in `workspace` need."""
+
+    def on_output(call: str, printed: bytes) -> None:
+        drafts.publish(LiveUpdate(session, call=call, output=printed))
+
+    refuse_unsafe_folder(workspace, folder)  # a fork of an imported session may name a folder from another computer
+    context = open_context(workspace, folder, on_output, safe_mode=safe, web=web)
+    return replace(context, memory=open_memory(workspace, session), servers=servers)
 
 
 def _local_models(folder: Path, settings: SettingsFile) -> LocalModels:
