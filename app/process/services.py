@@ -146,12 +146,7 @@ async def build_services(
     services = Services(
         engine, runs, servers, agents, opened, reader, rules, memory_store, proposals, reviews, search, local_models
     )
-    if opened.database:
-        try:
-            await _recover(agents, runs, memories)
-        except asyncio.CancelledError:  # the program ends
-            await services.close()
-            raise
+    await _recover(services, memories)
     return services
 
 
@@ -177,9 +172,18 @@ def _open_memories(opened: DataFolder, settings: SettingsFile) -> tuple[MemorySt
     return store, search, Memories(store, semantic_search=search)
 
 
-async def _recover(agents: AgentPool, runs: RunController, memories: Memories) -> None:
-    """Recover from a killed process: end its agents, mark its runs as interrupted and finish pending memory work."""
-    kill_orphans(MARKER_VARIABLE.encode())
-    await agents.end_leftovers()
-    await runs.recover()
-    await memories.rebuild_missing()
+async def _recover(services: Services, memories: Memories) -> None:
+    """Recover from a killed process: end its agents, mark its runs as interrupted and finish pending memory work.
+
+    If the program is ended meanwhile, close the services. A data folder that is read-only stays as it is.
+    """
+    if services.opened.database is None:
+        return
+    try:
+        kill_orphans(MARKER_VARIABLE.encode())
+        await services.guests.end_leftovers()
+        await services.runs.recover()
+        await memories.rebuild_missing()
+    except asyncio.CancelledError:
+        await services.close()
+        raise

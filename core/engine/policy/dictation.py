@@ -92,7 +92,7 @@ def _unwrapped(words: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _runs_another(word: str) -> bool:
-    """Return whether a word can stand before a command without being a part of it."""
+    """Return whether a word can precede a command without being a part of it."""
     programs = program_sets()
     return (
         program_name(word) in {*programs.wrappers, *programs.shells, *UNWRAPPED, *INTERPRETERS, *SHELL_PREFIXES}
