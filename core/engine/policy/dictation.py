@@ -16,13 +16,15 @@ WRITTEN_BY_CONTENT = "You have not written `{}`, but untrusted content that the 
 NAMED_BY_CONTENT = "{} is a new file that you have not named, but untrusted content that the run has read has."
 INTERPRETERS = frozenset({"python", "pypy", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua"})
 SHELL_PREFIXES = frozenset({".", "source", "exec", "command", "builtin", "eval", "then", "do", "else", "!"})
-OPTIONS_BETWEEN = r"(?: -\S*)*"
-MAX_PREFIX = 200  # characters before a name that are examined
+# All repetitions are limited, so that no text makes the search slow.
+OPTIONS_BETWEEN = r"(?: -\S{0,80}){0,6}"
+MAX_PREFIX = 80  # characters before a name that are examined
+MAX_PLACES = 1_000  # at which a name is examined; a text with more of them counts as one that contains the command
 _FOLDERS = r"(?:[\w.~@+-]*/)*"
 _IS_PROGRAM = re.compile(rf"(?<![\w./-]){_FOLDERS}\Z")
 # A script is run by its path, or after the name of a program or a word that says so.
 _RUNNERS = rf"\.|source|[Rr]un|[Ee]xecute|[Ss]tart|{_FOLDERS}(?:\w*sh|{'|'.join(sorted(INTERPRETERS))})[\d.]*"
-_IS_SCRIPT = re.compile(rf"(?:(?<![\w./-])(?:{_RUNNERS})(?: -\S*)* {_FOLDERS}|(?<![\w-])[\w.~@+-]*/)\Z")
+_IS_SCRIPT = re.compile(rf"(?:(?<![\w./-])(?:{_RUNNERS}){OPTIONS_BETWEEN} {_FOLDERS}|(?<![\w-])[\w.~@+-]*/)\Z")
 
 
 def dictation_reason(
@@ -88,7 +90,8 @@ def _unwrapped(words: Sequence[str]) -> Iterator[list[str]]:
         is_value = index > 1 and words[index - 2].startswith("-")
         if not (_runs_another(before) or before.startswith("-") or is_value):
             return
-        yield list(words[index:])
+        if not words[index].startswith("-"):
+            yield list(words[index:])
 
 
 def _runs_another(word: str) -> bool:
@@ -118,13 +121,15 @@ def _pattern(words: Sequence[str], between: str) -> str:
     """Return a pattern for these words one after the other, from the name of the program without its folder."""
     name = re.escape(posixpath.basename(words[0]))
     operands = (rf"{between} (?:\./)?{re.escape(word.removeprefix('./'))}" for word in words[1:])
-    return rf"{name}{''.join(operands)}(?![\w/-])"
+    return rf"(?<![\w-]){name}{''.join(operands)}(?![\w/-])"
 
 
 def _contains(text: str, pattern: str, *, is_script: bool) -> bool:
     """Return whether a text contains a command as `_pattern` describes it, at a place where a command can begin."""
     is_single = " " not in pattern
-    for match in re.finditer(pattern, text):
+    for count, match in enumerate(re.finditer(pattern, text)):
+        if count == MAX_PLACES:
+            return True
         prefix = text[max(0, match.start() - MAX_PREFIX) : match.start()]
         if (is_script and _IS_SCRIPT.search(prefix)) or (not is_single and _IS_PROGRAM.search(prefix)):
             return True
