@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from app.process import data_folder
 from app.process.data_folder_lock import DataFolderLock, refuse_safe_mode
-from app.process.exit_codes import FAILED, STOPPED, USAGE
+from app.process.exit_codes import FAILED, STOPPED, TERMINATED, USAGE
 from app.process.output import Output, in_writer_thread, terminal
 from core.domain.problems import ErrorDetails, Problem
 
@@ -198,12 +198,16 @@ async def _through_owner(argv: list[str], home: Path, folder: Path, out: Output)
 
 
 async def _alone(argv: list[str], home: Path, folder: Path, out: Output, safe: bool) -> int:
+    import asyncio
+
     from app.process.termination import SAVE_S
 
     opened: list[Database] = []
     watch = _stoppable(lambda: [database.wait_until_written(SAVE_S) for database in opened])
     try:
         return await _own_and_run(argv, home, folder, out, safe, opened)
+    except asyncio.CancelledError:
+        return TERMINATED
     finally:
         watch.close()
 
@@ -240,7 +244,7 @@ async def _own_and_run(
         code = await perform(argv, folder, out)
         if services.opened.database:
             await services.reviews.finish_pending()
-            await services.meaning.finish()
+            await services.semantic_search.finish()
         if not task.cancelling() and not await owner.wait_until_idle(0.5):
             out.write_error("Another command still uses this process; it exits when that is done.")
             await owner.wait_until_idle()

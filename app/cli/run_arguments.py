@@ -15,7 +15,8 @@ Exit codes:
   2    the arguments are wrong
   3    it is waiting for an answer or a permission
   4    it reached a limit, such as --max-turns
-  130  it was stopped"""
+  130  it was stopped
+  143  SIGTERM ended the command before it had begun"""
 EXAMPLES = """\
 Examples:
   journeyman run "Sort the photos in this folder by year." -C ~/photos

@@ -4,7 +4,6 @@ import asyncio
 
 from app.acp.editor_connection import EditorConnection
 from app.commands.invocation import Invocation
-from app.commands.run_follower import read_text_argument
 from app.process.exit_codes import DONE
 from app.process.output import ascii_json
 from core.domain.events import RunStarted
@@ -15,7 +14,7 @@ from core.models.catalog import SCRIPTED
 
 async def acp(context: Invocation) -> int:
     args, settings = context.args, context.engine.settings.current
-    script = read_text_argument(context, args.script) if args.script else ""
+    script = context.read_text(args.script) if args.script else ""
     model = SCRIPTED if script else args.model or context.engine.default_model(args.agent)
     if not model:
         do = "Choose one with `journeyman models use PROVIDER/MODEL`, or with --model."

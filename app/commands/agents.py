@@ -6,7 +6,6 @@ from dataclasses import asdict
 from types import MappingProxyType
 
 from app.commands.invocation import Invocation
-from app.commands.run_follower import find_session_id
 from app.process.exit_codes import DONE, FAILED
 from core.domain.problems import Problem
 from core.domain.visible import visible
@@ -65,7 +64,7 @@ async def _remove(context: Invocation) -> int:
 
 async def _set(context: Invocation) -> int:
     args, agents = context.args, context.engine.external_agents
-    session = find_session_id(context.engine, args.session)
+    session = context.session_id()
     if args.setting:
         if not args.value:
             raise Problem("The value is missing.", "", f"See the choices: journeyman agents set {args.session}")

@@ -4,7 +4,7 @@ import dataclasses
 
 from app.commands.invocation import Invocation
 from app.commands.permission_requests import approval, print_request, request_json
-from app.commands.run_follower import answer_of, find_session_id, print_question
+from app.commands.questions import parse_answer, print_question
 from app.process.exit_codes import DONE
 from app.process.output import iso_time
 from core.domain.permissions import PendingPermissionRequest
@@ -65,7 +65,7 @@ async def deny(context: Invocation) -> int:
 
 
 async def stop(context: Invocation) -> int:
-    session = find_session_id(context.engine, context.args.session)
+    session = context.session_id()
     await context.engine.stop(session)
     context.out.write("Stopped.")
     return DONE
@@ -80,7 +80,7 @@ def _parse_answer(question: Question, text: str, option: int, decline: str | Non
             do = f"Choose from 1 to {len(question.options)}: {labels}." if labels else "Answer with TEXT."
             raise Problem(f"There is no option {option}.", "", do)
         return Answer(option=question.options[option - 1].label)
-    answer = answer_of(question, text)
+    answer = parse_answer(question, text)
     if answer.text and not question.free_text and not question.sub_questions:
         raise Problem("This question takes one of its options.", f"They are: {labels}.", "Choose one with --option N.")
     return answer

@@ -4,7 +4,6 @@ from dataclasses import asdict
 from typing import Any
 
 from app.commands.invocation import Invocation
-from app.commands.run_follower import find_session_id
 from app.commands.timeline_lines import step_line
 from app.process.exit_codes import DONE
 from app.process.output import plural
@@ -36,13 +35,12 @@ async def compare(context: Invocation) -> int:
 def _named_run(context: Invocation, name: str) -> tuple[str, int]:
     """Parse `SESSION` or `SESSION/N`. Return the session and the number of the run; 0 means all of its runs."""
     session, _, number = name.partition("/")
-    session_id = find_session_id(context.engine, session)
-    runs = context.engine.session(session_id).runs
-    if number and not (number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= runs):
+    row = context.engine.session(session)
+    if number and not (number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= row.runs):
         raise Problem(
-            f"There is no run {number!r}.", f"The session has {plural(runs, 'run')}.", "Name one as SESSION/1."
+            f"There is no run {number!r}.", f"The session has {plural(row.runs, 'run')}.", "Name one as SESSION/1."
         )
-    return session_id, int(number or 0)
+    return row.id, int(number or 0)
 
 
 def _print_comparison(context: Invocation, alignment: Alignment) -> None:

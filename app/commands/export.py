@@ -3,7 +3,6 @@
 from collections import Counter
 
 from app.commands.invocation import Invocation
-from app.commands.run_follower import find_session_id
 from app.process.exit_codes import DONE
 from app.process.output import ascii_json
 
@@ -12,7 +11,7 @@ TEXT_FORMATS = ("md", "html")  # the others are JSON
 
 async def export(context: Invocation) -> int:
     args, exchange = context.args, context.engine.exchange
-    session = find_session_id(context.engine, args.session)
+    session = context.session_id()
     if args.dry_run:
         preview = await exchange.preview_export(session)
         for sample in preview.samples:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from app.commands.invocation import Invocation
-from app.commands.run_follower import RunFollower, find_session_id, follow_started, read_text_argument
+from app.commands.run_follower import RunFollower, follow_started
 from app.process.exit_codes import DONE
 from core.domain.problems import Problem
 from core.engine.history.session_history import PreparedFork
@@ -11,7 +11,7 @@ from core.engine.history.session_history import PreparedFork
 
 async def fork(context: Invocation) -> int:
     args, history = context.args, context.engine.history
-    session = find_session_id(context.engine, args.session)
+    session = context.session_id()
     prepared = await _prepare_rerun(context, session)
     if prepared is None:
         last = None if args.at is None else await history.last_seq_of_step(session, args.at)
@@ -50,7 +50,7 @@ async def _prepare_rerun(context: Invocation, session: str) -> PreparedFork | No
     if args.edit:
         return await history.edit_run_message(session, args.run, args.edit)
     if args.retry:
-        script = read_text_argument(context, args.script) if args.script else ""
+        script = context.read_text(args.script) if args.script else ""
         without = [await _resolve_item(context, session, name) for name in args.without]
         return await history.fork_to_rerun(session, args.run, args.model, script, excluded=without)
     return None

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.process.output import Output
+from core.domain.problems import Problem
 from core.engine.api.engine import Engine
 from core.store.rule_store import RuleStore
+
+PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # paths of pipes that a shell passes, as for `<(command)`
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +32,19 @@ class Invocation:
     def path(self, name: str) -> Path:
         """Return a path from the arguments, relative to the current folder of the terminal."""
         return self.folder / Path(name).expanduser()
+
+    def session_id(self) -> str:
+        """Return the full ID of the session that the argument `session` names, by the start of its ID."""
+        return self.engine.session(self.args.session).id
+
+    def read_text(self, name: str) -> str:
+        """Read a text file named in the arguments, or a pipe (`<(command)`); other kinds of file are refused."""
+        path = self.folder / name
+        if path.exists() and not path.is_file() and not str(path).startswith(PIPES):
+            raise Problem(f"{name} is not a regular file.", "", "Name a text file.")
+        try:
+            return path.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise Problem(
+                f"{name} cannot be read.", f"{error}.", "Name a UTF-8 text file that you may read."
+            ) from error

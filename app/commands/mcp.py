@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from app.commands.invocation import Invocation
 from app.commands.mcp_serve import serve
-from app.commands.run_follower import read_text_argument
 from app.process.exit_codes import DONE, FAILED
 from app.process.output import plural
 from core.domain.problems import Problem
@@ -93,9 +92,7 @@ def _print_page(context: Invocation, url: str) -> None:
 async def _import(context: Invocation) -> int:
     """Add each server in a file. If one does not start, the others are still added."""
     args, code = context.args, DONE
-    imported = [
-        entry for entry in parse_servers(read_text_argument(context, args.file)) if args.only in ("", entry.server.name)
-    ]
+    imported = [entry for entry in parse_servers(context.read_text(args.file)) if args.only in ("", entry.server.name)]
     if not imported:
         raise Problem(f"There is no server {args.only!r} in {args.file}.", "", "Leave out --only to add all of them.")
     for entry in imported:

@@ -3,7 +3,6 @@
 from dataclasses import asdict
 
 from app.commands.invocation import Invocation
-from app.commands.run_follower import read_text_argument
 from app.commands.skills import print_diff
 from app.process.exit_codes import DONE
 from app.process.output import iso_time
@@ -24,7 +23,7 @@ async def proposals(context: Invocation) -> int:
         _show(context, queue.get(args.proposal))
         return DONE
     if args.action == "keep":
-        text = None if args.text is None else read_text_argument(context, args.text)
+        text = None if args.text is None else context.read_text(args.text)
         decided = await queue.accept(args.proposal, text)
     else:
         decided = await (queue.reject if args.action == "reject" else queue.undo)(args.proposal)

@@ -3,7 +3,6 @@
 from typing import Literal
 
 from app.commands.invocation import Invocation
-from app.commands.run_follower import find_session_id
 from app.process.exit_codes import DONE
 
 RATINGS: dict[str, Literal["up", "down", ""]] = {"good": "up", "bad": "down", "none": ""}
@@ -11,7 +10,7 @@ RATINGS: dict[str, Literal["up", "down", ""]] = {"good": "up", "bad": "down", "n
 
 async def rate(context: Invocation) -> int:
     args = context.args
-    session = find_session_id(context.engine, args.session)
+    session = context.session_id()
     rating = RATINGS[args.rating]
     run = await context.engine.history.rate(session, rating, run=args.run, note=args.note, tags=tuple(args.tag))
     context.out.write(f"Rated run {run} of {session}: {args.rating}.")

@@ -3,7 +3,6 @@
 from dataclasses import asdict
 
 from app.commands.invocation import Invocation
-from app.commands.run_follower import find_session_id
 from app.process.exit_codes import DONE, FAILED
 from app.process.output import plural
 from core.domain.problems import Problem
@@ -22,7 +21,7 @@ ACTIONS = {
 
 async def rewind(context: Invocation) -> int:
     args, history = context.args, context.engine.history
-    session = find_session_id(context.engine, args.session)
+    session = context.session_id()
     if args.undo:
         plan = await history.plan_undo(session, args.force)
     else:

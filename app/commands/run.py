@@ -6,7 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 from app.commands.invocation import Invocation
-from app.commands.run_follower import RunFollower, find_session_id, follow_started, read_text_argument
+from app.commands.run_follower import RunFollower, follow_started
 from app.commands.worktree import print_kept_work
 from app.process.exit_codes import DONE
 from core.domain.events import RunStarted
@@ -25,7 +25,7 @@ DEMO_TASK = "Write the letter to the landlord about the mould. My notes are in t
 
 async def run(context: Invocation) -> int:
     args, settings = context.args, context.engine.settings.current
-    script = read_text_argument(context, args.script) if args.script else ""
+    script = context.read_text(args.script) if args.script else ""
     external_agent = _external_agent(context)
     profile = "" if external_agent else args.agent
     model = SCRIPTED if args.script else external_agent or args.model or context.engine.default_model(profile)
@@ -58,7 +58,7 @@ def _output_schema(context: Invocation) -> str:
     """Return the JSON Schema of --schema, or "". Raise Problem if it cannot be used."""
     if not context.args.schema:
         return ""
-    text = read_text_argument(context, context.args.schema)
+    text = context.read_text(context.args.schema)
     try:
         error = schema_error(json.loads(text))
     except ValueError as invalid:
@@ -87,7 +87,7 @@ async def demo(context: Invocation) -> int:
 
 async def resume(context: Invocation) -> int:
     engine, args = context.engine, context.args
-    session = _last_session(engine) if args.last else find_session_id(engine, args.session)
+    session = _last_session(engine) if args.last else context.session_id()
     follower = RunFollower(context)
     try:
         if args.mode:

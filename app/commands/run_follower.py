@@ -4,7 +4,8 @@ import asyncio
 import time
 
 from app.commands.invocation import Invocation
-from app.commands.permission_requests import escape_lines, print_request
+from app.commands.permission_requests import print_request
+from app.commands.questions import parse_answer, print_question
 from app.commands.timeline_lines import step_line
 from app.process.exit_codes import BY_STATUS, FAILED, STOPPED, WAITING
 from app.process.output import event_json
@@ -20,13 +21,12 @@ from core.domain.events import (
 )
 from core.domain.external_agents import AGENT_PREFIX, is_external_agent
 from core.domain.permissions import PendingPermissionRequest, PermissionDecided, PermissionRequested
-from core.domain.problems import ErrorDetails, Problem
+from core.domain.problems import ErrorDetails
 from core.domain.question import Answer, Question, QuestionAnswerStarted, QuestionAsked
 from core.domain.sessions import SessionRow
 from core.domain.steps import OPEN_STATUSES
 from core.domain.text import Text
 from core.domain.visible import strip_colors, visible
-from core.engine.api.engine import Engine
 from core.engine.state.live_updates import LiveUpdate
 from core.models.errors import format_duration
 from core.store.journal_update import JournalUpdate
@@ -34,7 +34,6 @@ from core.timeline.idle_runs import ENDED_IDLE, ended_idle
 
 NO_USER = "No user is available to approve it."
 UNKNOWN_PRICE = "The price of this model is unknown, so --max-cost {:g} has no effect."
-PIPES = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")  # paths of pipes that a shell passes, as for `<(command)`
 AGENT_ANSWER_TIMEOUT_S = 600.0  # how long an external agent is kept for a decision if --answer-timeout is not given
 ACTIVITY_S = 10.0  # between two lines about what a model does before its reply begins
 ASKING = (QuestionAsked, QuestionAnswerStarted, PermissionRequested)
@@ -183,7 +182,7 @@ class RunFollower:
         if not self._is_open(question):
             return None  # already answered on the command line
         if self._answers:
-            await engine.answer(question.id, answer_of(question, self._answers.pop(0)))
+            await engine.answer(question.id, parse_answer(question, self._answers.pop(0)))
         elif args.no_questions:
             await engine.answer(question.id, Answer(declined=True, answered_by="no_questions"))
         else:
@@ -277,57 +276,9 @@ def request_id(entry: EventRecord) -> str:
             return ""
 
 
-def answer_of(question: Question, text: str) -> Answer:
-    """Parse an answer: the option with this label or number, or else the text itself."""
-    for number, option in enumerate(question.options, 1):
-        if text.casefold() == option.label.casefold() or text == str(number):
-            return Answer(option=option.label)
-    return Answer(text=text)
-
-
-def print_question(context: Invocation, question: Question) -> None:
-    """Print a question, and the command that answers it."""
-    out = context.out
-    out.write(f"? {escape_lines(question.text)}")
-    if question.reason:
-        out.write(f"  {escape_lines(question.reason)}")
-    for number, sub_question in enumerate(question.sub_questions, 1):
-        mark = " (choose any number)" if sub_question.multi_select else ""
-        out.write(f"  Question {number}: {escape_lines(sub_question.text)}{mark}")
-        for option in sub_question.options:
-            out.write(f"     {escape_lines(_option_text(option.label, option.description))}")
-    for position, option in enumerate(question.options, 1):
-        mark = " (recommended)" if option.recommended else ""
-        text = _option_text(f"{option.label}{mark}", option.description)
-        out.write(f"  {position}  {escape_lines(text)}")
-    choice = "--option N" if question.options else "TEXT"
-    lines = ", one line per question" if len(question.sub_questions) > 1 else ""
-    out.write(f"Answer with: journeyman answer {question.id} {choice}{lines}")
-
-
-def _option_text(label: str, description: str) -> str:
-    return f"{label}: {description}" if description else label
-
-
 async def follow_started(context: Invocation, follower: RunFollower, session: str) -> int:
     """Follow a run, and if it waits for the user, print how to continue it. Return its exit code."""
     code = await follower.follow(session)
     if code == WAITING and not context.args.json:
         context.out.write(f"Then continue with: journeyman resume {session}")
     return code
-
-
-def find_session_id(engine: Engine, name: str) -> str:
-    """Return the full ID of the session whose ID begins with `name`."""
-    return engine.session(name).id
-
-
-def read_text_argument(context: Invocation, name: str) -> str:
-    """Read the text file that the argument `name` holds, or a pipe (`<(command)`); other kinds of file are refused."""
-    path = context.folder / name
-    if path.exists() and not path.is_file() and not str(path).startswith(PIPES):
-        raise Problem(f"{name} is not a regular file.", "", "Name a text file.")
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise Problem(f"{name} cannot be read.", f"{error}.", "Name a UTF-8 text file that you may read.") from error

@@ -3,7 +3,6 @@
 from dataclasses import asdict
 
 from app.commands.invocation import Invocation
-from app.commands.run_follower import read_text_argument
 from app.process.exit_codes import DONE
 from app.process.output import iso_time, plural
 from core.domain.problems import Problem
@@ -30,7 +29,7 @@ async def schedule(context: Invocation) -> int:
 
 async def _add(context: Invocation) -> None:
     args = context.args
-    script = read_text_argument(context, args.script) if args.script else ""
+    script = context.read_text(args.script) if args.script else ""
     task = args.given[0] if args.task == "-" else args.task
     folder = (context.folder / args.folder).resolve()
     model = SCRIPTED if script else args.model

@@ -4,7 +4,6 @@ from datetime import date
 
 from app.commands.failures import show_runs as show_runs
 from app.commands.invocation import Invocation
-from app.commands.run_follower import find_session_id
 from app.commands.session_lines import is_listed, list_lines
 from app.commands.timeline_lines import timeline_lines
 from app.process.exit_codes import DONE
@@ -29,7 +28,7 @@ async def sessions(context: Invocation) -> int:
 
 async def show(context: Invocation) -> int:
     engine, out = context.engine, context.out
-    session = find_session_id(engine, context.args.session)
+    session = context.session_id()
     if context.args.failures or context.args.report:
         return await show_runs(context, session)
     if context.args.json:

@@ -7,7 +7,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 from app.commands.invocation import Invocation
-from app.commands.run_follower import read_text_argument
 from app.process.exit_codes import DONE, FAILED
 from app.process.output import iso_time, plural
 from core.domain.problems import Problem
@@ -112,7 +111,7 @@ def _print_import(context: Invocation, result: ImportedSkill, *, trusted: bool) 
 
 async def _save(context: Invocation) -> int:
     args, engine = context.args, context.engine.skills
-    text = read_text_argument(context, args.source)
+    text = context.read_text(args.source)
     try:
         document = await engine.open(args.name, _folder(context))
         key, newest = document.row.key, document.base

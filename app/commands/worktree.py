@@ -24,7 +24,8 @@ async def worktree(context: Invocation) -> int:
             context.out.write_json(asdict(entry.tree) | {"sessions": names})
             continue
         tree = entry.tree
-        context.out.write(f"{tree.branch}  {tree.changed_files} changed, {tree.commits_ahead} ahead  {' '.join(names)}")
+        changes = "a command is running" if tree.changed_files is None else f"{tree.changed_files} changed"
+        context.out.write(f"{tree.branch}  {changes}, {tree.commits_ahead} ahead  {' '.join(names)}")
         context.out.write(f"      in {tree.folder}")
     if not worktrees and not args.json:
         context.out.write("No worktrees of sessions in this repository.")

@@ -6,5 +6,6 @@ USAGE = 2
 WAITING = 3
 LIMIT = 4
 STOPPED = 130
+TERMINATED = 143  # by SIGTERM, before the command had begun
 
 BY_STATUS = {"completed": DONE, "failed": FAILED, "limit": LIMIT, "stopped": STOPPED}

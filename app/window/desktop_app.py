@@ -21,8 +21,8 @@ from app.window.backup_restore import RestartMode, take_restore_result
 from app.window.crash_reporter import CrashReporter
 from app.window.desktop_notifications import DesktopNotifications
 from app.window.engine_thread import EngineThread
-from app.window.heartbeat import Heartbeat
 from app.window.qt_application import THEMES, set_window_icon, theme_name
+from app.window.stall_log import StallLog
 from core.domain.problems import ErrorDetails, Problem, StorageProblem
 from core.domain.sessions import SessionRow
 from core.store.reader import Reader
@@ -77,7 +77,7 @@ class DesktopApp(QObject):
         self._crash_reporter = CrashReporter(self.window, lambda: self.engine.failed, self)
         self._crash_reporter.restart_requested.connect(self._exit_to_restart)
         self._crash_handler = CrashHandler(folder, self._crash_reporter.happened.emit, self._report)
-        self._heartbeat = Heartbeat(folder)
+        self._stall_log = StallLog(folder)
         self._reader: Reader | None = None
         self._tray: Tray | None = None
         self._files = list(files)
@@ -115,7 +115,7 @@ class DesktopApp(QObject):
         loop.set_exception_handler(self._crash_handler.handle_loop_exception)
         self.window.closed.connect(leaving.set)
         watch = TerminationWatch(dict.fromkeys((signal.SIGTERM, signal.SIGINT), self._shell.shut_down), self._save)
-        self._heartbeat.start()
+        self._stall_log.start()
         # This thread imports nothing from here on: it would wait for imports of the engine's thread.
         engine = self.engine
         engine.start()
@@ -139,7 +139,7 @@ class DesktopApp(QObject):
         wait([self.engine.ended], SAVE_S)
 
     def _close(self) -> None:
-        self._heartbeat.close()
+        self._stall_log.close()
         if self._tray:
             self._tray.close()
         self.window.stop_reading()
@@ -178,7 +178,8 @@ class DesktopApp(QObject):
         settings = await engine.ask(_settings)
         for note in settings.notes:
             self.window.show_error(note)
-        self._use("on_close", settings.current.on_close)
+        for name in ("on_close", "theme", "font_scale"):  # the file may have been changed while the window was closed
+            self._use(name, getattr(settings.current, name))
         # Test the sandbox now, so that the first command does not wait for it.
         sandbox = await engine.ask(lambda engine: engine.sandbox_status())
         self.window.status.show_sandbox(sandbox.level, _sandbox_text(sandbox))

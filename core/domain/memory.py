@@ -32,6 +32,7 @@ RelevanceLevel = Literal["high", "normal", "low", "decayed"]
 
 MEMORY_KINDS: Final[tuple[MemoryKind, ...]] = get_args(MemoryKind)
 SCOPES: Final[tuple[MemoryScope, ...]] = get_args(MemoryScope)
+EVERYWHERE: Final[tuple[MemoryScope, str]] = ("everywhere", "")  # the scope of memories that every run may receive
 TEXT_LIMIT = 2_000  # characters of a memory; anything longer belongs in a skill or a file
 CONTEXT_LIMIT = 4_000  # characters of a memory's context
 FIELDS: Final[Mapping[MemoryKind, tuple[str, ...]]] = MappingProxyType(

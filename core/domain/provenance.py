@@ -12,6 +12,7 @@ Origin = Literal["user", "app", "model", "folder", "command", "web", "mcp", "imp
 UNTRUSTED_ORIGINS: frozenset[Origin] = frozenset({"web", "mcp", "import"})
 DATA_ORIGINS: frozenset[Origin] = UNTRUSTED_ORIGINS | {"folder", "command", "memory"}
 SOURCE_LIMIT = 300
+BOUNDARY_LETTERS, BOUNDARY_LENGTH = "bcdfghjklmnpqrstvwxz", 8  # 26 thousand million boundaries, none of them a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,11 @@ class ContentSource:
 
 
 def new_boundary() -> str:
-    """Return a random token for the tags that enclose data in a run, which untrusted content cannot have guessed."""
-    return secrets.token_hex(8)
+    """Return a random token for the tags that enclose data in a run, which untrusted content cannot have guessed.
+
+    It is repeated in each tag, and models read a few letters as fewer tokens than as many digits.
+    """
+    return "".join(secrets.choice(BOUNDARY_LETTERS) for _ in range(BOUNDARY_LENGTH))
 
 
 def is_untrusted(source: ContentSource, *, trusted: bool = True) -> bool:

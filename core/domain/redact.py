@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -14,6 +14,7 @@ MIN_SECRET_LENGTH = 6  # characters; a shorter value would match ordinary text
 KNOWN = "known secret"
 TOKEN_RUN = re.compile(rf"[A-Za-z0-9+/_.=~-]{{{MIN_RUN},}}")
 RUN_CONTEXT = 64  # characters before a run in which a token may begin
+MIN_WRAPPED = 16  # characters of a known secret that is also found with spaces and line breaks in it
 DIGIT = re.compile(r"\d")
 # The end of a secret that is longer than MAX_HELD; other kinds end at the first character that keys do not contain.
 OPEN_END = {"private key": re.compile(r"(?s).*?-----END [A-Z0-9 ]{1,60}-----")}
@@ -45,12 +46,13 @@ class Redactor:
     If not `uncertain`, patterns that often match ordinary code are left out, such as a quoted password.
     """
 
-    __slots__ = ("_longest", "_secrets", "_uncertain")
+    __slots__ = ("_longest", "_secrets", "_uncertain", "_wrapped")
 
     def __init__(self, secrets: Iterable[str] = (), *, uncertain: bool = True) -> None:
         self._secrets = sorted({form for value in secrets for form in _forms(value)}, key=len, reverse=True)
         self._uncertain = uncertain
         self._longest = max(map(len, self._secrets), default=0)
+        self._wrapped = [form for form in self._secrets if len(form) >= MIN_WRAPPED]
 
     def __repr__(self) -> str:
         return "Redactor(•••)"
@@ -66,11 +68,12 @@ class Redactor:
         return _merge_overlaps(findings) if findings else findings
 
     def _search(self, text: str) -> Iterator[SecretFinding]:
-        for form in self._secrets:
-            at = text.find(form)
-            while at >= 0:
-                yield SecretFinding(KNOWN, at, at + len(form))
-                at = text.find(form, at + len(form))
+        for start, end in _occurrences(self._secrets, text):
+            yield SecretFinding(KNOWN, start, end)
+        compact = "".join(text.split()) if self._wrapped else text  # lines of encoded text are wrapped anywhere
+        if len(compact) < len(text) and (wrapped := list(_occurrences(self._wrapped, compact))):
+            places = [place for place, character in enumerate(text) if not character.isspace()]
+            yield from (SecretFinding(KNOWN, places[start], places[end - 1] + 1) for start, end in wrapped)
         folded = text.lower()
         tokens = [(run.start(), run.end(), run[0].lower()) for run in TOKEN_RUN.finditer(text)]
         joined = " ".join(lowered for _, _, lowered in tokens)
@@ -93,7 +96,7 @@ class Redactor:
     @property
     def holdback(self) -> int:
         """How many characters at the end of a stream may be the beginning of a secret."""
-        return max(MIN_HOLDBACK, self._longest)
+        return max(MIN_HOLDBACK, 2 * self._longest)  # with the spaces within it
 
 
 class RedactingStream:
@@ -149,18 +152,37 @@ def secrets_in_environment(environment: Mapping[str, str]) -> list[str]:
     return [value for name, value in environment.items() if SECRET_VARIABLE.search(name)]
 
 
+def _occurrences(forms: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
+    for form in forms:
+        at = text.find(form)
+        while at >= 0:
+            yield at, at + len(form)
+            at = text.find(form, at + len(form))
+
+
 def _forms(value: str) -> Iterable[str]:
-    """Yield a value as it appears in plain text, JSON, URLs and base64."""
+    """Yield a value as it appears in plain text, JSON, URLs, UTF-16, hexadecimal digits, base32 and base64."""
     if len(value.strip()) < MIN_SECRET_LENGTH:
         return
     yield from (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe=""))
-    plain = value.encode("utf-8", "replace")
-    for before in range(3):  # the value may be anywhere in the text that is encoded, as in `user:password`
-        encoded = base64.b64encode(bytes(before) + plain).decode().rstrip("=")[(0, 2, 3)[before] :]
-        if (before + len(plain)) % 3:
-            encoded = encoded[:-1]  # its last character depends on what follows
-        if len(encoded) >= MIN_SECRET_LENGTH:
-            yield from (encoded, encoded.replace("+", "-").replace("/", "_"))
+    yield "\0".join(value)  # UTF-16 in either byte order, read as text
+    for encoding in ("utf-8", "utf-16-le", "utf-16-be"):
+        plain = value.encode(encoding, "replace")
+        yield from (plain.hex(), plain.hex().upper())
+        for form in (*_in_groups(plain, 3, base64.b64encode), *_in_groups(plain, 5, base64.b32encode)):
+            if len(form) >= MIN_SECRET_LENGTH:
+                yield from (form, form.replace("+", "-").replace("/", "_"), form.lower() if form.isupper() else form)
+
+
+def _in_groups(plain: bytes, size: int, encode: Callable[[bytes], bytes]) -> Iterator[str]:
+    """Yield the encoded characters that depend on a value alone, for each of its places in a group of `size` bytes.
+
+    The value may be anywhere in the text that is encoded, as in `user:password`.
+    """
+    bits = {3: 6, 5: 5}[size]  # in a character
+    for before in range(size):
+        encoded = encode(bytes(before) + plain).decode().rstrip("=")
+        yield encoded[-(-8 * before // bits) : 8 * (before + len(plain)) // bits]
 
 
 def _search_tokens(

@@ -19,14 +19,15 @@ class WorktreeCreated:
 class Worktree:
     """An existing worktree.
 
-    `changed_files` counts files with uncommitted changes, `commits_ahead` the commits that the branch checked out in
-    the repository does not have.
+    `changed_files` counts files with uncommitted changes; None if git was not asked, because a command of an agent runs
+    that could change what git runs. `commits_ahead` counts the commits that the branch checked out in the repository
+    does not have.
     """
 
     repository: str
     folder: str
     branch: str
-    changed_files: int = 0
+    changed_files: int | None = 0
     commits_ahead: int = 0
 
 

@@ -1,7 +1,7 @@
 """Imports sessions of other programs, and our own exported ones, into the event log."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +12,7 @@ from threading import Event
 from core.domain.events import RunEnded, SessionEvent
 from core.domain.import_events import TranscriptImported
 from core.domain.problems import Problem
+from core.domain.sessions import SessionRow
 from core.exchange.import_process import LARGE_TRANSCRIPT, read_in_process
 from core.exchange.imported_sessions import ImportedSessions, last_import_event
 from core.exchange.importers import journeyman
@@ -19,7 +20,7 @@ from core.exchange.importers.record import Importer, is_compressed, open_transcr
 from core.exchange.transcript_reader import HEAD_BYTES, ImportBatch, TranscriptReader, detect_importer
 from core.exchange.transcript_writer import TranscriptWriter
 from core.store.codec import decode_event
-from core.store.event_batch import encode_batch
+from core.store.event_batch import EventBatch, encode_batch
 from core.store.journal import Journal
 from core.store.reader import Reader
 from core.workspace.threads import await_to_completion, run_in_thread
@@ -134,24 +135,54 @@ class SessionImporter:
         if rows and not await run_in_thread(thread, partial(self._continues, path, tuple(row.id for row in rows))):
             cause = "Its session was imported before, with other events."
             raise Problem(f"{path.name} cannot be imported.", cause, "Delete the imported session first.")
-        await self._purge([row.id for row in rows])
-        size, bytes_read = (await run_in_thread(thread, path.stat)).st_size, 0
-        batches: Iterator[journeyman.ExportedBatch] = journeyman.read_batches(path)
+        if rows:
+            await self._replace(path, tuple(row.id for row in rows), checked, on_progress, thread)
+            return SessionImportResult(names[0], names, journeyman.AGENT, sum(checked.values()))
         new_sessions: list[str] = []
         try:
-            while batch := await run_in_thread(thread, partial(next, batches, None)):
-                if batch.session not in new_sessions:
-                    new_sessions.append(batch.session)
-                encoded = await run_in_thread(thread, partial(encode_batch, batch.events, batch.blobs))
-                await self._journal.append_batch(batch.session, encoded)
-                bytes_read += batch.bytes
-                on_progress(min(bytes_read, size), size)
+            async for session, batch in _read_encoded(path, on_progress, thread):
+                if session not in new_sessions:
+                    new_sessions.append(session)
+                await self._journal.append_batch(session, batch)
             for name in names:
-                await self._journal.append_timed(name, self._closing_events(name, path, checked[name]))
+                row = self._reader.session(name)
+                assert row is not None
+                await self._journal.append_timed(name, _closing_events(row, path, checked[name]))
         except BaseException:
             await await_to_completion(self._purge_written(new_sessions))
             raise
         return SessionImportResult(names[0], names, journeyman.AGENT, sum(checked.values()))
+
+    async def _replace(
+        self,
+        path: Path,
+        stored: Sequence[str],
+        checked: Mapping[str, int],
+        on_progress: ImportProgressCallback,
+        thread: ThreadPoolExecutor,
+    ) -> None:
+        """Replace sessions by a file that continues them, all or none. What the user has added to them stays."""
+        added = await run_in_thread(thread, partial(self._added_by_user, stored))
+        batches = [batch async for batch in _read_encoded(path, on_progress, thread)]
+
+        def last_events(row: SessionRow) -> list[tuple[int, SessionEvent]]:
+            return [*_closing_events(row, path, checked[row.id]), *added.get(row.id, ())]
+
+        await await_to_completion(self._journal.replace_sessions(stored, batches, last_events))
+
+    def _added_by_user(self, stored: Sequence[str]) -> dict[str, list[tuple[int, SessionEvent]]]:
+        """Return the events after those of the file and of the import, such as a rating, by session."""
+        reader = self._open_reader()
+        try:
+            added: dict[str, list[tuple[int, SessionEvent]]] = {}
+            for name in stored:
+                last = last_import_event(reader, name)
+                rows = reader.raw_events(name, last.records) if last else ()
+                events = [(at, decode_event(kind, payload)) for _, _, at, kind, payload in rows]
+                added[name] = [each for each in events if not isinstance(each[1], (RunEnded, TranscriptImported))]
+            return added
+        finally:
+            reader.close()
 
     def _continues(self, path: Path, stored: Sequence[str]) -> bool:
         """Return whether a file begins with the events that were imported into these sessions before."""
@@ -171,15 +202,27 @@ class SessionImporter:
     async def _purge_written(self, sessions: Sequence[str]) -> None:
         await self._purge([name for name in sessions if self._reader.session(name)])
 
-    def _closing_events(self, session: str, path: Path, facts: int) -> list[tuple[int, SessionEvent]]:
-        row = self._reader.session(session)
-        assert row is not None
-        ends: list[tuple[int, SessionEvent]] = [(row.updated_at, TranscriptImported(str(path), facts))]
-        return [(row.updated_at, RunEnded("stopped", STOP_REASON)), *ends] if row.status in UNFINISHED else ends
-
     def _is_complete(self, session: str, lengths: dict[str, int]) -> bool:
         last = last_import_event(self._reader, session)
         return last is not None and last.records >= lengths[session]
+
+
+async def _read_encoded(
+    path: Path, on_progress: ImportProgressCallback, thread: ThreadPoolExecutor
+) -> AsyncIterator[tuple[str, EventBatch]]:
+    """Yield the events of an export as batches to append, each with its session."""
+    size, bytes_read = (await run_in_thread(thread, path.stat)).st_size, 0
+    batches: Iterator[journeyman.ExportedBatch] = journeyman.read_batches(path)
+    while batch := await run_in_thread(thread, partial(next, batches, None)):
+        yield batch.session, await run_in_thread(thread, partial(encode_batch, batch.events, batch.blobs))
+        bytes_read += batch.bytes
+        on_progress(min(bytes_read, size), size)
+
+
+def _closing_events(row: SessionRow, path: Path, events: int) -> list[tuple[int, SessionEvent]]:
+    """Return the events that end the import of a session, of which the file contains so many `events`."""
+    ends: list[tuple[int, SessionEvent]] = [(row.updated_at, TranscriptImported(str(path), events))]
+    return [(row.updated_at, RunEnded("stopped", STOP_REASON)), *ends] if row.status in UNFINISHED else ends
 
 
 def _imported_events(reader: Reader, session: str) -> Iterator[tuple[int, str, str]]:

@@ -6,19 +6,27 @@ from functools import partial
 
 from core.domain.clock import Clock, now
 from core.domain.ids import memory_id
-from core.domain.memory import Memory, MemoryAction, MemoryChange, MemoryContent, MemoryKind, MemoryStatus, reworded
+from core.domain.memory import (
+    EVERYWHERE,
+    Memory,
+    MemoryAction,
+    MemoryChange,
+    MemoryContent,
+    MemoryKind,
+    MemoryStatus,
+    reworded,
+)
 from core.domain.memory_marks import is_expired
 from core.domain.problems import Problem
 from core.memory.bulk_save import BulkSave
 from core.memory.decay import find_decayed
 from core.memory.ranking import NO_SIMILARITIES
 from core.memory.recall import TOKENS, FoundMemory, RecallResult, find_memories, recall
-from core.memory.saving import LearningLimits, MemorySource, SaveResult, save, validated
+from core.memory.saving import LearningLimits, MemorySource, SaveResult, compared_scopes, save, validated
 from core.memory.semantic_search import SemanticSearch
 from core.store.memory_records import MemoryRecords, MemoryUse
 from core.store.memory_store import MemoryStore
 
-EVERYWHERE = ("everywhere", "")
 BATCH = 2_000  # new memories in one transaction
 
 
@@ -49,7 +57,7 @@ class Memories:
     ) -> SaveResult:
         """Save a memory, or add evidence to an equal one. Raise Problem if the content must not be remembered."""
         checked = validated(content, limits)
-        similarities = await self._similar_in_scope(checked)
+        similarities = await self.similar_in_scope(checked)
         return await self.store.write(lambda rows: save(rows, checked, source, self._clock(), similarities))
 
     async def save_all(self, items: Iterable[tuple[MemoryContent, bool]], source: MemorySource) -> list[SaveResult]:
@@ -61,7 +69,7 @@ class Memories:
             batch = BulkSave(scratch, source, self._clock())
             for content, pinned in items:
                 checked = validated(content)
-                similarities = await self._similar_in_scope(checked)
+                similarities = await self.similar_in_scope(checked)
                 self.store.read(partial(batch.add, content=checked, pinned=pinned, similarities=similarities))
                 await asyncio.sleep(0)
             return await self.store.write(batch.commit)
@@ -73,10 +81,11 @@ class Memories:
         indexed_scopes = self.store.read(lambda rows: rows.all_scopes() if scopes is None else rows.scopes(scopes))
         return await self.semantic_search.similarities(text, [scope.number for scope in indexed_scopes])
 
-    async def _similar_in_scope(self, content: MemoryContent) -> Mapping[int, float]:
+    async def similar_in_scope(self, content: MemoryContent) -> Mapping[int, float]:
+        """Return the embedding similarity of the memories that a new memory is compared with, by memory key."""
         if content.kind == "outcome":  # An outcome is never merged or in conflict.
             return NO_SIMILARITIES
-        return await self.similarities(content.text, [(content.scope, content.scope_id)])
+        return await self.similarities(content.text, compared_scopes(content))
 
     def recall(
         self,

@@ -70,7 +70,7 @@ class RunMemory:
                 "This is not worth remembering.", why, "Skip it, or state what will still be true next month."
             )
         content = self._with_surroundings(content, context)
-        similarities = await self.memories.similarities(content.text, [(content.scope, content.scope_id)])
+        similarities = await self.memories.similar_in_scope(content)
         same, conflicts = self.memories.store.read(lambda rows: find_related(rows, content, similarities))
         step, seq = self.memories.store.read_runs(lambda runs: runs.find_step(self.session, call))
         source = MemorySource(context.author, context.review or self.session, 0 if context.review else seq, reason)
@@ -148,7 +148,7 @@ class RunMemory:
 
         They are left out if untrusted content may have dictated them, or if the agent may not learn about every topic.
         """
-        if context.untrusted_sources or context.limits != LearningLimits():
+        if context.untrusted_sources or context.limits.restrict_topics:
             return content
         messages = self.memories.store.read_runs(lambda runs: runs.messages(context.review or self.session))
         return replace(content, context=surroundings(messages, content.text)[:CONTEXT_LIMIT])

@@ -11,6 +11,7 @@ from core.domain.problems import ErrorDetails, Problem
 from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed
 from core.memory.memories import Memories
 from core.memory.outcome import build_outcome, was_used, with_rating
+from core.memory.saving import LearningLimits
 from core.memory.surroundings import surroundings
 from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
@@ -24,13 +25,25 @@ RECORDED_EVENTS = (MemoriesRecalled, RunEnded, RunRated)
 class RunRecorder:
     """Listens to the journal and records runs.
 
-    `on` returns whether the user has turned memory on. Failures are recorded as events and do not affect the run.
+    Failures are recorded as events and do not affect the run.
+
+    Args:
+        on: returns whether the user has turned memory on.
+        limits: returns what may be learned from the work of an agent.
     """
 
-    def __init__(self, journal: Journal, memories: Memories, on: Callable[[], bool], clock: Clock = now) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        memories: Memories,
+        on: Callable[[], bool],
+        limits: Callable[[str], LearningLimits],
+        clock: Clock = now,
+    ) -> None:
         self._journal = journal
         self._memories = memories
         self._on = on
+        self._limits = limits
         self._clock = clock
         journal.listen(self.on_update)
 
@@ -47,8 +60,11 @@ class RunRecorder:
             case MemoriesRecalled():
                 self._record(entry, "recording what was recalled", lambda rows, _: self._record_recall(rows, entry))
             case RunEnded():
+                is_subagent = bool(session.subagent)
                 self._record(
-                    entry, "recording how the run ended", lambda rows, runs: self._record_end(rows, runs, entry)
+                    entry,
+                    "recording how the run ended",
+                    lambda rows, runs: self._record_end(rows, runs, entry, is_subagent),
                 )
             case RunRated(run_number=run):
                 self._record(
@@ -75,8 +91,11 @@ class RunRecorder:
             for recalled in event.memories
         )
 
-    def _record_end(self, rows: MemoryRecords, runs: RunReader, entry: EventRecord) -> None:
-        """Save the outcome of a run, whatever its status, and mark the memories that the run used."""
+    def _record_end(self, rows: MemoryRecords, runs: RunReader, entry: EventRecord, is_subagent: bool) -> None:
+        """Save the outcome of a run, whatever its status, and mark the memories that the run used.
+
+        An outcome quotes the task, so none is saved if untrusted content may have dictated that.
+        """
         event = entry.event
         assert isinstance(event, RunEnded)
         run = runs.finished_run(entry.session, entry.run, entry.seq, event.status, event.reason)
@@ -86,9 +105,13 @@ class RunRecorder:
         untrusted = any(kind == "untrusted_content_read" or fields.get("untrusted_sources") for kind, fields in events)
         if not untrusted:
             _complete_contexts(rows, runs, entry.session, entry.run)
-        outcome = build_outcome(run, untrusted=untrusted)
-        if outcome and not runs.outcome_memory(entry.session, entry.run):
-            if not untrusted:
+        starts = [fields for kind, fields in events if kind == "run_started"]
+        limits = self._limits(starts[-1].get("profile", "") if starts else "")
+        is_dictated = (is_subagent and untrusted) or any(fields.get("call_id") == "" for _, fields in events)
+        outcome = None if is_dictated else build_outcome(run, limits.min_outcomes, untrusted=untrusted)
+        is_new = outcome and not runs.outcome_memory(entry.session, entry.run)
+        if outcome and is_new and not limits.refusal_reason(outcome):
+            if not untrusted and not limits.restrict_topics:
                 context = surroundings(runs.messages(entry.session), outcome.text)[:CONTEXT_LIMIT]
                 outcome = replace(outcome, context=context)
             rows.write(MemoryChange(memory_id(), 1, self._clock(), "created", "run", outcome, entry.session, entry.seq))

@@ -7,6 +7,7 @@ from typing import Literal
 from core.domain.ids import memory_id
 from core.domain.memory import (
     CONTEXT_LIMIT,
+    EVERYWHERE,
     FIELDS,
     MEMORY_KINDS,
     SCOPES,
@@ -51,11 +52,17 @@ class MemorySource:
 class LearningLimits:
     """The topics that an agent may learn about, from its profile.
 
-    If `allowed` is empty, all topics are allowed. `denied` takes precedence over `allowed`.
+    If `allowed` is empty, all topics are allowed. `denied` takes precedence over `allowed`. `min_outcomes` is the
+    number of similar outcomes from which a lesson is proposed; 0 for the usual number.
     """
 
     allowed: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
+    min_outcomes: int = 0
+
+    @property
+    def restrict_topics(self) -> bool:
+        return bool(self.allowed or self.denied)
 
     def refusal_reason(self, content: MemoryContent) -> str:
         """Return why the content may not be learned, or "" if it may be."""
@@ -156,10 +163,15 @@ def link_conflict(rows: MemoryRecords, memory: Memory, other: Memory, source: Me
     return linked
 
 
+def compared_scopes(content: MemoryContent) -> tuple[tuple[str, str], ...]:
+    """Return the scopes whose memories a new one is compared with: its own, and that of the memories for every run."""
+    return tuple({(content.scope, content.scope_id): None, EVERYWHERE: None})
+
+
 def find_related(
     rows: MemoryRecords, content: MemoryContent, similarities: Mapping[int, float] = NO_SIMILARITIES
 ) -> tuple[Memory | None, tuple[Memory, ...]]:
-    """Search for the memory that says the same as the content, and for the memories that contradict it."""
+    """Search for the memory of the same scope that says the same as the content, and for those that contradict it."""
     return _related(rows, content, rows.scopes([(content.scope, content.scope_id)]), similarities)
 
 
@@ -183,6 +195,8 @@ def _related(
 ) -> tuple[Memory | None, tuple[Memory, ...]]:
     neighbors = _neighbors(rows, content, scopes, similarities)
     same = next((neighbor for neighbor in neighbors if _same(neighbor, content)), None)
+    if content.scope != "everywhere":
+        neighbors += _neighbors(rows, content, rows.scopes([EVERYWHERE]), similarities)
     return same, _conflicting(rows, neighbors, content, similarities)
 
 
@@ -219,7 +233,10 @@ def _conflicting(
 
 
 def _same(memory: Memory, content: MemoryContent) -> bool:
-    return memory.content.kind == content.kind and says_same(memory.content.text, content.text)
+    other = memory.content
+    if (other.kind, other.scope, other.scope_id) != (content.kind, content.scope, content.scope_id):
+        return False
+    return says_same(other.text, content.text)
 
 
 def _comparable_kinds(kind: str) -> frozenset[str]:

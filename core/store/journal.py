@@ -2,7 +2,7 @@
 
 import asyncio
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from core.domain.clock import Clock, now
@@ -18,6 +18,7 @@ from core.store.codec import decode_event, encode_event
 from core.store.database import Database, WriteJob
 from core.store.event_batch import EventBatch, append_batch
 from core.store.journal_update import JournalUpdate
+from core.store.purge import delete_session
 from core.store.reader import Reader
 from core.store.row_keys import row_key
 from core.store.row_mapping import insert_session
@@ -140,6 +141,35 @@ class Journal:
             return [append_batch(db, state, batch, self._derived.unindexed_texts)]
 
         await self._submit(session, write)
+
+    async def replace_sessions(
+        self,
+        sessions: Iterable[str],
+        batches: Sequence[tuple[str, EventBatch]],
+        last_events: Callable[[SessionRow], Iterable[tuple[int, SessionEvent]]],
+    ) -> None:
+        """Delete sessions and append batches in their place, in one transaction.
+
+        `last_events` returns what follows the batches of a session, given its row after them; it is called on the
+        writing thread. Blobs stay, as the batches refer to them, too.
+        """
+        names = tuple(dict.fromkeys(session for session, _ in batches))
+
+        def write(db: sqlite3.Connection) -> list[JournalUpdate]:
+            for session in sessions:
+                self.prepare_purge(db, session)
+                delete_session(db, session)
+            updates: list[JournalUpdate] = []
+            for session, batch in batches:
+                first = batch.events[0]
+                state = self._write_state(db, session, first.event, first.at)
+                updates.append(append_batch(db, state, batch, self._derived.unindexed_texts))
+            for session in names:
+                row = self._write_state(db, session, batches[0][1].events[0].event, 0).row
+                updates += self._write(db, session, tuple(last_events(row)), {})
+            return updates
+
+        await self._submit(names[-1], write)
 
     async def index_backlog(self) -> None:
         """Index the events of all deferred batches in slices, so that other jobs wait for one slice at most."""

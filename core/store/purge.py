@@ -65,6 +65,14 @@ def _find_referenced(path: Path, names: set[str]) -> tuple[set[str], dict[int, i
         return find_referenced_blobs(db, names)
 
 
+def delete_session(db: sqlite3.Connection, session: str) -> None:
+    """Delete a session within a transaction, without its blobs. Call `prepare` for it before."""
+    if number := session_number(db, session):
+        has_more = True
+        while has_more:
+            _, has_more = _purge_slice(db, number)
+
+
 def session_number(db: sqlite3.Connection, session: str) -> int:
     """Return the number of a session, or 0 if there is no such session."""
     row = db.execute("SELECT number FROM session WHERE id = ?", (session,)).fetchone()

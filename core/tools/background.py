@@ -31,10 +31,11 @@ class CommandEnd:
 
 
 class ChangeGuard(Protocol):
-    """Reverts changes to trusted files while a command runs, except `approved` paths."""
+    """Reverts changes to trusted files while a command runs, except to paths that `approve` was given."""
 
-    approved: dict[str, None]
     counts: Counter[str]  # how often each path was reverted
+
+    def approve(self, paths: Iterable[str]) -> None: ...
 
     def scan(self) -> None: ...
 
@@ -130,8 +131,14 @@ class BackgroundCommands:
         `approved` are paths that another call may change from now on. Call this in a thread.
         """
         for command in self._followed():
-            command.guard.approved |= dict.fromkeys(approved)
+            command.guard.approve(approved)
             command.guard.scan()
+
+    async def wait_for_end(self, seconds: float) -> None:
+        """Wait until a running command has ended, for at most some seconds."""
+        followers = {command.follower for command in self._followed() if command.follower}
+        if followers:
+            await asyncio.wait(followers, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
 
     async def before_call(self, approved: tuple[str, ...]) -> None:
         """Prepare for another call of the run, which may change the `approved` trusted files."""

@@ -1,4 +1,7 @@
-"""Reverts what commands changed in trusted files if Journeyman was killed, or the power failed, while they ran."""
+"""Reverts what commands did if Journeyman was killed while they ran: in trusted files, and to the history of git.
+
+Trusted files are also reverted after a power failure.
+"""
 
 import os
 from collections.abc import Collection
@@ -10,9 +13,19 @@ from core.tools.revert_unapproved import revert_unapproved
 from core.tools.tool_context import CallGrant, ToolContext
 from core.workspace.command_record import CommandRecord, interrupted_commands
 from core.workspace.folder_scan import FolderScan, UnrecordedChanges
+from core.workspace.git_history import recover_history
+from core.workspace.history_store import remove_abandoned
 
 # What changed later than this after a command was last seen running was changed by the user, or by another program.
 LATE_S = 10.0
+RECOVERED_HISTORY = (
+    "history of a repository that was gone after an earlier command was interrupted was restored; tell the user, who"
+    " can delete it: {}"
+)
+UNRECOVERED = (
+    "an earlier command was interrupted, and what it did to the history of the repositories could not be checked ({}),"
+    " so every further call needs approval; tell the user"
+)
 
 
 def record_command(context: ToolContext, scan: FolderScan, approved: Collection[str] = ()) -> CommandRecord | None:
@@ -20,15 +33,30 @@ def record_command(context: ToolContext, scan: FolderScan, approved: Collection[
     if context.grant.read_only or (context.grant.unsandboxed and context.level == "none"):
         return None
     state = scan.trusted_state() | {"approved": sorted({*context.grant.protected_paths, *approved})}
-    return CommandRecord(context.data, context.folder, state)
+    return CommandRecord(context.data, context.folder, state | {"history": context.history.stored_as})
 
 
-def recover_commands(context: ToolContext) -> tuple[str, ...]:
-    """Revert what commands that were interrupted in this folder changed in trusted files; return the paths."""
+def recover_commands(context: ToolContext) -> tuple[tuple[str, ...], list[str]]:
+    """Revert what commands that were interrupted in this folder did.
+
+    Return the paths of trusted files that were reverted, and what the model must know about the history of git.
+    """
     reverted: set[str] = set()
+    notes: list[str] = []
     for state, alive in interrupted_commands(context.data, context.folder):
+        notes += _restore_history(context, state.get("history", ""), alive)
         reverted |= _revert(context, state, alive)
-    return tuple(sorted(reverted))
+    remove_abandoned(context.data, context.folder)
+    return tuple(sorted(reverted)), notes
+
+
+def _restore_history(context: ToolContext, name: str, alive: float) -> list[str]:
+    try:
+        restored = recover_history(context.data, name, alive + LATE_S) if name else ()
+    except Exception as error:  # A command may have written anything there. The trusted files are still reverted.
+        context.unsettled.add([".git"])
+        return [UNRECOVERED.format(f"{type(error).__name__}: {error}")]
+    return [RECOVERED_HISTORY.format(", ".join(restored))] if restored else []
 
 
 def _revert(context: ToolContext, state: dict[str, Any], alive: float) -> set[str]:

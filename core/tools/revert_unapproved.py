@@ -21,10 +21,13 @@ from core.tools.expected_git_files import ExpectedContents
 from core.tools.tool_context import ToolContext
 from core.tools.trusted_config import expected_contents, is_trusted, moved_unchanged
 from core.workspace import forced_access
+from core.workspace.bubblewrap import git_folders
 from core.workspace.command_record import CommandRecord
 from core.workspace.committed_files import FileVersion
+from core.workspace.commondir_watch import CommondirWatch
 from core.workspace.folder_listing import inside_git
 from core.workspace.folder_scan import OriginalFile, ScannedChange, UnrecordedChanges
+from core.workspace.git_branch import worktree_git_folders
 from core.workspace.threads import run_in_thread
 from core.workspace.unsettled import shortened
 
@@ -35,6 +38,7 @@ REPEATED_INTERVAL_S = 0.4  # between two scans after one that reverted something
 MAX_REVERTS = 3  # of the same file; then the command is ended, because it creates the file again and again
 SCAN_SHARE = 20  # a scan may take one part in this many of the time
 PERSISTENT = "stopped, because it kept changing {}, which was reverted each time"
+REDIRECTED = "stopped, because it created {}, which makes git follow the settings of another repository"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +155,7 @@ class _Reverting:
             self.stuck.append(path)
 
     def _is_approved(self, path: str) -> bool:
-        return any(path == each or path.startswith(f"{each}/") for each in self._context.grant.protected_paths)
+        return _is_covered(path, self._context.grant.protected_paths)
 
     def _brought_by_commits(self, changes: Iterable[ScannedChange]) -> set[str]:
         return self._committed([version for change in changes if (version := self._version(change)) is not None])
@@ -207,8 +211,8 @@ class _Reverting:
 class TrustedFilesGuard:
     """Reverts changes to trusted files while a command runs, and ends a command that keeps making the same change.
 
-    New names at the top of the folder and of its repository are noticed at once; the whole folder is scanned every few
-    seconds.
+    New names at the top of the folder and of its repository are noticed soon; the whole folder is scanned every few
+    seconds. A `commondir` in a git folder is removed at once and ends the command, because no program needs one there.
     """
 
     def __init__(
@@ -225,11 +229,14 @@ class TrustedFilesGuard:
         self._stopped = threading.Event()
         self.counts: Counter[str] = Counter()  # how often each path was reverted
         self.approved: dict[str, None] = {}  # paths that other calls were allowed to change meanwhile
+        self._redirections: dict[str, None] = {}  # each `commondir` that was removed
+        folders = _git_folders(context) if self._active else ()
+        self._watch = CommondirWatch(context.folder, folders, self._is_approved, self._note_redirection)
 
     @property
     def reverted(self) -> set[str]:
         """The paths that were reverted."""
-        return set(self.counts)
+        return {*self.counts, *self._redirections}
 
     def check(self) -> str:
         """Scan in a thread if there is a new trusted name, or if it is time to. Called several times a second.
@@ -238,6 +245,8 @@ class TrustedFilesGuard:
         """
         if self._record:
             self._record.note_alive()
+        if redirections := list(self._redirections):
+            return REDIRECTED.format(visible_name(redirections[0]))
         if not self._active or (self._scan_job and not self._scan_job.done()):
             return ""
         if repeated := sorted(path for path, count in self.counts.items() if count >= MAX_REVERTS):
@@ -272,16 +281,33 @@ class TrustedFilesGuard:
         interval = REPEATED_INTERVAL_S if reverted else MIN_INTERVAL_S
         self._next = ended + max(interval, SCAN_SHARE * (ended - began))
 
+    def approve(self, paths: Iterable[str]) -> None:
+        """Let another call change these paths from now on, also as far as the recovery after a crash is concerned."""
+        new = dict.fromkeys(path for path in paths if path not in self.approved)
+        if self._record:
+            self._record.approve(new)
+        self.approved |= new
+
     async def stop(self) -> None:
         """End the guard, and wait for its last scan."""
         self._stopped.set()
+        self._watch.stop()
         if self._scan_job:
             await asyncio.wait({self._scan_job})
 
     def close(self) -> None:
-        """Remove the record of the command, whose changes were reverted."""
+        """Remove the record of the command, which was not started, or whose changes were reverted."""
+        self._watch.stop()
         if self._record:
             self._record.close()
+
+    def _is_approved(self, path: str) -> bool:
+        return _is_covered(path, (*self._context.grant.protected_paths, *self.approved))
+
+    def _note_redirection(self, path: str) -> None:
+        self._redirections[path] = None
+        if self._on_revert:
+            self._on_revert((path,))
 
     def _top(self) -> frozenset[str]:
         names: list[str] = []
@@ -289,6 +315,18 @@ class TrustedFilesGuard:
             names += os.listdir(self._context.folder)  # noqa: PTH208 - only the names are needed
             names += [f".git/{name}" for name in os.listdir(self._context.folder / ".git")]  # noqa: PTH208 - as above
         return frozenset(names)
+
+
+def _git_folders(context: ToolContext) -> list[str]:
+    """Return the git folders that commands can write to: relative to the folder, or absolute for one outside."""
+    root = context.folder
+    inside = [git for place in context.scan.git_places if (root / place).is_dir() for git in git_folders(root / place)]
+    outside = worktree_git_folders(root)
+    return [*(git.relative_to(root).as_posix() for git in inside), *([str(outside[1])] if outside else [])]
+
+
+def _is_covered(path: str, approved: Iterable[str]) -> bool:
+    return any(path == each or path.startswith(f"{each}/") for each in approved)
 
 
 def _keep_copy(context: ToolContext, path: str, body: bytes) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import posixpath
 from dataclasses import dataclass, replace
-from threading import Event
 from typing import Annotated
 
 from annotated_types import Gt, Le
@@ -40,7 +39,7 @@ HISTORY_VERBS = frozenset({
     "gc", "prune", "maintenance", "reflog", "update-ref", "symbolic-ref", "branch", "tag", "stash", "notes", "replace",
     "filter-branch", "filter-repo", "fast-import", "submodule", "worktree",
 })  # fmt: skip
-RESCAN_S = 0.1
+RESCAN_S = 0.1  # between two scans
 MAX_SCANS = 10  # before a command, while background commands change trusted files
 MAX_NAMED_PATHS = 20  # paths of each kind that the model is given
 
@@ -67,13 +66,15 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     context.broker.check_identity()  # the sandbox opens whatever the path leads to
     if parameters.background:
         context.commands.check_capacity()
-    sensitive, earlier = await run_to_completion(_scan_before, context)
+    sensitive, earlier = await _scan_before(context)
     limits = CommandLimits(time_s=parameters.timeout_s or DEFAULT_TIMEOUT_S)
     permit = await _permissions(context)
     request = CommandRequest(
         parameters.command, context.folder, limits, permit, sensitive.protected, sensitive.hidden, context.grant.argv,
         loses_history=_loses_history(parameters.command, context),
     )  # fmt: skip
+    if request.loses_history:
+        await run_to_completion(context.history.drop)  # also if Journeyman is killed, it must not be restored
     if parameters.background:
         return await _run_in_background(sandbox, request, context)
     record = await run_to_completion(record_command, context, context.scan)
@@ -119,40 +120,45 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     )
 
 
-def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]:
+async def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]:
     """Scan the folder before a command, and return what the model must know about the history of repositories.
 
     What background commands changed must not count as the original state, so the scan is repeated until they have
     changed no trusted file meanwhile.
     """
-    notes: list[str] = []
-    if reverted := recover_commands(context):
-        notes.append(RECOVERED.format(_names(reverted)))
+    recovered, notes = await run_to_completion(recover_commands, context)
+    notes += [RECOVERED.format(_names(recovered))] if recovered else []
     commands_run = context.commands.is_any_running()
     if not commands_run:
-        context.shared.keep()
+        await run_to_completion(context.shared.keep)
     for _ in range(MAX_SCANS):
         reverts = context.commands.count_reverts()
-        with context.scan.lock:
-            sensitive = context.scan.scan_before(commands_run=commands_run, writes=not context.grant.read_only)
-        notes += [LINKED.format(_names(sensitive.linked))] if sensitive.linked else []
-        context.committed.begin(sensitive.git)
-        if not context.grant.read_only:
-            with context.scan.lock:
-                notes += _restore_history(context) if commands_run else []
-                incomplete = context.history.keep(sensitive.git)
-            notes += [UNKEPT.format(_names(incomplete))] if incomplete else []
-        context.unsettled.add(sensitive.closed)
+        sensitive, scan_notes = await run_to_completion(_scan_once, context, commands_run)
+        notes += scan_notes
         if not commands_run:
             break
-        context.commands.revert_changes(context.grant.protected_paths)
+        await run_to_completion(context.commands.revert_changes, context.grant.protected_paths)
         if context.commands.count_reverts() == reverts:
             break
-        Event().wait(RESCAN_S)  # a command that keeps changing such files is ended soon
+        await context.commands.wait_for_end(RESCAN_S)  # a command that keeps changing such files is ended soon
     else:
         cause = "A command in the background keeps changing files that other programs trust."
         raise Problem("The command was not run.", cause, "End that command first.")
     return sensitive, list(dict.fromkeys(notes))
+
+
+def _scan_once(context: ToolContext, commands_run: bool) -> tuple[SensitivePaths, list[str]]:
+    with context.scan.lock:
+        sensitive = context.scan.scan_before(commands_run=commands_run, writes=not context.grant.read_only)
+    notes = [LINKED.format(_names(sensitive.linked))] if sensitive.linked else []
+    context.committed.begin(sensitive.git)
+    if not context.grant.read_only:
+        with context.scan.lock:
+            notes += _restore_history(context) if commands_run else []
+            incomplete = context.history.keep(sensitive.git)
+        notes += [UNKEPT.format(_names(incomplete))] if incomplete else []
+    context.unsettled.add(sensitive.closed)
+    return sensitive, notes
 
 
 async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context: ToolContext) -> ToolResult:
@@ -167,8 +173,9 @@ async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context:
     guard = TrustedFilesGuard(forked_context, report, record)
 
     def scan_changes() -> tuple[tuple[ScannedChange, ...], str]:
-        # Other calls of the run were allowed to change the files that were noted.
-        allowed = (*context.grant.protected_paths, *background.foreign_changes, *guard.approved)
+        # Not all that other calls of the run changed: a change of this command that could not be reverted at once looks
+        # like one of the call that was running then.
+        allowed = (*context.grant.protected_paths, *guard.approved)
         grant = replace(context.grant, protected_paths=allowed)
         outcome = scan_and_revert(replace(forked_context, grant=grant), guard)
         guard.close()

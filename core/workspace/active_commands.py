@@ -9,25 +9,41 @@ import os
 from pathlib import Path
 
 from core.domain.problems import Problem
+from core.workspace.git_plumbing import pinned_repository
 
-_folders: dict[int, str] = {}
+_places: dict[int, tuple[str, ...]] = {}  # what each command can change: its folder, and the git folder of that
 _numbers = itertools.count()
 
 
 def note_start(folder: Path) -> int:
     """Note that a command is started in a folder; return its number."""
     number = next(_numbers)
-    _folders[number] = os.path.realpath(folder)
+    _places[number] = _places_of(folder)
     return number
 
 
 def note_end(number: int) -> None:
-    _folders.pop(number, None)
+    _places.pop(number, None)
+
+
+def commands_run_in(root: Path) -> bool:
+    """Return whether such a command runs in this work tree, around it, or in another work tree of its repository."""
+    own = _places_of(root)
+    return any(
+        f"{mine}/".startswith(f"{other}/") or f"{other}/".startswith(f"{mine}/")
+        for others in list(_places.values())
+        for other in others
+        for mine in own
+    )
 
 
 def refuse_while_commands_run(root: Path) -> None:
-    """Raise Problem if such a command runs in this repository, or in a folder that contains it."""
-    real = os.path.realpath(root)
-    if any(f"{each}/".startswith(f"{real}/") or f"{real}/".startswith(f"{each}/") for each in list(_folders.values())):
+    """Raise Problem if such a command runs, see `commands_run_in`."""
+    if commands_run_in(root):
         cause = "A command of an agent runs there, and could change meanwhile what git runs."
         raise Problem("Git was not run in this repository.", cause, "Wait until the command has ended, or stop it.")
+
+
+def _places_of(folder: Path) -> tuple[str, ...]:
+    """Return a folder and the git folder that it shares with other work trees, if it is in a repository."""
+    return (os.path.realpath(folder), *pinned_repository(folder).values())

@@ -13,12 +13,13 @@ from core.domain.permissions import SandboxLevel
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import LARGE_IN_GIT, READ_ONLY_IN_GIT, is_hidden_from_commands
 from core.domain.trusted_files import READ_ONLY_NAMES
-from core.workspace import readable_system, seccomp_filter
+from core.workspace import installation, readable_system, seccomp_filter
 from core.workspace.beneath import has_openat2, open_by_walking, open_folder, openat2, path_of_descriptor
 from core.workspace.broker import READ_LIMIT
-from core.workspace.git_branch import read_small_text
+from core.workspace.git_branch import read_small_text, worktree_git_folders
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
 from core.workspace.program_search import find_system_program
+from core.workspace.public_git_config import public_git_config
 from core.workspace.scratch_folder import ScratchFolder
 from core.workspace.unsandboxed import WATCHDOG
 
@@ -48,7 +49,7 @@ class Bubblewrap:
     ) -> None:
         self._program, self._stat = find_system_program("bwrap"), find_system_program("stat")
         self._machine = os.uname().machine
-        self._readable = tuple(readable_system.interpreter_folders() if readable is None else readable)
+        self._readable = tuple(installation.interpreter_folders() if readable is None else readable)
         self._weaken = weaken
         self._isolation = [*ISOLATION_OPTIONS, *(["--disable-userns"] if _version(self._program) >= (0, 8) else [])]
         self._filter = (
@@ -96,7 +97,7 @@ class Bubblewrap:
             arguments += ["--ro-bind", str(request.permit.proxy.parent), "/run/journeyman"]
             arguments += _read_only_options([RELAY])
             command = (
-                readable_system.interpreter(),
+                installation.interpreter(),
                 "-IS",
                 str(RELAY),
                 f"/run/journeyman/{request.permit.proxy.name}",
@@ -161,7 +162,7 @@ class Bubblewrap:
         yield from _read_only_options(self._home / name for name in readable_system.HOME_PATHS)
         settings = self._scratch.path / "gitconfig"
         if not settings.exists():
-            settings.write_text(readable_system.public_git_config(self._home), encoding="utf-8")
+            settings.write_text(public_git_config(self._home), encoding="utf-8")
         yield from ("--ro-bind", str(settings), str(self._home / ".gitconfig"))
         mounted = tuple(self._home / name for name in readable_system.HOME_PATHS)  # each mount takes time
         further = (path for path in self._readable if not any(map(path.is_relative_to, mounted)))
@@ -170,20 +171,20 @@ class Bubblewrap:
     def _workspace_options(self, request: CommandRequest, folder: Path) -> Iterator[str]:
         """Return the options for the workspace: protected places are read-only, files with secrets are hidden."""
         if request.permit.read_only:
-            yield from _read_only_options([folder, *(readable_system.worktree_git_folders(folder) or ())])
+            yield from _read_only_options([folder, *(worktree_git_folders(folder) or ())])
         else:
             yield from self._writable_options(request, folder)
 
     def _writable_options(self, request: CommandRequest, folder: Path) -> Iterator[str]:
         """Return the options that make the workspace writable except for its protected places."""
         yield from ("--bind", str(folder), str(folder))
-        if worktree_folders := readable_system.worktree_git_folders(folder):
+        if worktree_folders := worktree_git_folders(folder):
             own, common = worktree_folders
             yield from self._git_options(common, request)
             yield from _read_only_options(_state_of_others(own, common))
             yield from _read_only_options(own / name for name in ("commondir", "config.worktree"))
             yield from self._prevent_worktree_config(common / "config", own / "config.worktree")
-        yield from _read_only_options(readable_system.installation_inside(folder))
+        yield from _read_only_options(installation.installation_inside(folder))
         allowed = set(request.permit.protected_paths)
         names = [name for name in (*READ_ONLY_NAMES, *request.protected) if os.path.lexists(folder / name)]
         for name in list(dict.fromkeys(names))[:MAX_MOUNTS]:
@@ -193,7 +194,7 @@ class Bubblewrap:
                 raise Problem(message, "A command could not be kept from changing its target.", fix)
             if Path(name).name == ".git" and path.is_dir():
                 yield from self._git_options(path, request, {folder / approved for approved in allowed})
-            elif name != ".git" and Path(name).name == ".git" and readable_system.worktree_git_folders(path.parent):
+            elif name != ".git" and Path(name).name == ".git" and worktree_git_folders(path.parent):
                 continue  # commands may remove a worktree in the folder; a changed `.git` file is reverted
             elif not any(approved == name or approved.startswith(f"{name}/") for approved in allowed):
                 yield from _read_only_options(_target_inside(path, folder))
@@ -317,7 +318,7 @@ def _read_only_options(paths: Iterable[Path]) -> Iterator[str]:
 
 def _writable_folders(folder: Path) -> list[Path]:
     """Return the folders in which commands, also others at the same time, can replace files by links."""
-    worktree_folders = readable_system.worktree_git_folders(folder)
+    worktree_folders = worktree_git_folders(folder)
     return [folder, worktree_folders[1]] if worktree_folders else [folder]
 
 

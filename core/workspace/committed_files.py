@@ -18,10 +18,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
 
-from core.workspace.git_branch import read_small_text
+from core.workspace.git_branch import read_small_text, worktree_git_folders
 from core.workspace.git_plumbing import plumbing_command, plumbing_environment
 from core.workspace.program_search import find_program
-from core.workspace.readable_system import worktree_git_folders
 
 RECORDS_FOLDER = "repositories"  # in the data folder: the references of each repository, as commands left them
 HEAD, BRANCHES = "HEAD", "refs/heads/"

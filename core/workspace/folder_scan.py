@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.problems import Problem
-from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only
+from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only, path_in_git
 from core.workspace import forced_access
 from core.workspace.broker import READ_LIMIT, FileBroker
 from core.workspace.folder_listing import (
@@ -161,6 +161,7 @@ class FolderScan:
         other._links, other._git_trees, other.lock = dict(self._links), self._git_trees, self.lock
         other._noted, other._racy, other._modes = dict(self._noted), set(self._racy), self._modes
         other._places, other._places_of = self._places, self._places_of
+        other.git_places = self.git_places
         return other
 
     def trusted_state(self) -> dict[str, Any]:
@@ -473,8 +474,9 @@ def _path(line: bytes) -> str:
 
 
 def _is_git_link(path: str, *lines: bytes | None) -> bool:
-    """Return whether a path in a git folder is or was a link, which could lead git to another folder."""
-    return not path.endswith("/HEAD") and any(line is not None and line.startswith(b"l") for line in lines)
+    """Return whether a path in a git folder is or was a link, which could lead git elsewhere."""
+    is_head = path.endswith("/HEAD") and "logs" not in path_in_git(path).split("/")  # git once made these as links
+    return not is_head and any(line is not None and line.startswith(b"l") for line in lines)
 
 
 def _git_folder(path: str) -> bytes:

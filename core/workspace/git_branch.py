@@ -1,8 +1,11 @@
-"""The git branch of a folder, read from the files of the repository, without running git."""
+"""The git repository, worktree and branch of a folder, read from the files of the repository without running git."""
 
+import contextlib
 import os
 import stat
 from pathlib import Path
+
+from core.workspace.regular_files import open_regular
 
 HEAD = "ref: refs/heads/"
 MOST = 4096
@@ -36,6 +39,23 @@ def is_worktree(folder: Path) -> bool:
     return "/worktrees/" in Path(read_small_text(top / ".git").strip()).as_posix()
 
 
+def worktree_git_folders(folder: Path) -> tuple[Path, Path] | None:
+    """Return the git folder of a linked worktree and the common one; None unless these point back to it."""
+    try:
+        pointer = read_small_text(folder / ".git").strip()
+        own = (folder / pointer.removeprefix("gitdir: ")).resolve()
+        backlink = Path(read_small_text(own / "gitdir").strip())
+        common = (own / read_small_text(own / "commondir").strip()).resolve()
+        leads_back = backlink.resolve() == (folder / ".git").resolve()
+    except (OSError, RuntimeError, ValueError):
+        return None
+    if not pointer.startswith("gitdir: ") or not leads_back:
+        return None
+    if own.parent != common / "worktrees":  # otherwise any parent folder that contains `objects` would be opened
+        return None
+    return (own, common) if (common / "objects").is_dir() and (common / "HEAD").is_file() else None
+
+
 def _head(repository: Path) -> str:
     head = read_small_text(repository / "HEAD").strip()
     if head.startswith(HEAD):
@@ -44,16 +64,7 @@ def _head(repository: Path) -> str:
 
 
 def read_small_text(path: Path, limit: int = MOST) -> str:
-    """Return the text of a small regular file; "" for anything else. A FIFO without a writer does not block."""
-    try:
-        file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
-    except OSError:
-        return ""
-    try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            return ""
-        return os.read(file, limit).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(file)
+    """Return the text at the start of a regular file; "" for anything else."""
+    with contextlib.suppress(OSError), open(open_regular(path), "rb") as file:  # noqa: PTH123 - a descriptor
+        return file.read(limit).decode("utf-8", "replace")
+    return ""

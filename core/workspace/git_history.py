@@ -2,6 +2,7 @@
 
 Loose objects and references are copied before a command. Packs, which can be large, stay open: an open file outlives
 its deletion, and the sandbox does not let a command change packs. Only the differences to the last command are read.
+If Journeyman is killed during a command, `recover_history` restores the history from the files of `history_store`.
 """
 
 import contextlib
@@ -10,26 +11,34 @@ import os
 import re
 import stat
 import sys
-import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from core.workspace import forced_access
 from core.workspace.beneath import open_by_walking, open_folder
 from core.workspace.bubblewrap import git_folders
+from core.workspace.git_branch import worktree_git_folders
 from core.workspace.git_packs import name_length, objects_of_index, verified_objects
 from core.workspace.git_references import (
     FileState,
-    References,
     is_folder,
+    last_change,
     open_file,
     read_references,
     removed_from,
+    set_aside,
     state_of,
 )
-from core.workspace.readable_system import worktree_git_folders
+from core.workspace.history_store import (
+    CopiedObject,
+    HistoryFolder,
+    RepositoryStore,
+    StoredHistory,
+    abandoned_repositories,
+    open_copies,
+    read_history,
+)
 
 OBJECTS, PACKS = "objects", "objects/pack"
 OBJECT_MODE = 0o444
@@ -42,21 +51,18 @@ _OBJECT_LENGTHS = (38, 62)  # of the names of folders, and of the files in them
 _PACK = re.compile(r"pack-(?:[0-9a-f]{40}|[0-9a-f]{64})\.(?:pack|idx|rev|promisor|keep)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Copied:
-    """An object in the file of copies."""
-
-    state: FileState
-    offset: int
-    size: int
-
-
 class GitHistory:
     """The history of the repositories in a folder, and of the one that a linked worktree belongs to."""
 
     def __init__(self, folder: Path, data: Path) -> None:
         self._folder, self._data = Path(os.path.realpath(folder)), data
         self._repositories: dict[Path, _Repository] = {}
+        self._files: HistoryFolder | None = None
+
+    @property
+    def stored_as(self) -> str:
+        """The name under which the history is stored for `recover_history`, or ""."""
+        return self._files.name if self._files else ""
 
     def keep(self, git_places: Iterable[str]) -> tuple[str, ...]:
         """Keep the history as it is before a command. Return the repositories with more than can be kept.
@@ -67,8 +73,10 @@ class GitHistory:
             return ()
         for base, path in self._places(git_places):
             if base / path not in self._repositories and len(self._repositories) < MAX_REPOSITORIES:
-                self._data.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._repositories[base / path] = _Repository(base, path, self._folder, self._data)
+                self._files = self._files or HistoryFolder(self._data, self._folder)
+                store = self._files.add(base, path, self._folder)
+                stored = StoredHistory(base, path, self._folder)
+                self._repositories[base / path] = _Repository(stored, store.copies, store)
         return tuple([repository.path for repository in self._repositories.values() if not repository.keep()])
 
     def restore(self) -> tuple[str, ...]:
@@ -81,6 +89,9 @@ class GitHistory:
         for repository in self._repositories.values():
             repository.close()
         self._repositories = {}
+        if self._files:
+            self._files.close()
+            self._files = None
 
     def _places(self, git_places: Iterable[str]) -> Iterator[tuple[Path, str]]:
         """Yield the git folders, each as a folder that stays and a path in it."""
@@ -93,22 +104,46 @@ class GitHistory:
             yield folders[1].parent, folders[1].name
 
 
+def recover_history(data: Path, name: str, end: float) -> tuple[str, ...]:
+    """Restore what commands deleted or overwrote that were interrupted, and describe it.
+
+    The history is stored under `name`. If references were changed after `end`, when the commands had ended, the user
+    may have deleted those that are gone, so they are restored with other names.
+    """
+    restored: list[str] = []
+    for files in abandoned_repositories(data, name):
+        if stored := read_history(files):
+            with open_copies(files) as copies, contextlib.closing(_Repository(stored, copies)) as repository:
+                parts = repository.restore(end)
+                restored += [f"{stored.path} ({', '.join(parts)})"] if parts else []
+    return tuple(restored)
+
+
 class _Repository:
     """The history in one git folder. Its files are opened by descriptor: a command could replace a folder by a link."""
 
-    def __init__(self, base: Path, path: str, folder: Path, data: Path) -> None:
-        self.path = path
-        self._git, self._folder = base / path, folder
-        self._base = open_folder(str(base))
-        self._copies: IO[bytes] = tempfile.TemporaryFile(dir=data)  # noqa: SIM115 - open until `close`
+    def __init__(self, stored: StoredHistory, copies: IO[bytes], store: RepositoryStore | None = None) -> None:
+        """Begin with a `stored` history. `copies` contains the objects; without a `store`, nothing more is kept."""
+        self.path = stored.path
+        self._git, self._folder = stored.base / stored.path, stored.folder
+        self._base = open_folder(str(stored.base))
+        self._copies, self._store = copies, store
         self._size = 0
-        self._objects: dict[str, _Copied] = {}
-        self._packs: dict[str, int] = {}  # descriptors, by path in the git folder
-        self._references: References = {}
+        self._objects = stored.objects
+        # Descriptors, by path in the git folder.
+        self._packs = {path: os.open(file, os.O_RDONLY | os.O_CLOEXEC) for path, file in stored.packs.items()}
+        self._references = stored.references
         self._folders: dict[str, int] = {}  # when each folder of objects was last changed
 
     def keep(self) -> bool:
         """Keep what is new and forget what is gone. Return whether everything could be kept."""
+        complete = self._keep()
+        if self._store:
+            with self._open(PACKS) as folder:
+                self._store.note(self._references, self._objects, self._packs, folder)
+        return complete
+
+    def _keep(self) -> bool:
         with self._open("") as git:
             if git < 0 or not is_folder(git, OBJECTS) or not is_folder(git, "refs"):
                 return True
@@ -122,8 +157,11 @@ class _Repository:
         changed = [path for path in new if _OBJECT.fullmatch(path)]
         return self._copy(changed) & self._open_packs()
 
-    def restore(self) -> list[str]:
-        """Restore what is missing or was overwritten, and describe it."""
+    def restore(self, end: float | None = None) -> list[str]:
+        """Restore what is missing or was overwritten, and describe it.
+
+        `end` is when the command had ended, if not now.
+        """
         if not self._references:
             return []
         states = self._object_states()
@@ -135,6 +173,8 @@ class _Repository:
             damaged = git < 0 or not is_folder(git, "refs")
         if after != self._references or damaged:
             writes = removed_from(self._git, self._references, after, self._folder, damaged=damaged)
+            if end is not None and not damaged and self._last_change() > end:
+                writes = set_aside(writes)
             for path, body in (*([("refs/heads/.journeyman", b"")] if damaged else []), *writes.items()):
                 self._write(path, body, 0o644)
             if damaged:  # git needs the folder, even if it is empty
@@ -147,7 +187,8 @@ class _Repository:
         return restored
 
     def close(self) -> None:
-        self._copies.close()
+        if self._store:
+            self._store.close()
         for descriptor in (*self._packs.values(), self._base):
             os.close(descriptor)
         self._packs = {}
@@ -176,7 +217,7 @@ class _Repository:
                     elif read := _read(parent, path.rpartition("/")[2]):
                         self._copies.seek(self._size)
                         self._copies.write(read[1])
-                        self._objects[path] = _Copied(read[0], self._size, len(read[1]))
+                        self._objects[path] = CopiedObject(read[0], self._size, len(read[1]))
                         self._size += len(read[1])
         return complete
 
@@ -210,7 +251,7 @@ class _Repository:
                     with self._open(folder) as parent:
                         now = _read(parent, name)
                 if now:
-                    self._objects[path] = _Copied(now[0], copied.offset, copied.size)
+                    self._objects[path] = CopiedObject(now[0], copied.offset, copied.size)
         return count
 
     def _restore_packs(self) -> int:
@@ -255,6 +296,11 @@ class _Repository:
             forced_access.replace(self._base, f"{self.path}/{path}", body, mode, durable=False)
             return 1
         return 0
+
+    def _last_change(self) -> float:
+        """Return when a reference was last changed, created or deleted."""
+        with self._open("") as git:
+            return last_change(git) if git >= 0 else 0.0
 
     def _folder_times(self) -> dict[str, int]:
         with self._open(OBJECTS) as objects, contextlib.suppress(OSError):

@@ -7,9 +7,8 @@ import os
 from pathlib import Path
 
 from core.domain.git_config import is_harmless
-from core.workspace.git_branch import enclosing_repository, read_small_text
+from core.workspace.git_branch import enclosing_repository, read_small_text, worktree_git_folders
 from core.workspace.program_search import own_path
-from core.workspace.readable_system import worktree_git_folders
 
 MAX_CONFIG = 1 << 20  # bytes
 _OPTIONS = ("-c", "protocol.allow=never", "-c", "core.fsmonitor=false", "-c", "core.commitGraph=false")

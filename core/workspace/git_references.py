@@ -1,10 +1,8 @@
 """Finds what a command removed from the references of a repository: branches, tags, stashes and entries of reflogs."""
 
 import contextlib
-import errno
 import os
 import re
-import stat
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,8 +12,10 @@ from pathlib import Path
 from core.workspace.beneath import open_by_walking
 from core.workspace.git_plumbing import plumbing_command, plumbing_environment
 from core.workspace.program_search import find_program
+from core.workspace.regular_files import open_regular
 
 HEAD, PACKED, STASH, LOGS = "HEAD", "packed-refs", "refs/stash", "logs/"
+ASIDE = "refs/restored/"
 ALTERNATES, TABLES = "objects/info/alternates", "reftable/tables.list"
 SINGLE_FILES = (HEAD, PACKED, "shallow", ALTERNATES)
 TREES = ("refs", "logs", "reftable")
@@ -63,11 +63,7 @@ def read_references(git: int, known: Mapping[str, ReferenceFile]) -> References:
 
 def open_file(folder: int, name: str) -> int:
     """Open a regular file in an open folder for reading; raise OSError for anything else."""
-    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), name)
-    return descriptor
+    return open_regular(name, follow=False, folder=folder)
 
 
 def _read(folder: int, name: str, known: ReferenceFile | None, limit: int) -> ReferenceFile | None:
@@ -135,6 +131,28 @@ def removed_from(
             if name == STASH and (last := writes[path].splitlines()[-1:]):
                 writes[STASH] = last[0].split(b" ", 2)[1] + b"\n"
     return writes
+
+
+def set_aside(writes: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return what to write if the user may have deleted the references: their contents, with names in `ASIDE`."""
+    return {
+        ASIDE + path.removeprefix("refs/") if path.startswith("refs/") else path: body
+        for path, body in writes.items()
+        if path != LOGS + STASH
+    }
+
+
+def last_change(git: int) -> float:
+    """Return when a file or folder of references in an open git folder was last changed, in seconds."""
+    times = [0.0]
+    with contextlib.suppress(OSError):
+        for _, _, files, folder in os.fwalk("refs", dir_fd=git):
+            times.append(os.fstat(folder).st_ctime)
+            times += [os.lstat(name, dir_fd=folder).st_ctime for name in files]
+    for name in (HEAD, PACKED):
+        with contextlib.suppress(OSError):
+            times.append(os.lstat(name, dir_fd=git).st_ctime)
+    return max(times)
 
 
 def is_folder(git: int, path: str) -> bool:

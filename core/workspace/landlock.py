@@ -13,9 +13,10 @@ from pathlib import Path
 
 from core.domain.permissions import SandboxLevel
 from core.domain.problems import Problem
-from core.workspace import confine, readable_system, seccomp_filter
+from core.workspace import confine, installation, readable_system, seccomp_filter
 from core.workspace.fork_server import ForkServer
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
+from core.workspace.public_git_config import public_git_config
 from core.workspace.scratch_folder import ScratchFolder
 
 SCRIPT = Path(confine.__file__)
@@ -56,7 +57,7 @@ class Landlock:
             calls = seccomp_filter.supervised_calls(self._machine, self._version)
             self._supervised = ",".join(f"{number}={name}" for number, name in calls.items())
         self._scratch = ScratchFolder()
-        self._readable = tuple(readable_system.interpreter_folders() if readable is None else readable)
+        self._readable = tuple(installation.interpreter_folders() if readable is None else readable)
         self._weaken = weaken
         self._without_namespaces = without_namespaces
         self._home = readable_system.home_folder()
@@ -80,12 +81,12 @@ class Landlock:
         if request.permit.proxy:
             cause = "Landlock can block the network, but not allow single hosts."
             raise Problem("Commands cannot be given network access on this machine.", cause, "Install bubblewrap.")
-        if not request.permit.read_only and (places := readable_system.installation_inside(request.folder)):
+        if not request.permit.read_only and (places := installation.installation_inside(request.folder)):
             cause = f"It contains Journeyman itself in {places[0]}, which the command could change."
             fix = "Install Journeyman elsewhere, for example with pipx, or install bubblewrap."
             raise Problem(f"No command can run in {request.folder}.", cause, fix)
         home = Path(tempfile.mkdtemp(prefix="home-", dir=self._scratch.path))
-        settings = readable_system.public_git_config(self._home) if self._home else ""
+        settings = public_git_config(self._home) if self._home else ""
         (home / ".gitconfig").write_text(settings, encoding="utf-8")
         reads = self._weaken(self._reads()) if self._weaken else self._reads()
         devices = (*DEVICES, *(PRIVATE_DEVICES if self._private_devices else ()))

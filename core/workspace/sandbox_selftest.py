@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from core.workspace import attacks, process_tree, readable_system
+from core.workspace import attacks, installation, process_tree
 from core.workspace.command_process import MARKER_VARIABLE
 from core.workspace.launcher import PASSED_VARIABLES, CommandRequest, Launcher
 
@@ -118,7 +118,7 @@ def _attack(launcher: Launcher, name: str) -> SandboxProof:
                     MARKER_VARIABLE,
                 ]
             )
-            command = [readable_system.interpreter(), "-IS", str(folder / "attacks.py"), json.dumps(order)]
+            command = [installation.interpreter(), "-IS", str(folder / "attacks.py"), json.dumps(order)]
             escapes = _run(launcher, CommandRequest(shlex.join(command), folder))
         if escapes is None:
             return SandboxProof(launcher.name, name, works=False)

@@ -8,7 +8,7 @@ from core.domain.permissions import SandboxLevel
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import READ_ONLY_IN_GIT
 from core.domain.trusted_files import READ_ONLY_NAMES
-from core.workspace import readable_system
+from core.workspace import installation, readable_system
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
 from core.workspace.program_search import find_system_program
 from core.workspace.unsandboxed import WATCHDOG
@@ -76,7 +76,7 @@ class Seatbelt:
             f"(allow file-read* {_subpaths([*reads, *writes])})",
             f"(allow file-write* {_subpaths(writes)})",
             *(f"(deny file-write* {rule})" for rule in _protected(folder, request)),
-            *(f"(deny file-write* {_subpaths([str(place)])})" for place in readable_system.installation_inside(folder)),
+            *(f"(deny file-write* {_subpaths([str(place)])})" for place in installation.installation_inside(folder)),
             *(f"(deny file-read* (subpath {_quoted(str(folder / name))}))" for name in _hidden(request)),
             *(f"(deny file-read* (regex {_pattern(f'/{name}$')}))" for name in CLOSED),
             "(deny network*)",

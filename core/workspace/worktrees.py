@@ -16,7 +16,7 @@ from types import MappingProxyType
 from core.domain.ids import session_id
 from core.domain.problems import Problem
 from core.domain.worktree import BRANCH_PREFIX, Worktree, WorktreeCreated
-from core.workspace.active_commands import refuse_while_commands_run
+from core.workspace.active_commands import commands_run_in, refuse_while_commands_run
 from core.workspace.git_plumbing import is_harmless_file, pinned_repository
 from core.workspace.program_search import find_program, own_path
 
@@ -83,7 +83,7 @@ def list_worktrees(top: Path) -> list[Worktree]:
         if not branch.startswith(BRANCH_PREFIX) or not Path(fields["worktree"]).is_dir():
             continue
         folder = Path(fields["worktree"])
-        changed = _count_changes(folder)
+        changed = None if commands_run_in(folder) else _count_changes(folder)
         ahead = int(_git(top, "rev-list", "--count", f"HEAD..{branch}", environment=NO_FETCH))
         worktrees.append(Worktree(str(top), str(folder), branch, changed, ahead))
     return worktrees
@@ -93,6 +93,7 @@ def remove_worktree(tree: Worktree, *, discard: bool = False) -> None:
     """Remove folder and branch of a worktree. Without `discard`, raise a Problem if that would lose work."""
     top, losses = Path(tree.repository), []
     if not discard and Path(tree.folder).is_dir():
+        refuse_while_commands_run(Path(tree.folder))
         tree = replace(tree, changed_files=_count_changes(Path(tree.folder)))
     if tree.changed_files:
         losses.append(f"{tree.changed_files} changed file{'' if tree.changed_files == 1 else 's'} not committed")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.commands.invocation import Invocation
 from app.commands.permission_requests import print_request
-from app.commands.run_follower import print_question
+from app.commands.questions import print_question
 from app.process.output import Output
 from core.domain.permissions import PendingPermissionRequest, PermissionRequest
 from core.domain.question import Question, QuestionOption, SubQuestion
@@ -83,6 +83,18 @@ def test_names_and_reasons_are_shown_exactly_too(spoof: str) -> None:
     for lines in (printed("ls", tool=spoof), printed("ls", reason=spoof)):
         assert sum(line.startswith("  1  ") for line in lines) == 1
         assert all(line.isprintable() for line in lines)
+
+
+def test_what_an_approval_makes_writable_and_reachable_is_shown() -> None:
+    request = PermissionRequest(
+        "r1", "c1", "run", "ls .vscode; make", "/work", "verified", "f", "No rule.", access="execute",
+        protected_paths=(".vscode", ".git/ho\u202eoks"), hosts=("example.org:443",),
+    )  # fmt: skip
+    lines: list[str] = []
+    print_request(Output(lines.append, lines.append), PendingPermissionRequest("s1", request, "{}", 0))
+    expected = "Approval lets it change .vscode, .git/ho⟦U+202E⟧oks, which other programs execute or follow."
+    assert any(expected in line for line in lines)
+    assert any(line.endswith("sandbox: verified; network: example.org:443") for line in lines)
 
 
 def test_a_question_cannot_imitate_a_permission_request() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from app.process.data_folder import lock_path
+from app.process.data_folder_lock import DataFolderLock
 from core.domain.events import HarnessMessage
 from core.store.data_folder import DATABASE_FILE
 from core.store.marker import read_marker
@@ -78,6 +80,20 @@ sys.exit(main([]))
 """
 
 
+STARTING = """
+import asyncio, sys
+from app.main import main
+from app.process import services
+
+async def hold(*_):
+    print("blocked", flush=True)
+    await asyncio.Event().wait()
+
+services._recover = hold
+sys.exit(main(["sessions"]))
+"""
+
+
 def terminated(program: str, *arguments: str) -> int:
     """Run a program until it says that it is blocked, send SIGTERM, and return its exit code."""
     process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, text=True)
@@ -111,3 +127,15 @@ def test_sigterm_ends_a_window_whose_thread_is_blocked_and_closes_the_database(h
     assert terminated(BLOCKED_WINDOW) == 128 + signal.SIGTERM
     marker = read_marker(home / DATABASE_FILE)
     assert marker is not None and marker.closed, "the database was not closed"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+def test_sigterm_ends_a_command_that_is_still_starting(home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Nothing is printed, and the data folder is closed for the next command."""
+    assert terminated(STARTING) == 128 + signal.SIGTERM
+    assert capfd.readouterr().err == ""
+    marker = read_marker(home / DATABASE_FILE)
+    assert marker is not None and marker.closed
+    lock = DataFolderLock(lock_path(home))
+    assert lock.acquire()
+    lock.release()

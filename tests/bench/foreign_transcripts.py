@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -75,7 +76,13 @@ def _claude_code(path: Path) -> Count:
 
 
 def _codex(path: Path) -> Count:
-    items = [record["payload"] for record in _lines(path) if record.get("type") == "response_item"]
+    records = list(_lines(path))
+    if "thread_id" in records[0]:  # what `codex exec` prints
+        items = [record["item"] for record in records if record.get("type") == "item.completed"]
+        plain = sum(item.get("type") in ("agent_message", "reasoning", "error") for item in items)
+        return {"calls": len(items) - plain, "results": len(items) - plain}
+    enveloped = any(record.get("type") == "response_item" for record in records)
+    items = [record["payload"] for record in records if record.get("type") == "response_item"] if enveloped else records
     kinds = Counter(item.get("type") for item in items)
     calls = sum(kinds[name] for name in ("function_call", "custom_tool_call", "local_shell_call", "web_search_call"))
     return {"calls": calls, "results": kinds["function_call_output"] + kinds["custom_tool_call_output"]}
@@ -149,8 +156,10 @@ def _aider(path: Path) -> Count:
 
 def _chatgpt(path: Path) -> Count:
     messages = calls = 0
-    for conversation in json.loads(path.read_bytes()):
-        node, nodes = conversation.get("current_node"), conversation["mapping"]
+    document = json.loads(path.read_bytes())
+    for conversation in document if isinstance(document, list) else [document]:
+        nodes = conversation["mapping"]
+        node = conversation.get("current_node") or next(reversed(nodes), None)
         while node:
             message = nodes[node].get("message") or {}
             role = (message.get("author") or {}).get("role")
@@ -174,9 +183,100 @@ def _swe_agent(path: Path) -> Count:
     return {"calls": sum(bool(step.get("action", "").strip()) for step in steps)}
 
 
+def _parts(content: Any) -> list[dict[str, Any]]:
+    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+
+
+def _pi(path: Path) -> Count:
+    entries = list(_lines(path))
+    messages = [entry["message"] for entry in entries if entry.get("type") == "message"]
+    roles = Counter(message.get("role") for message in messages)
+    used = [message["usage"] for message in messages if message.get("role") == "assistant" and message.get("usage")]
+    added = sum(entry.get("type") == "custom_message" and bool(entry.get("content")) for entry in entries)
+    commands = roles["bashExecution"]  # each is a message, a call and a result
+    return {
+        "messages": roles["user"] + added + commands,
+        "calls": sum(_blocks(message.get("content"), "toolCall") for message in messages) + commands,
+        "results": roles["toolResult"] + commands,
+        "input": sum(one.get(name) or 0 for one in used for name in ("input", "cacheRead", "cacheWrite")),
+        "output": sum(one.get("output") or 0 for one in used),
+    }
+
+
+def _copilot_cli(path: Path) -> Count:
+    events = [(event.get("type"), event.get("data") or {}) for event in _lines(path)]
+    asked = [request["toolCallId"] for _, data in events for request in data.get("toolRequests") or []]
+    done = [data["toolCallId"] for kind, data in events if kind == "tool.execution_complete"]
+    recorded = [data["usage"] for kind, data in events if kind == "session.usage_record"]
+    totals = [model.get("usage") or {} for kind, data in events if kind == "session.shutdown" and not recorded
+              for model in (data.get("modelMetrics") or {}).values()]  # fmt: skip
+    used = [*recorded, *totals]
+    return {
+        "messages": sum(kind == "user.message" for kind, _ in events),
+        "calls": len(asked),
+        "results": len(done),
+        "input": sum(one.get("inputTokens") or 0 for one in used),
+        "output": sum(one.get("outputTokens") or 0 for one in used),
+    }
+
+
+def _cursor(path: Path) -> Count:
+    if path.suffix == ".db":
+        with closing(sqlite3.connect(path)) as db:
+            blobs = [bytes(row[0]) for row in db.execute("SELECT data FROM blobs")]
+        records = [json.loads(blob) for blob in blobs if blob.startswith(b'{"')]
+    else:
+        records = list(_lines(path))
+    messages = calls = results = 0
+    for record in records:
+        parts = _parts(record.get("content") or (record.get("message") or {}).get("content"))
+        kinds = Counter(part.get("type") for part in parts)
+        text = "".join(part.get("text") or "" for part in parts)
+        messages += record.get("role") == "user" and bool(text) and ("<user_query>" in text or text[:1] != "<")
+        calls += kinds["tool-call"] + kinds["tool_use"]
+        results += kinds["tool-result"]
+    return {"messages": messages, "calls": calls, "results": results}
+
+
+def _qwen_code(path: Path) -> Count:
+    records = list(_lines(path))
+    parts = [(record.get("type"), part) for record in records
+             for part in _parts((record.get("message") or {}).get("parts"))]  # fmt: skip
+    written = [record for record in records if record.get("type") == "user"]
+    used = [record["usageMetadata"] for record in records if record.get("usageMetadata")]
+    return {
+        "messages": sum(record.get("subtype") in (None, "mid_turn_user_message") for record in written),
+        "calls": sum(kind == "assistant" and "functionCall" in part for kind, part in parts),
+        "results": sum(kind == "tool_result" and "functionResponse" in part for kind, part in parts),
+        "input": sum(one.get("promptTokenCount") or 0 for one in used),
+    }
+
+
+def _mini_swe_agent(path: Path) -> Count:
+    document = json.loads(path.read_bytes())
+    messages = document["messages"] if isinstance(document, dict) else document
+    roles = Counter(message.get("role") for message in messages)
+    replies = [message for message in messages if message.get("role") == "assistant"]
+    extras = [reply.get("extra") or {} for reply in replies]
+    used = [(extra.get("response") or {}).get("usage") or {} for extra in extras]
+    called = sum(len(reply.get("tool_calls") or []) for reply in replies)
+    if not called and any("actions" in extra for extra in extras):
+        called = sum(len(extra.get("actions") or []) for extra in extras)
+    elif not called:
+        answered = [message for message, answer in pairwise(messages) if answer["role"] == "user"]
+        texts = [str(message["content"]) for message in answered if message["role"] == "assistant"]
+        called = sum(len(re.findall(r"```(?:mswea_bash_command|bash)\s*\n", text)) == 1 for text in texts)
+    count = {"calls": called} | {
+        name: sum(one.get(field) or 0 for one in used)
+        for name, field in (("input", "prompt_tokens"), ("output", "completion_tokens"))
+    }
+    return count | ({"messages": roles["user"], "results": roles["tool"]} if roles["tool"] else {})
+
+
 COUNTERS: Mapping[str, Callable[[Path], Count]] = {
     "Claude Code": _claude_code, "Codex": _codex, "Droid": _droid, "Kimi": _kimi, "Hermes": _hermes, "Aider": _aider,
-    "ChatGPT": _chatgpt, "Slack": _slack, "SWE-agent": _swe_agent,
+    "ChatGPT": _chatgpt, "Slack": _slack, "SWE-agent": _swe_agent, "pi": _pi, "Copilot CLI": _copilot_cli,
+    "Cursor": _cursor, "Qwen Code": _qwen_code, "mini-swe-agent": _mini_swe_agent,
 }  # fmt: skip
 
 

@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from core.domain.memory import MemoryContent
+from core.domain.memory import EVERYWHERE, MemoryContent
 from core.memory.index_terms import index_terms
-from core.memory.memories import BATCH, EVERYWHERE, Memories
+from core.memory.memories import BATCH, Memories
 from core.memory.saving import MemorySource
 from core.store.database import Database, connect
 from core.store.memory_store import MemoryStore

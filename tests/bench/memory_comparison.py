@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.domain.memory import MemoryContent
+from core.domain.memory import EVERYWHERE, MemoryContent
 from core.memory.embedder_process import Embedder
 from core.memory.index_terms import index_terms
-from core.memory.memories import EVERYWHERE, Memories
+from core.memory.memories import Memories
 from core.memory.saving import MemorySource
 from core.memory.semantic_search import SemanticSearch
 from core.store.database import Database

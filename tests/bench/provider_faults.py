@@ -4,15 +4,12 @@ import asyncio
 import json
 import os
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from app.dispatch import import_qt
 from app.window.desktop_app import SWITCH_INTERVAL_S, DesktopApp
-from app.window.heartbeat import OtherThreads, SchedulerStats, time_behind_others
 from app.window.qt_application import application
 from app.window.startup import wait_for_paint
 from core.domain.events import RunStarted
@@ -21,6 +18,7 @@ from core.engine.api.engine import Engine
 from core.models.catalog import SCRIPTED
 from core.settings.schema import Provider
 from tests.bench.benchmark import Measurement, scratch_folder
+from tests.bench.stall_meter import StallMeter
 from tests.core.engine.test_model_faults import BROKEN
 from tests.servers.scripted_server import ServerAction, answer, chunk, stream
 from tests.ui.test_desktop_app import until
@@ -31,31 +29,13 @@ from ui.shell.window_frame import WindowFrame
 from ui.style.theme import load_theme
 
 STREAMS, CHUNKS, STREAM_S = 8, 100, 240
-GOAL_MS, TICK_S = 100, 0.01
+GOAL_MS = 100
 EXTRA_FAULTS: dict[str, tuple[list[ServerAction], bytes]] = {
     "flood of words": ([HEAD, "drip"], FLOOD),
     "a line of 1 MB": (answer(stream(chunk(content="x" * 1_000_000), chunk("stop"))), b""),
     "1 MB of Markdown": (answer(stream(chunk(content="- a **b** `c` [d](e)\n" * 50_000), chunk("stop"))), b""),
     "20,000 small chunks": (answer(stream(*[chunk(content="ab ")] * 20_000, chunk("stop"))), b""),
 }
-
-
-class StallMeter:
-    """The longest delay of the window's event loop, excluding the time other programs occupied the processor."""
-
-    def __init__(self) -> None:
-        mine = threading.get_native_id()
-        self._schedule, self._others = SchedulerStats(mine), OtherThreads(mine)
-        self.ms = 0.0
-
-    async def watch(self) -> None:
-        while True:
-            self._others.find()
-            began, before, held = time.perf_counter(), self._schedule.read(), self._others.queued()
-            await asyncio.sleep(TICK_S)
-            late = time.perf_counter() - began - TICK_S
-            others = time_behind_others(late, before, self._schedule.read(), self._others.queued() - held)
-            self.ms = max(self.ms, (late - others) * 1000)
 
 
 def measure_faults() -> Iterator[Measurement]:

@@ -57,11 +57,15 @@ def run_agent(command: AgentCommand, folder: Path, limit_s: float) -> AgentRun:
 
 
 def mini(url: str, model: str, prompt: str, home: Path) -> AgentCommand:
-    """Return the command of mini-swe-agent in its set-up for models without tool calls."""
+    """Return the command of mini-swe-agent in its set-up for models without tool calls.
+
+    Its prompts ask for commands in code blocks, which only the model class of that name reads.
+    """
     trajectory = home / "trajectory.json"
     words = [str(environment("mini", MINI, "mcp") / "mini"), "--yolo", "--exit-immediately", "--cost-limit", "0"]
     words += ["--model", f"openai/{model}", "--task", prompt, "--output", str(trajectory)]
-    words += ["--config", "mini_textbased.yaml", "--config", "agent.step_limit=40"]
+    words += ["--model-class", "litellm_textbased", "--config", "mini_textbased.yaml"]
+    words += ["--config", "agent.step_limit=40"]
     env = {"HOME": str(home), "MSWEA_CONFIGURED": "true", "MSWEA_COST_TRACKING": "ignore_errors"}
     env |= {"MSWEA_GLOBAL_CONFIG_DIR": str(home), "OPENAI_API_BASE": f"{url}/v1", "OPENAI_API_KEY": "none"}
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.workspace.installation import interpreter
 from core.workspace.launcher import CommandLimits, CommandRequest
-from core.workspace.readable_system import interpreter
 from core.workspace.running_command import FinishedCommand
 from core.workspace.sandbox import machine_sandbox
 

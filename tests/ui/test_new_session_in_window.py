@@ -355,5 +355,27 @@ def test_the_model_and_the_tier_of_a_chosen_agent_are_used(qapp: QApplication, h
     live(qapp, home, act)
 
 
+def test_an_invalid_agent_profile_is_listed_with_its_error_and_cannot_be_chosen(
+    qapp: QApplication, home: Path, tmp_path: Path
+) -> None:
+    (home / "agents").mkdir()
+    (home / "agents" / "cook.toml").write_text("[learn]\nforbidden = ['salary']")
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await person.program.engine.ask(set_tiers)
+        await until(window.start.isVisible, "the start screen")
+        window.start.shown.emit()
+        agents = find(window.start, QComboBox, "start.agent")
+        await until(lambda: agents.isVisible() and agents.count() == 2, "the agents")
+        assert agents.itemText(1) == "cook (invalid file)"
+        assert "learn.forbidden: Unexpected keyword" in agents.itemData(1, Qt.ItemDataRole.ToolTipRole)
+        agents.setFocus()
+        press(agents, Qt.Key.Key_Down)
+        assert agents.currentIndex() == 0
+
+    live(qapp, home, act)
+
+
 async def set_tiers(engine: Engine) -> None:
     engine.settings.change(model="ollama/not-there", tiers=Tiers(small=("ollama/tiny",)))

@@ -127,8 +127,8 @@ class PermissionForm(QFrame):
         """Show the editor instead of the scope, or hide it and discard the change."""
         self._editor.setVisible(editing)
         self._editor.set_text(text)
-        for widget in (self.scope, self._together_button, self._change):
-            widget.setVisible(not editing)
+        self._change.setVisible(not editing)
+        self.scope.setVisible(not editing and self.scope.offers_choice())
         self._together_button.setVisible(not editing and bool(self._similar))
         self._allow.setText(self.tr("Allow changed call") if editing else self.tr("Allow"))
         self._allow.setAccessibleName(self._allow.text())
@@ -183,6 +183,10 @@ class PermissionForm(QFrame):
             name.setVisible(urgent or not collapsed)
             text.setVisible(urgent or not collapsed)
         self.scope.set_collapsed(collapsed)
+
+    def shorten(self, pixels: int) -> None:
+        """Show less of the call, which scrolls then, instead of squeezing the choices below it."""
+        self._scroll.shorten(pixels)
 
     def restyle(self, look: Look) -> None:
         self._look = look

@@ -150,10 +150,12 @@ async def _usual_limits(engine: "Engine") -> RunLimits:
 
 
 async def _agents(engine: "Engine") -> list[OfferedAgent]:
-    return [
+    valid = [
         OfferedAgent(name, engine.default_model(name) if profile.model or profile.tier else "", profile.description)
-        for name, profile in sorted(engine.profiles().items())
+        for name, profile in engine.profiles().items()
     ]
+    invalid = [OfferedAgent(name, error=str(problem)) for name, problem in engine.invalid_profiles().items()]
+    return sorted(valid + invalid)
 
 
 async def _recent_folders(engine: "Engine") -> list[str]:

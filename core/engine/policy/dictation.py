@@ -2,31 +2,44 @@
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Sequence
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
 
-from core.domain.command_line import split_loosely
+from core.domain.command_line import ASSIGNMENT, DURATION, UNWRAPPED, program_name, split_loosely
+from core.domain.command_tables import program_sets
 from core.domain.visible import visible_name
 from core.engine.policy.proposed_call import ProposedCall
 
 WRITTEN_BY_CONTENT = "You have not written `{}`, but untrusted content that the run has read contains it."
 NAMED_BY_CONTENT = "{} is a new file that you have not named, but untrusted content that the run has read has."
+INTERPRETERS = frozenset({"python", "pypy", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua"})
+SHELL_PREFIXES = frozenset({".", "source", "exec", "command", "builtin", "eval", "then", "do", "else", "!"})
+OPTIONS_BETWEEN = r"(?: -\S*)*"
+MAX_PREFIX = 200  # characters before a name that are examined
+_FOLDERS = r"(?:[\w.~@+-]*/)*"
+_IS_PROGRAM = re.compile(rf"(?<![\w./-]){_FOLDERS}\Z")
+# A script is run by its path, or after the name of a program or a word that says so.
+_RUNNERS = rf"\.|source|[Rr]un|[Ee]xecute|[Ss]tart|{_FOLDERS}(?:\w*sh|{'|'.join(sorted(INTERPRETERS))})[\d.]*"
+_IS_SCRIPT = re.compile(rf"(?:(?<![\w./-])(?:{_RUNNERS})(?: -\S*)* {_FOLDERS}|(?<![\w-])[\w.~@+-]*/)\Z")
 
 
 def dictation_reason(
     call: ProposedCall,
     content_mark: Callable[[str], str],
-    untrusted_texts: Iterable[str],
+    untrusted_texts: Callable[[], Sequence[str]],
     user_words: Sequence[str],
 ) -> str:
     """Return why a call needs approval that untrusted content may have dictated; "" if it has not.
 
-    `content_mark` returns "" for a file that does not exist.
+    `content_mark` returns "" for a file that does not exist; `untrusted_texts` loads the texts, if they are needed.
     """
     if call.access == "execute":
-        command = dictated_command(call.subjects[0], list(untrusted_texts), user_words)
+        command = dictated_command(call.subjects[0], untrusted_texts(), user_words)
         return WRITTEN_BY_CONTENT.format(visible_name(command)) if command else ""
     new = [path for path in call.subjects if not content_mark(path)] if call.access == "write" else []
-    path = dictated_file(new, list(untrusted_texts), user_words) if new else ""
+    path = dictated_file(new, untrusted_texts(), user_words) if new else ""
     return NAMED_BY_CONTENT.format(visible_name(path)) if path else ""
 
 
@@ -40,7 +53,79 @@ def dictated_file(paths: Sequence[str], untrusted_texts: Sequence[str], user_wor
 
 
 def dictated_command(command: str, untrusted_texts: Sequence[str], user_words: Sequence[str]) -> str:
-    """Return the first part of a command line that untrusted content contains and the user has not written, or ""."""
-    content, written = (" ".join(" ".join(texts).split()) for texts in (untrusted_texts, user_words))
-    parts = (" ".join(words) for words in split_loosely(command) if len(words) > 1)
-    return next((part for part in parts if part in content and part not in written), "")
+    """Return the first part of a command line that untrusted content contains and the user has not written, or "".
+
+    A part is also found if it is spelled differently: quoted, run through a wrapper such as `timeout` or by another
+    shell, as `./x` instead of `sh x`, or with further options. What the user has written must be the same command.
+    """
+    content, written = _plain(tuple(untrusted_texts)), _plain(tuple(user_words))
+    for words in split_loosely(command):
+        for part in _unwrapped(words):
+            is_script = "/" in part[0] or ("." in part[0] and len(part) < len(words))
+            found = len(part) > 1 and " ".join(part) in content
+            found = found or any(_contains(content, each, is_script=is_script) for each in _with_other_options(part))
+            if (
+                found
+                and " ".join(words) not in written
+                and not _contains(written, _as_it_is(part), is_script=is_script)
+            ):
+                return " ".join(words)
+    return ""
+
+
+@lru_cache(maxsize=4)
+def _plain(texts: tuple[str, ...]) -> str:
+    """Return texts without what quotes and escapes in a command line add, as `split_loosely` leaves it out, too."""
+    text = unicodedata.normalize("NFKC", " ".join(texts))
+    return " ".join(re.sub(r"['\"`\\]", "", re.sub(r"\$\{?IFS\}?|\\\r?\n", " ", text)).split())
+
+
+def _unwrapped(words: Sequence[str]) -> Iterator[list[str]]:
+    """Yield a command, and the commands that its first words may run, such as those after `env X=1` or `sh -c`."""
+    yield list(words)
+    for index in range(1, len(words)):
+        before = words[index - 1]
+        is_value = index > 1 and words[index - 2].startswith("-")
+        if not (_runs_another(before) or before.startswith("-") or is_value):
+            return
+        yield list(words[index:])
+
+
+def _runs_another(word: str) -> bool:
+    """Return whether a word can precede a command without being a part of it."""
+    programs = program_sets()
+    return (
+        program_name(word) in {*programs.wrappers, *programs.shells, *UNWRAPPED, *INTERPRETERS, *SHELL_PREFIXES}
+        or bool(ASSIGNMENT.match(word))
+        or bool(DURATION.fullmatch(word))
+    )
+
+
+def _with_other_options(words: Sequence[str]) -> Iterator[str]:
+    """Yield patterns for this command with other options: without those that it has, and without their values."""
+    operands = [word for word in words[1:] if not word.startswith("-")]
+    values = [word for option, word in pairwise(words) if option.startswith("-")]
+    yield _pattern([words[0], *operands], OPTIONS_BETWEEN)
+    if values:
+        yield _pattern([words[0], *(word for word in operands if word not in values)], OPTIONS_BETWEEN)
+
+
+def _as_it_is(words: Sequence[str]) -> str:
+    return _pattern(words, "")
+
+
+def _pattern(words: Sequence[str], between: str) -> str:
+    """Return a pattern for these words one after the other, from the name of the program without its folder."""
+    name = re.escape(posixpath.basename(words[0]))
+    operands = (rf"{between} (?:\./)?{re.escape(word.removeprefix('./'))}" for word in words[1:])
+    return rf"{name}{''.join(operands)}(?![\w/-])"
+
+
+def _contains(text: str, pattern: str, *, is_script: bool) -> bool:
+    """Return whether a text contains a command as `_pattern` describes it, at a place where a command can begin."""
+    is_single = " " not in pattern
+    for match in re.finditer(pattern, text):
+        prefix = text[max(0, match.start() - MAX_PREFIX) : match.start()]
+        if (is_script and _IS_SCRIPT.search(prefix)) or (not is_single and _IS_PROGRAM.search(prefix)):
+            return True
+    return False

@@ -20,8 +20,8 @@ from core.domain.sensitive_places import place_reason
 from core.engine.policy.instruction_files import MAX_FILE_SIZE, NAMES, instruction_files
 from core.store.rule_store import LoadedRules, RuleStore, new_rule_id
 from core.workspace.broker import FileBroker
+from core.workspace.installation import is_in_installation
 from core.workspace.paths import system_state_reason
-from core.workspace.readable_system import is_in_installation
 
 RULE_TOOL = "folder"  # trust is stored in the rule book under this tool name, so it is listed and revoked like any rule
 MCP_FILE = ".mcp.json"

@@ -1,4 +1,4 @@
-"""The guards that keep a run from continuing forever: its limits, and the detection of repeated calls."""
+"""The guards that keep a run from continuing forever: its limits, and the reaction to repeated calls."""
 
 import asyncio
 
@@ -10,6 +10,7 @@ from core.domain.text import Text
 from core.engine.run.run_context import RunContext
 from core.engine.state.conversation import MAX_GAP
 from core.engine.state.limits import LimitUsage, limits_near
+from core.engine.state.repeats import RepeatCounter
 from core.tools.tool import NOTHING_CHANGED
 
 MIN_TIMEOUT_S, TIMEOUT_SLACK_S = 0.1, 0.01
@@ -62,11 +63,9 @@ def run_timeout(run: RunContext) -> asyncio.Timeout:
 
 
 async def check_repetition(run: RunContext) -> RunEnded | None:
-    """Warn the model once when it repeats a call. If the repetition goes on, ask the user whether to continue."""
+    """Warn the model once when it repeats its calls. If that goes on, ask the user whether to continue."""
     repeats = run.conversation.repeats
-    is_futile = any(message.text.head.endswith(NOTHING_CHANGED) for message in run.conversation.messages[-1:])
-    outcome = "changed nothing" if is_futile else "failed" if repeats.failing else "gave the same result"
-    why = f"{repeats.tool} {outcome} {repeats.count} times in a row"
+    why = _repetition_text(run) if repeats.should_warn or repeats.stuck else ""
     if repeats.stuck:
         name = question_id(run.session, f"stuck{run.conversation.total_turns}")
         continue_option = QuestionOption(CONTINUE, "Let the agent keep trying.", recommended=False)
@@ -82,11 +81,21 @@ async def check_repetition(run: RunContext) -> RunEnded | None:
         await run.record(
             HarnessMessage(Text(f"[The user says: {instruction}]"), "your answer: the agent was repeating itself")
         )
-        repeats.count = 0
+        run.conversation.repeats = RepeatCounter()
     elif repeats.should_warn and not run.conversation.done:
-        text = f"[{why}. Calling it again will not help. Try another way, or explain what is blocking you.]"
+        text = f"[{why}. Repeating this will not help. Try another way, or explain what is blocking you.]"
         await run.record(HarnessMessage(Text(text), why))
     return None
+
+
+def _repetition_text(run: RunContext) -> str:
+    repeated = run.conversation.repeats.repeated
+    if len(repeated.calls) > 1:
+        tools = ", ".join(call.tool for call in repeated.calls)
+        return f"The same calls ({tools}) gave the same results {repeated.count} times in a row"
+    changed_nothing = any(message.text.head.endswith(NOTHING_CHANGED) for message in run.conversation.messages[-1:])
+    outcome = "changed nothing" if changed_nothing else "failed" if repeated.failing else "gave the same result"
+    return f"{repeated.calls[0].tool} {outcome} {repeated.count} times in a row"
 
 
 async def _at_limit(run: RunContext, usage: LimitUsage) -> RunEnded | None:

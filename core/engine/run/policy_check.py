@@ -1,6 +1,7 @@
 """Evaluates a call against the permission policy with the current rules, mode and state of the run."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -10,6 +11,7 @@ from core.domain.permissions import NeedsApproval, PolicyDecision, SandboxLevel
 from core.domain.problems import Problem
 from core.domain.provenance import is_untrusted
 from core.domain.sensitive_paths import is_protected
+from core.domain.text import Text
 from core.engine.policy.dictation import dictation_reason
 from core.engine.policy.grants import parse_grants
 from core.engine.policy.policy import PolicyContext, evaluate_call
@@ -17,6 +19,7 @@ from core.engine.policy.proposed_call import ProposedCall, propose_call
 from core.engine.policy.rule_input import rules_in_folder
 from core.engine.policy.secret_files import (
     has_plain_git,
+    inner_links,
     leads_outside,
     matching_files,
     outside_links,
@@ -28,9 +31,10 @@ from core.engine.state.conversation import Conversation
 from core.store.rule_store import RuleStore
 from core.tools.read_before_edit import content_digest
 from core.tools.tool import Tool
+from core.tools.tool_context import ToolContext
+from core.tools.trusted_config import is_trusted
 from core.workspace.broker import FileBroker
-from core.workspace.folder_scan import FolderScan
-from core.workspace.readable_system import installation_inside
+from core.workspace.installation import installation_inside
 from core.workspace.threads import run_to_completion
 
 
@@ -47,7 +51,9 @@ async def check_policy(book: RuleStore, run: RunContext, tool: Tool, call: str, 
     folder = str(run.tool_context.folder)
     all_rules = None if rules is None else (*rules_in_folder(rules, folder), *grants.rules)
 
-    untrusted_texts = await _untrusted_texts(run) if tool.access in ("execute", "write") else []
+    in_thread = tool.access in ("execute", "write")
+    texts = await _untrusted_texts(run) if in_thread else []
+    untrusted_texts = cache(partial(_load_from_thread, run, texts, asyncio.get_running_loop()))
 
     def evaluation(level: SandboxLevel) -> Callable[[], PolicyDecision]:
         context = _policy_context(run, start, level, untrusted_texts, tool.access == "execute")
@@ -55,18 +61,19 @@ async def check_policy(book: RuleStore, run: RunContext, tool: Tool, call: str, 
             evaluate_call, proposed, start.mode, all_rules, tuple(run.conversation.permissions.untrusted), context
         )
 
-    if tool.access == "execute":  # in a thread, as the files of the folder may have to be listed
+    if tool.access == "execute":
         return await run_to_completion(evaluation((await run.tool_context.proven_sandbox()).level))
     # Only for commands does the decision depend on the sandbox level, because FileBroker restricts file access.
     # The sandbox is tested, which is slow, only if a request has to show the level.
-    verdict = evaluation("verified")()
-    return (
-        evaluation((await run.tool_context.proven_sandbox()).level)() if isinstance(verdict, NeedsApproval) else verdict
-    )
+    verdict = await run_to_completion(evaluation("verified")) if in_thread else evaluation("verified")()
+    if not isinstance(verdict, NeedsApproval):
+        return verdict
+    level = (await run.tool_context.proven_sandbox()).level
+    return await run_to_completion(evaluation(level)) if in_thread else evaluation(level)()
 
 
 def _policy_context(
-    run: RunContext, start: RunStarted, level: SandboxLevel, untrusted_texts: list[str], runs: bool
+    run: RunContext, start: RunStarted, level: SandboxLevel, untrusted_texts: Callable[[], Sequence[str]], runs: bool
 ) -> PolicyContext:
     name = run_id(run.session, run.conversation.run)
     return PolicyContext(
@@ -83,18 +90,28 @@ def _policy_context(
         unsettled=run.tool_context.unsettled.described(),
         agent=start.script_role,
         resolve=cache(run.tool_context.broker.resolve),
-        is_trusted=partial(_is_trusted, run.tool_context.scan),
+        is_trusted=partial(_is_trusted, run.tool_context),
         content_mark=partial(_content_mark, run.tool_context.broker),
         expand=cache(partial(matching_files, run.tool_context.folder)),
         secret_files=cache(partial(secret_files, run.tool_context.folder)),
         leads_outside=partial(leads_outside, run.tool_context.folder),
         outside_links=partial(outside_links, run.tool_context.folder),
+        inner_links=cache(partial(inner_links, run.tool_context.folder)),
         searches_folder=partial(searches_folder, run.tool_context.folder),
         plain_git=cache(partial(has_plain_git, run.tool_context.folder)),
     )
 
 
-async def _untrusted_texts(run: RunContext) -> list[str]:
+def _load_from_thread(run: RunContext, texts: Sequence[Text], loop: asyncio.AbstractEventLoop) -> list[str]:
+    """Load texts in full, which is worth while only if a decision depends on them. Called in another thread."""
+
+    async def load() -> list[str]:  # by the thread that the reader belongs to
+        return [run.full_text(text) for text in texts]
+
+    return asyncio.run_coroutine_threadsafe(load(), loop).result()
+
+
+async def _untrusted_texts(run: RunContext) -> list[Text]:
     """Return the untrusted content that the run has read, and for a sub-agent also that of the runs above it."""
     states, row = [run.conversation.permissions], run.reader.session(run.session)
     while row and row.parent and not run.is_replay:
@@ -111,21 +128,21 @@ async def _untrusted_texts(run: RunContext) -> list[str]:
             *(text for text, source in state.sources.items() if is_untrusted(source, trusted=run.trusted)),
         )
     )
-    return [run.full_text(text) for text in texts]
+    return list(texts)
 
 
-def _dictation_reason(run: RunContext, untrusted_texts: list[str], call: ProposedCall) -> str:
+def _dictation_reason(run: RunContext, untrusted_texts: Callable[[], Sequence[str]], call: ProposedCall) -> str:
     """Return why a call needs approval because untrusted content may have dictated it."""
     mark = partial(_content_mark, run.tool_context.broker)
     return dictation_reason(call, mark, untrusted_texts, run.conversation.permissions.user_words)
 
 
-def _is_trusted(scan: FolderScan, path: str) -> bool:
+def _is_trusted(context: ToolContext, path: str) -> bool:
     if is_protected(path):
         return True
-    scan.find_places()
-    own = installation_inside(scan.folder)
-    return scan.is_trusted(path) or any((scan.folder.resolve() / path).is_relative_to(place) for place in own)
+    context.scan.find_places()
+    own = installation_inside(context.folder)
+    return is_trusted(context, path) or any((context.folder.resolve() / path).is_relative_to(place) for place in own)
 
 
 def _content_mark(broker: FileBroker, name: str) -> str:

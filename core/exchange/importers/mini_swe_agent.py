@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, chat_calls, parse_usage
+from core.exchange.importers.message_parts import arguments_json, chat_calls, dict_or_empty, parse_usage
 from core.exchange.importers.record import (
     OpenSession,
     TranscriptRecord,
@@ -74,7 +74,7 @@ class MiniSweAgentImporter:
 
 
 def _with_actions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add actions to the replies of the oldest files, in which an answered reply has one command in a code block."""
+    """Add actions to the replies of files that do not list them: an answered reply has one command in a code block."""
     answers = [*(message.get("role") == "user" for message in messages[1:]), False]
     return [
         _with_action(message) if answered else message for message, answered in zip(messages, answers, strict=False)
@@ -82,10 +82,11 @@ def _with_actions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _with_action(message: dict[str, Any]) -> dict[str, Any]:
-    if message.get("role") != "assistant" or "extra" in message or "tool_calls" in message:
+    extra = dict_or_empty(message.get("extra"))
+    if message.get("role") != "assistant" or "actions" in extra or "tool_calls" in message:
         return message
     blocks = BLOCK.findall(plain_text(message.get("content")))
-    return {**message, "extra": {"actions": blocks}} if len(blocks) == 1 else message
+    return {**message, "extra": {**extra, "actions": blocks}} if len(blocks) == 1 else message
 
 
 def _set_details(info: dict[str, Any], builder: SessionBuilder) -> None:

@@ -10,6 +10,7 @@ from core.domain.provenance import (
     new_boundary,
     source_label,
 )
+from core.models.token_estimate import estimate_tokens
 
 BOUNDARY = "00ff00ff00ff00ff"
 
@@ -52,3 +53,8 @@ def test_no_text_closes_its_untrusted_marker(text: str) -> None:
 
 def test_a_marker_is_unique_to_its_run() -> None:
     assert len({new_boundary() for _ in range(1000)}) == 1000
+
+
+def test_the_tags_around_data_take_few_tokens() -> None:
+    tagged = [mark_as_data("x", ContentSource("folder", "a.py"), new_boundary()) for _ in range(100)]
+    assert max(map(estimate_tokens, tagged)) <= 22

@@ -1,9 +1,12 @@
 """Redaction of secrets: whole, split over chunks, encoded, and within large texts."""
 
+import base64
 import copy
 import json
 import pickle
+import re
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -186,3 +189,38 @@ def test_a_long_run_of_backslashes_is_read_once(escape: str) -> None:
     """Tried from each backslash, this would take hours."""
     decoded = decode_escapes("\\" * 300_000 + escape)
     assert decoded is None or decoded.text.endswith({"n": "\n", "u0041": "A"}.get(escape, escape))
+
+
+ENCODED: dict[str, Callable[[bytes], str]] = {
+    "hexadecimal": lambda body: body.hex(),
+    "capital hexadecimal": lambda body: body.hex().upper(),
+    "spaced hexadecimal": lambda body: body.hex(" "),
+    "escaped": lambda body: "".join(f"\\x{byte:02x}" for byte in body),
+    "percent": lambda body: "".join(f"%{byte:02X}" for byte in body),
+    "base32": lambda body: base64.b32encode(body).decode(),
+    "base64": lambda body: base64.b64encode(body).decode(),
+    "URL base64": lambda body: base64.urlsafe_b64encode(body).decode(),
+    "wrapped base64": lambda body: base64.encodebytes(b"A=1\n" * 13 + body).decode(),
+    "wrapped hexadecimal": lambda body: "\n".join(re.findall(".{1,30}", body.hex())),
+}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("form", ENCODED)
+def test_a_known_secret_is_found_in_encoded_text(form: str, encoding: str) -> None:
+    """Wherever it is in the text that was encoded, and if the text arrives in pieces."""
+    known = "plain-" + "Wx4" * 6 + "_end/"
+    redactor = Redactor([known], uncertain=False)
+    for before in ("", "u", "us", "use", "user", "user:"):
+        text = f"Output: {ENCODED[form](f'{before}{known}tail'.encode(encoding))} done"
+        cleaned = redactor.redact(text)
+        assert "[known secret removed]" in cleaned and cleaned.endswith(" done"), text
+        stream = redactor.stream()
+        assert "".join([*map(stream.feed, text), stream.close()]) == cleaned
+    assert redactor.redact("The plain text. " * 50) == "The plain text. " * 50
+
+
+def test_a_known_secret_is_found_in_utf_16_that_was_read_as_text() -> None:
+    known = "plain-" + "Wx4" * 6
+    for encoding in ("utf-16-le", "utf-16-be"):
+        assert "known secret" in Redactor([known]).redact(f"key={known}!".encode(encoding).decode())

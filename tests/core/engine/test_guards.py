@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.domain.events import (
     CallStarted,
     EventRecord,
@@ -25,6 +27,7 @@ from core.domain.events import (
 )
 from core.domain.question import Answer, QuestionAsked
 from core.domain.text import Text
+from core.engine.state.repeats import RepeatCounter
 from core.workspace.broker import SMALL
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 
@@ -133,6 +136,50 @@ def test_repeating_a_call_that_changes_nothing_counts_as_failing(tmp_path: Path)
             await scene.engine.wait_idle(session)
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("paths", ["ab", "abc"])
+def test_calls_repeated_in_turn_cause_a_reminder_then_a_question(tmp_path: Path, paths: str) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            cycle = [call_reply("read", path=path) for path in paths]
+            session = await scene.start(scripted_replies(*cycle, then="loop"), max_turns=0)
+            asked = (await scene.until(QuestionAsked)).event
+            tools = ", ".join("read" for _ in paths)
+            assert isinstance(asked, QuestionAsked)
+            assert asked.question.reason == f"The same calls ({tools}) gave the same results 6 times in a row."
+            events = await scene.events(session)
+            [reminder] = [event for event in events if isinstance(event, HarnessMessage)]
+            assert "3 times in a row" in reminder.text.head
+            assert sum(isinstance(event, ToolReturned) for event in events) == 6 * len(paths)
+            await scene.engine.answer(asked.question.id, Answer(text="Look elsewhere."))
+            await scene.until(QuestionAsked, 2)  # After the answer, the count starts again at 0.
+            events = await scene.events(session)
+            assert sum(isinstance(event, ToolReturned) for event in events) == 12 * len(paths)
+            await scene.engine.stop(session)
+
+    run_bounded(main())
+
+
+def test_concurrent_reads_are_counted_in_the_order_of_their_calls() -> None:
+    repeats = RepeatCounter()
+    for turn in range(6):
+        repeats.start_turn()
+        calls = [f"{turn}{path}" for path in "ab"]
+        for call in calls:
+            repeats.add_call(call, "read", call[1:])
+        for call in calls if turn % 2 else reversed(calls):
+            repeats.add_result(call, "There is no such file.", True)
+        assert (repeats.should_warn, repeats.stuck) == (turn == 2, turn == 5)
+
+
+def test_calls_with_different_results_are_no_repetition() -> None:
+    repeats = RepeatCounter()
+    for turn in range(40):
+        repeats.start_turn()
+        repeats.add_call(f"{turn}", "run", "make" if turn % 2 else "edit")
+        repeats.add_result(f"{turn}", f"{turn} errors" if turn % 2 else "ok", False)
+        assert not repeats.should_warn and not repeats.stuck
 
 
 def test_a_repeated_call_causes_a_reminder_then_a_question(tmp_path: Path) -> None:

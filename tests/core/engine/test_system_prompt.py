@@ -57,7 +57,9 @@ def test_the_prompt_names_agent_place_and_time(tmp_path: Path) -> None:
             start = next(e for e in await scene.events(session) if isinstance(e, RunStarted))
             system, context = map(scene.engine.full_text, (start.system_prompt, start.session_context))
             assert "Journeyman" in system and str(scene.folder) in context and start.boundary in context
-            assert "Today is " in context and {"read", "ask_user"} <= set(start.tools)
+            assert {"read", "ask_user"} <= set(start.tools)
+            same_for_all_folders, _, rest = context.partition(str(scene.folder))
+            assert "Today is " in same_for_all_folders and rest.index(start.boundary) > 0
             assert "$" not in system + context
 
     run_bounded(test())
@@ -195,7 +197,7 @@ def test_an_unknown_agent_name_is_not_a_path(name: str, tmp_path: Path) -> None:
         agent(tmp_path, "careful", CAREFUL)
         with pytest.raises(Problem, match="There is no agent"):
             async with open_engine(tmp_path) as scene:
-                await prepare_start(RunStarted("scripted", profile=name), tmp_path, tmp_path, scene.services.rule_book)
+                await prepare_start(RunStarted("scripted", profile=name), tmp_path, tmp_path, scene.services.rules)
 
     run_bounded(test())
 

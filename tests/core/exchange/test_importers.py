@@ -105,6 +105,7 @@ SAMPLES = (
     Holds("mini-swe-agent", FOREIGN / "mini-swe-agent" / "new.traj.json", 1, 1, 2, 2, 2, 1, 100, 18, 1),
     Holds("mini-swe-agent", FOREIGN / "mini-swe-agent" / "old.traj.json", 1, 1, 2, 1, 1, 0, 0, 0, 1),
     Holds("mini-swe-agent", FOREIGN / "mini-swe-agent" / "oldest.traj.json", 1, 1, 3, 2, 2, 1, 0, 0, 1),
+    Holds("mini-swe-agent", FOREIGN / "mini-swe-agent" / "response.traj.json", 1, 2, 3, 2, 2, 1, 370, 30, 1),
     Holds("SWE-agent", FOREIGN / "swe-agent" / "mend.traj", 1, 1, 2, 2, 2, 0, 0, 0, 2),
     Holds("SWE-agent", FOREIGN / "swe-agent" / "history.traj", 1, 1, 2, 2, 2, 0, 0, 0, 1),
     Holds("Inspect", FOREIGN / "inspect" / "log.eval", 1, 1, 2, 1, 1, 0, 22, 14, 0),

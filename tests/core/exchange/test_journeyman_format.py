@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from core.domain.events import EventRecord, FileChanged, SessionCreated, SessionEvent, SubagentStarted, UserMessage
+from core.domain.events import (
+    EventRecord,
+    FileChanged,
+    RunEnded,
+    RunRated,
+    RunStarted,
+    SessionCreated,
+    SessionEvent,
+    SubagentStarted,
+    UserMessage,
+)
 from core.domain.problems import Problem
+from core.domain.session_metadata import SessionPinned, SessionRenamed
 from core.domain.text import Attachment, Text
 from core.store.blobs import blob_hash
 from tests.core.domain.event_strategies import any_event
@@ -205,5 +217,39 @@ def test_a_file_with_other_events_replaces_no_imported_session(tmp_path: Path) -
             path.write_text(longer)
             assert (await two.exchange.import_file(path)).added_events
             assert await one.events(session) == [_unmarked(event) for event in (await two.events(session))[:-1]]
+
+    asyncio.run(main())
+
+
+def test_a_replaced_import_keeps_what_the_user_added_and_fails_as_a_whole(tmp_path: Path) -> None:
+    """The user rates, renames and pins an imported session, and later imports the session again with its next run."""
+
+    async def main() -> None:
+        async with home(tmp_path / "a" / "a.db") as one, home(tmp_path / "b" / "b.db") as two:
+            session = await family(one)
+            await one.journal.append(session, RunStarted("model"), UserMessage(Text("first")), RunEnded("completed"))
+            path = tmp_path / "out.journeyman.json"
+            path.write_text(await one.export_text(session, "json", keep_secrets=True))
+            await two.exchange.import_file(path)
+            own = (RunRated(1, "down", Text(LONG), ("slow",)), SessionRenamed("Mine"), SessionPinned(True))
+            await two.journal.append(session, *own)
+            before = await two.entries(session)
+            await one.journal.append(session, RunStarted("model"), UserMessage(Text("more")), RunEnded("completed"))
+            path.write_text(await one.export_text(session, "json", keep_secrets=True))
+            stop = "CREATE TEMP TRIGGER stop BEFORE INSERT ON event WHEN NEW.payload LIKE '%\"more\"%' "
+            await two.database.run(lambda db: db.execute(f"{stop} BEGIN SELECT RAISE(ABORT, 'stopped'); END"))
+            with pytest.raises(sqlite3.IntegrityError):
+                await two.exchange.import_file(path)
+            assert await two.entries(session) == before
+            await two.database.run(lambda db: db.execute("DROP TRIGGER stop"))
+            assert (await two.exchange.import_file(path)).added_events
+            told = await one.events(session)
+            found = await two.events(session)
+            assert [_unmarked(event) for event in found[: len(told)]] == told
+            rating = found[-3]
+            assert isinstance(rating, RunRated) and rating.note.head == LONG and rating.tags == ("slow",)
+            assert tuple(found[-2:]) == own[1:]
+            row = two.reader.session(session)
+            assert row and (row.title, bool(row.pinned)) == ("Mine", True)
 
     asyncio.run(main())

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.domain.memory import Memory, MemoryChange, MemoryContent, fold
+from core.domain.memory import EVERYWHERE, Memory, MemoryChange, MemoryContent, fold
 from core.domain.problems import Problem
-from core.memory.memories import EVERYWHERE, Memories, with_text
+from core.memory.memories import Memories, with_text
 from core.memory.saving import MemorySource
 from core.store.memory_records import MemoryRecords, MemoryUse
 from core.store.salvage import salvage

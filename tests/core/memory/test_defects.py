@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from core.domain.events import RunStarted, UserMessage
-from core.domain.memory import Memory, MemoryContent, MemoryUsage, relevance
+from core.domain.memory import EVERYWHERE, Memory, MemoryContent, MemoryUsage, relevance
 from core.domain.problems import Problem
 from core.domain.text import Text
 from core.engine.state.conversation import Conversation
 from core.memory.content_checks import redact
 from core.memory.lessons import derive_lessons
-from core.memory.memories import EVERYWHERE, scopes_of_run, with_text
+from core.memory.memories import scopes_of_run, with_text
 from core.memory.outcome import build_outcome
 from core.memory.run_memory import LearningContext, RunMemory, learning_context
 from core.memory.saving import LearningLimits, MemorySource

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from core.domain.clock import SECOND
-from core.domain.memory import DAY, MemoryContent
+from core.domain.memory import DAY, EVERYWHERE, MemoryContent
 from core.domain.memory_marks import join_tags, parse_expiry, tags_of, with_marks
 from core.domain.problems import Problem
 from core.memory.decay import MAX_OUTCOMES, find_decayed
-from core.memory.memories import EVERYWHERE, Memories, with_text
+from core.memory.memories import Memories, with_text
 from core.memory.recall import ALWAYS
 from core.memory.saving import MemorySource
 from tests.core.memory.made import ManualClock, memories_at, run_now, save_memory

@@ -80,6 +80,17 @@ def test_contradicting_memories_are_linked(tmp_path: Path, old: str, new: str) -
         assert memories.get(kept.memory.id).conflicts == (first.id,)
 
 
+def test_a_memory_of_a_folder_that_contradicts_one_for_every_folder_is_linked(tmp_path: Path) -> None:
+    """A run in the folder would receive both. Memories of two folders never meet."""
+    with memories_at(tmp_path) as memories:
+        everywhere = save_memory(memories, "Deploys run on Fridays.").memory
+        elsewhere = save_memory(memories, "Deploys run on Fridays.", reach="folder", place="/other").memory
+        kept = save_memory(memories, "Deploys never run on Fridays.", reach="folder", place="/w")
+        assert (kept.did, [one.id for one in kept.conflicts]) == ("created", [everywhere.id])
+        assert memories.get(everywhere.id).conflicts == (kept.memory.id,)
+        assert memories.get(elsewhere.id).conflicts == ()
+
+
 def test_the_same_topic_is_no_contradiction(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
         save_memory(memories, "The staging port is 8080.")

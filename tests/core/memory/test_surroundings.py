@@ -3,11 +3,10 @@
 from pathlib import Path
 
 from core.domain.events import RunStarted
-from core.domain.memory import MemoryContent
+from core.domain.memory import EVERYWHERE, MemoryContent
 from core.domain.text import Text
 from core.engine.services.memory_service import MemoryService
 from core.memory.lessons import derive_lessons
-from core.memory.memories import EVERYWHERE
 from core.memory.saving import MemorySource
 from core.memory.surroundings import describe_day, surroundings
 from core.store.run_reader import SessionMessage

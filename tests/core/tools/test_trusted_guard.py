@@ -22,6 +22,7 @@ from core.engine.run.execute import execute_call
 from core.tools.background import CommandEnd
 from core.tools.catalogue import tool_named
 from core.tools.recover_commands import record_command
+from core.tools.revert_unapproved import TrustedFilesGuard
 from core.tools.run import RunArguments, run
 from core.tools.tool import ToolResult
 from core.tools.tool_context import NO_GRANT, CallGrant, ToolContext, open_context
@@ -128,18 +129,47 @@ def test_a_command_that_keeps_changing_a_trusted_file_is_ended(rung: str, backgr
     async def main(sandbox: Sandbox) -> None:
         async with running(sandbox, folder) as scene:
             command = "while :; do [ -e {0} ] || {{ mkdir -p real/n; echo evil > {0}; }}; sleep 0.02; done"
-            names = (".envrc", ".git/commondir") if rung == "bubblewrap" else (".envrc",)
-            for number, name in enumerate(names):
+            reasons = {".envrc": "kept changing .envrc", ".git/commondir": "created .git/commondir"}
+            for number, (name, reason) in enumerate(reasons.items()):
                 done = await scene.use(command.format(name), f"c{number}", background=background)
                 if background:
                     finished = await scene.place.commands.get(f"c{number}").running.wait()
-                    assert f"kept changing {name}" in finished.killed_because
+                    assert reason in finished.killed_because
                 else:
-                    assert done.failed and f"kept changing {name}" in done.output
+                    assert done.failed and reason in done.output
                 await until(partial(_is_missing, folder / name))
 
     with open_sandbox(rung) as sandbox:
         await_(main(sandbox))
+
+
+def test_p13_a_commondir_is_removed_at_once_and_not_only_by_the_next_scan(ground: Ground) -> None:
+    """Also in the repository of a linked worktree. Git of the user would follow the settings that it leads to."""
+    repository, tree = ground.folder, ground.folder.parent / "tree"
+    make = "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one"
+    subprocess.run(["sh", "-c", f"{make} && git worktree add -q ../tree"], cwd=repository, check=True)
+
+    async def main(folder: Path, grant: CallGrant) -> tuple[str, set[str]]:
+        place = open_context(folder, ground.folder.parent / "data").for_call("c1", grant)
+        place.scan.scan_before()
+        guard = TrustedFilesGuard(place)
+        with place.scan.lock:  # no scan can take place
+            (repository / "evil").write_text("../evil\n")
+            (repository / "evil").rename(repository / ".git/commondir")
+            if not grant.protected_paths:
+                await until(partial(_is_missing, repository / ".git/commondir"))
+        await guard.stop()
+        why = guard.check()
+        guard.close()
+        await place.close()
+        return why, guard.reverted
+
+    assert await_(main(repository, CallGrant(protected_paths=(".git/commondir",)))) == ("", set())
+    assert (repository / ".git/commondir").exists(), "the user approved it"
+    (repository / ".git/commondir").unlink()
+    for folder, name in ((repository, ".git/commondir"), (tree, f"{repository}/.git/commondir")):
+        why, reverted = await_(main(folder, NO_GRANT))
+        assert "created" in why and reverted == {name}
 
 
 @pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
@@ -157,6 +187,23 @@ def test_p14_another_call_sees_no_change_of_a_background_command(rung: str, grou
         assert not (folder / "a/b/.envrc").exists() and not (folder / ".mcp.json").exists()
 
     with open_sandbox(rung) as sandbox:
+        await_(main(sandbox))
+
+
+def test_p14_a_change_that_another_call_saw_is_not_taken_for_an_approved_one(ground: Ground) -> None:
+    """A scan can see a change of a background command that could not be reverted in that moment."""
+    folder = ground.folder
+
+    async def main(sandbox: Sandbox) -> None:
+        async with running(sandbox, folder) as scene:
+            await scene.use("until [ -e go ]; do sleep 0.02; done; echo evil > .envrc", "c1", background=True)
+            scene.place.commands.note_foreign_changes([(".envrc", b"evil\n")])
+            (folder / "go").touch()
+            await until(lambda: bool(scene.ends))
+            done = scene.ends[0].done
+            assert done and "reverted" in done.output and not (folder / ".envrc").exists()
+
+    with open_sandbox("bubblewrap") as sandbox:
         await_(main(sandbox))
 
 
@@ -317,6 +364,7 @@ def test_every_further_call_asks_while_something_cannot_be_checked(tmp_path: Pat
 KILLED = """
 import asyncio, os, sys
 from pathlib import Path
+from core.tools.revert_unapproved import TrustedFilesGuard
 from core.tools.run import RunArguments, run
 from core.tools.tool_context import CallGrant, open_context
 from core.workspace.sandbox import Sandbox
@@ -333,6 +381,31 @@ async def main(sandbox):
 with open_sandbox(sys.argv[3]) as sandbox:
     asyncio.run(main(sandbox))
 """
+
+
+def kill_during(command: str, folder: Path, data: Path, rung: str) -> None:
+    """Run a command in a Journeyman that is killed once the command has printed "planted"."""
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(folder), str(data), rung, command],
+        check=False, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert killed.returncode == -9, killed.stderr
+
+
+def run_next(folder: Path, data: Path, rung: str) -> ToolResult:
+    """Run the next command in the folder."""
+
+    async def main(sandbox: Sandbox) -> ToolResult:
+        place = open_context(folder, data, None, lambda: sandbox)
+        try:
+            return await run(RunArguments("true"), place.for_call("c1"))
+        finally:
+            await place.close()
+
+    with open_sandbox(rung) as sandbox:
+        return await_(main(sandbox))
+
+
 PLANT = (
     "rm -f old/.envrc; mkdir -p .vscode n/.git/hooks; for f in .envrc AGENTS.md .vscode/tasks.json .mcp.json plain; "
     "do echo evil > $f; done; echo planted; sleep 60"
@@ -345,22 +418,9 @@ def test_what_a_command_planted_before_journeyman_was_killed_is_reverted(rung: s
     (folder / "AGENTS.md").write_text("mine")
     (folder / "old").mkdir()
     (folder / "old" / ".envrc").write_text("mine")
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, str(folder), str(data), rung, PLANT],
-        check=False, capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert killed.returncode == -9, killed.stderr
+    kill_during(PLANT, folder, data, rung)
     assert (folder / ".envrc").exists()
-
-    async def main(sandbox: Sandbox) -> ToolResult:
-        place = open_context(folder, data, None, lambda: sandbox)
-        try:
-            return await run(RunArguments("true"), place.for_call("c1"))
-        finally:
-            await place.close()
-
-    with open_sandbox(rung) as sandbox:
-        done = await_(main(sandbox))
+    done = run_next(folder, data, rung)
     assert "an earlier command was interrupted" in done.output
     assert not (folder / ".envrc").exists() and not (folder / ".vscode/tasks.json").exists()
     assert (folder / "AGENTS.md").read_text() == (folder / "old/.envrc").read_text() == "mine"
@@ -389,3 +449,25 @@ def test_what_the_user_changed_after_journeyman_was_killed_stays(ground: Ground)
     with open_sandbox("bubblewrap") as sandbox:
         done = await_(main(sandbox))
     assert "interrupted" not in done.output and (folder / ".envrc").read_text() == "mine"
+
+
+def test_a_write_that_was_approved_during_a_background_command_survives_a_kill(ground: Ground) -> None:
+    """What the command itself planted does not."""
+    folder, data = ground.folder, ground.folder.parent / "data"
+    approve = "guard.approve([{!r}]); (Path(sys.argv[1]) / {!r}).write_text('mine'); os.kill(os.getpid(), 9)"
+    script = f"""
+{KILLED.partition("async def main")[0]}
+from core.tools.recover_commands import record_command
+context = open_context(Path(sys.argv[1]), Path(sys.argv[2]), None, None)
+context.scan.scan_before()
+guard = TrustedFilesGuard(context, None, record_command(context, context.scan))
+(Path(sys.argv[1]) / "AGENTS.md").write_text("evil")
+{approve.format(".envrc", ".envrc")}
+"""
+    killed = subprocess.run(
+        [sys.executable, "-c", script, str(folder), str(data)], check=False, capture_output=True, text=True, timeout=120
+    )
+    assert killed.returncode == -9, killed.stderr
+    done = run_next(folder, data, "bubblewrap")
+    assert "AGENTS.md" in done.output and not (folder / "AGENTS.md").exists()
+    assert (folder / ".envrc").read_text() == "mine"

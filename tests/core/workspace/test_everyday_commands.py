@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from core.workspace import readable_system
+from core.workspace import installation
 from core.workspace.bubblewrap import Bubblewrap
 from core.workspace.folder_scan import FolderScan
 from core.workspace.landlock import Landlock
@@ -59,7 +59,7 @@ def sandbox(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         if subprocess.run(["git", "config", "--global", "user.name"], capture_output=True, check=False).returncode:
             (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
             patch.setenv("HOME", str(home))
-        readable = (*readable_system.interpreter_folders(), Path(sys.prefix))
+        readable = (*installation.interpreter_folders(), Path(sys.prefix))
         launcher: SandboxLauncher
         with open_sandbox(request.param):
             if request.param == "bubblewrap":

@@ -60,7 +60,7 @@ def test_a_hostile_folder_neither_blocks_nor_fills_memory(kind: str, tmp_path: P
     (tmp_path / "own").mkdir()
     for place in (tmp_path / ".git", tmp_path / "own" / "gitdir"):
         os.mkfifo(place) if kind == "pipe" else place.symlink_to("/dev/zero")
-        look = "from core.workspace.readable_system import worktree_git_folders as of; from pathlib import Path; "
+        look = "from core.workspace.git_branch import worktree_git_folders as of; from pathlib import Path; "
         look += f"print(of(Path({str(tmp_path)!r})))"
         limits = "import resource as r; r.setrlimit(r.RLIMIT_AS, (1 << 30, 1 << 30)); "
         words = [sys.executable, "-c", limits + look]

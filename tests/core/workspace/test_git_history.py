@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from core.workspace import git_history
+from core.workspace.command_record import RECORDS_FOLDER
 from core.workspace.git_history import GitHistory
+from core.workspace.history_store import HISTORY_FOLDER
 from core.workspace.sandbox import Sandbox
 from tests.core.tools.test_run import open_harness
-from tests.core.tools.test_trusted_guard import running
+from tests.core.tools.test_trusted_guard import kill_during, run_next, running
 from tests.core.workspace.commands import await_, open_sandbox
 from tests.core.workspace.ground import CANARY, Ground, create_ground
 
@@ -280,3 +282,48 @@ def test_no_file_outside_is_kept_while_folders_are_swapped_for_links(ground: Gro
         stopped.set()
         thread.join()
     assert kept and not any(CANARY in body for body in kept)
+
+
+KILLED_LOSSES = [
+    "rm -rf .git/objects .git/refs .git/packed-refs .git/HEAD .git/logs",
+    "git checkout -q --detach; git stash clear; git branch -D main b2 side; git tag -d v1; rm -rf .git/logs; "
+    "git gc -q --prune=now",
+    "for f in .git/objects/??/* .git/refs/heads/*; do chmod u+w $f; echo x > $f; done",
+]
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("loss", KILLED_LOSSES)
+def test_history_lost_before_journeyman_was_killed_is_restored(loss: str, rung: str, ground: Ground) -> None:
+    folder, data = ground.folder, ground.folder.parent / "data"
+    before = state(folder)
+    kill_during(f"{script(ground, loss)} >&2; echo planted; sleep 60", folder, data, rung)
+    assert state(folder) != before
+    done = run_next(folder, data, rung)
+    assert "interrupted was restored" in done.output
+    if "--detach" in loss:
+        git(folder, "checkout", "-q", "main")
+    after = state(folder)
+    assert (after[0], after[1], after[3], after[4]) == (before[0], before[1], before[3], before[4]), done.output
+    assert not git(folder, "fsck", "--full", "--no-dangling")
+    assert "restored" not in run_next(folder, data, rung).output
+    assert not list((data / HISTORY_FOLDER).iterdir())
+
+
+def test_references_are_restored_with_other_names_if_the_user_may_have_deleted_them(ground: Ground) -> None:
+    """The user has worked in the repository since."""
+    folder, data = ground.folder, ground.folder.parent / "data"
+    tip = git(folder, "rev-parse", "side")
+    kill_during(f"{script(ground, 'git branch -D side')} >&2; echo planted; sleep 60", folder, data, "bubblewrap")
+    (record,) = (data / RECORDS_FOLDER).iterdir()
+    os.utime(record, (1, 1))  # as if the user's next commit came long after that
+    git(folder, "commit", "-q", "--allow-empty", "-m", "mine")
+    assert "refs/restored/heads/side" in run_next(folder, data, "bubblewrap").output
+    assert git(folder, "rev-parse", "restored/heads/side") == tip and git(folder, "branch", "--list", "side") == ""
+
+
+def test_history_whose_deletion_was_approved_is_not_restored_after_a_kill(ground: Ground) -> None:
+    folder, data = ground.folder, ground.folder.parent / "data"
+    kill_during("git branch -D side >&2; echo planted; sleep 60", folder, data, "bubblewrap")
+    run_next(folder, data, "bubblewrap")
+    assert git(folder, "branch", "--list", "side") == ""

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from core.workspace import readable_system
+from core.workspace import installation
 from core.workspace.bubblewrap import Bubblewrap
 from core.workspace.landlock import Landlock
 from core.workspace.launcher import CommandLimits, CommandRequest
@@ -100,7 +100,7 @@ def other_program() -> Iterator[subprocess.Popen[bytes]]:
 
 def probe(sandbox: Sandbox, ground: Ground, *calls: tuple[int | str, ...]) -> list[int]:
     """Make these system calls in the sandbox, and return what each returns: a result, or an error below 0."""
-    words = [readable_system.interpreter(), "-IS", "-c", PROBE, json.dumps(calls)]
+    words = [installation.interpreter(), "-IS", "-c", PROBE, json.dumps(calls)]
     done = run(sandbox, shlex.join(words), ground.folder)
     assert done.exit_code == 0, done
     return [int(word) for word in done.output.split()]
@@ -163,7 +163,7 @@ fcntl.fcntl(r, fcntl.F_SETOWN, {pid}); fcntl.fcntl(r, 10, int(signal.SIGKILL))
 fcntl.fcntl(r, fcntl.F_SETFL, os.O_ASYNC); os.write(w, b'x')""",
             f"import os, signal; signal.pidfd_send_signal(os.pidfd_open({pid}), 9)",
         ):
-            run(sandbox, shlex.join([readable_system.interpreter(), "-ISc", script]), ground.folder)
+            run(sandbox, shlex.join([installation.interpreter(), "-ISc", script]), ground.folder)
         with pytest.raises(subprocess.TimeoutExpired):
             other.wait(0.3)
 
@@ -220,7 +220,7 @@ def test_a_command_has_shared_memory_and_terminals_of_its_own(
     script = """import multiprocessing, os, pty
 print(multiprocessing.Pool(2).map(abs, [-1]))
 ours, theirs = pty.openpty(); os.write(theirs, b'x'); print(os.read(ours, 1), os.ttyname(theirs))"""
-    done = run(sandbox, shlex.join([readable_system.interpreter(), "-ISc", script]), ground.folder)
+    done = run(sandbox, shlex.join([installation.interpreter(), "-ISc", script]), ground.folder)
     assert done.output.split() == ["[1]", "b'x'", "/dev/pts/0"], done
 
 
@@ -319,7 +319,7 @@ for flags in (os.O_RDONLY | os.O_TRUNC, 3 | os.O_TRUNC):
     launcher = landlock._launcher
     assert isinstance(launcher, Landlock)
     monkeypatch.setattr(launcher, "_readable", (*launcher._readable, tool))
-    done = run(landlock, shlex.join([readable_system.interpreter(), "-ISc", script]), ground.folder)
+    done = run(landlock, shlex.join([installation.interpreter(), "-ISc", script]), ground.folder)
     after = tool.stat()
     assert done.output == "" and done.exit_code == 0, done
     assert (after.st_mode, after.st_mtime_ns, after.st_size) == (before.st_mode, before.st_mtime_ns, 4)
@@ -453,7 +453,7 @@ for family in range(1, 46):
 
 def test_only_known_socket_families_can_be_used(sandbox: Sandbox, ground: Ground) -> None:
     """Some, such as Bluetooth or SMC, would lead past a network namespace or past Landlock."""
-    done = run(sandbox, shlex.join([readable_system.interpreter(), "-ISc", SOCKETS]), ground.folder)
+    done = run(sandbox, shlex.join([installation.interpreter(), "-ISc", SOCKETS]), ground.folder)
     usable = {1, 2, 10, 16} if sandbox.name == "bubblewrap" else set()
     assert done.exit_code == 0 and {int(word) for word in done.output.split()} <= usable, done
 
@@ -468,5 +468,5 @@ def test_execution_domains_are_refused(sandbox: Sandbox, ground: Ground) -> None
 def test_no_capability_is_left(sandbox: Sandbox, ground: Ground) -> None:
     """Root keeps its number, but not its privileges: it cannot change the processes and files of other users."""
     script = "import ctypes; libc = ctypes.CDLL(None); print([n for n in range(41) if libc.prctl(23, n, 0, 0, 0)])"
-    done = run(sandbox, shlex.join([readable_system.interpreter(), "-ISc", script]), ground.folder)
+    done = run(sandbox, shlex.join([installation.interpreter(), "-ISc", script]), ground.folder)
     assert done.output == "[]\n"

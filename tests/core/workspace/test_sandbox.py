@@ -18,9 +18,11 @@ import pytest
 from core.domain.problems import Problem
 from core.workspace import program_search, readable_system, seccomp_filter
 from core.workspace.bubblewrap import MAX_MOUNTS, Bubblewrap
+from core.workspace.git_branch import worktree_git_folders
 from core.workspace.landlock import Landlock
 from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
 from core.workspace.output_buffer import KEPT_BYTES
+from core.workspace.public_git_config import public_config_lines
 from core.workspace.running_command import FinishedCommand
 from core.workspace.sandbox import Sandbox, choose_sandbox
 from core.workspace.sandbox_selftest import ATTACK_DESCRIPTIONS, prove_sandbox
@@ -186,7 +188,7 @@ def test_a_linked_worktree_works(wrapped: Sandbox, tmp_path: Path) -> None:
     assert done.exit_code == 0 and "two" in done.output, done.output
     assert run(wrapped, f"echo x > {main}/.git/hooks/pre-commit", tree).exit_code != 0
     (tree / ".git").write_text(f"gitdir: {tmp_path}\n")
-    assert readable_system.worktree_git_folders(tree) is None
+    assert worktree_git_folders(tree) is None
 
 
 def test_a_folder_does_not_open_its_parents_by_naming_them_a_repository(tmp_path: Path) -> None:
@@ -196,7 +198,7 @@ def test_a_folder_does_not_open_its_parents_by_naming_them_a_repository(tmp_path
     (folder / ".git").write_text("gitdir: own\n")
     (folder / "own" / "gitdir").write_text(f"{folder / '.git'}\n")
     (folder / "own" / "commondir").write_text("../..\n")
-    assert readable_system.worktree_git_folders(folder) is None
+    assert worktree_git_folders(folder) is None
 
 
 def test_secrets_are_unreadable(wrapped: Sandbox, ground: Ground) -> None:
@@ -286,7 +288,7 @@ def _files(folder: Path) -> set[str]:
 def test_git_settings_without_secrets() -> None:
     text = """[user]\n\tname = Ada\n[credential]\n\thelper = store\n[url "https://t0ken@host/"]\n\tinsteadOf = x
 [http]\n\textraHeader = AUTHORIZATION: t0ken\n\tpostBuffer = 1\n[alias]\n\tst = status\n[include]\n\tpath = t0ken\n"""
-    kept = "\n".join(readable_system.public_config_lines(text))
+    kept = "\n".join(public_config_lines(text))
     assert "Ada" in kept and "st = status" in kept and "postBuffer" in kept
     assert "t0ken" not in kept and "store" not in kept
 

@@ -2,11 +2,14 @@
 
 import os
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from core.domain.problems import Problem
+from core.workspace.active_commands import note_end, note_start
+from core.workspace.git_repository import GitRepository
 from core.workspace.worktrees import create_worktree, list_worktrees, remove_worktree, repository_root
 
 COMMIT = ("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x")
@@ -148,3 +151,20 @@ def test_listing_and_removing_worktrees_runs_no_program(top: Path) -> None:
         remove_worktree(tree)
     remove_worktree(tree, discard=True)
     assert planted(top) == [] and not folder.exists()
+
+
+@pytest.mark.parametrize("place", ["repository", "worktree"])
+def test_git_counts_no_changes_while_a_command_can_change_its_settings(top: Path, place: str) -> None:
+    """Landlock does not prevent that. All work trees of a repository share its settings."""
+    _, folder = create_worktree(top, "task")
+    (folder / "new.txt").touch()
+    number = note_start(top if place == "repository" else folder)
+    try:
+        (tree,) = list_worktrees(top)
+        assert tree.changed_files is None
+        for refused in (partial(remove_worktree, tree), GitRepository(top).status):
+            with pytest.raises(Problem, match="was not run"):
+                refused()
+    finally:
+        note_end(number)
+    assert folder.is_dir() and list_worktrees(top)[0].changed_files == 1

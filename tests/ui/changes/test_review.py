@@ -193,6 +193,20 @@ def test_a_comment_is_written_by_keys_and_sent(panel: ChangesPanel, store: Store
     assert find(panel, QPushButton, "changes.send").isVisible() and not field(panel).isReadOnly()
 
 
+def test_the_row_of_a_comment_grows_with_each_line_that_wraps(panel: ChangesPanel, qtbot: QtBot) -> None:
+    view = view_of(panel)
+    view.setFocus()
+    press(view, Qt.Key.Key_N)
+    view.selectRow(view.rows.position_of(DiffLine("new", 6)))
+    press(view, Qt.Key.Key_C)
+    one_line = field(panel).height()
+    while field(panel).height() < 3 * one_line:
+        height = field(panel).height()
+        while field(panel).height() == height:  # so that the last letter is the one that wraps the line
+            write(field(panel), "m")
+        qtbot.waitUntil(lambda: field(panel).visibleRegion().boundingRect() == field(panel).rect())
+
+
 def test_comments_are_written_by_mouse_on_several_lines_of_several_files(panel: ChangesPanel, qtbot: QtBot) -> None:
     view = view_of(panel)
     click(view.viewport(), gutter(view, DiffLine("old", 6)))

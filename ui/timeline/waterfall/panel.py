@@ -81,7 +81,7 @@ class TimeRuler(ThemedWidget):
 
 
 class ShortcutHints(ThemedWidget):
-    """Shows the keyboard shortcuts of the bars as key caps."""
+    """Shows the keyboard shortcuts of the bars as key caps, as many as there is room for."""
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
@@ -102,13 +102,15 @@ class ShortcutHints(ThemedWidget):
         fonts, theme, x = self._look.fonts, self._look.theme, 0
         metrics, chip_height = QFontMetrics(fonts.second), QFontMetrics(fonts.caption).height() + 3
         for keys, text in SHORTCUTS:
-            for key in keys:
-                width = max(chip_height, chip_width(key, fonts.caption))
+            chip_widths = [max(chip_height, chip_width(key, fonts.caption)) for key in keys]
+            text_width = metrics.horizontalAdvance(translate(text))
+            if painter and x + sum(chip_widths) + 4 * len(keys) + 2 + text_width > self.width():
+                break
+            for key, width in zip(keys, chip_widths, strict=True):
                 if painter:
                     rect = QRect(x, (self.height() - chip_height) // 2, width, chip_height)
                     draw_chip(painter, rect, key, fonts.caption, theme.second, theme.strong_line)
                 x += width + 4
-            text_width = metrics.horizontalAdvance(translate(text))
             if painter:
                 draw_line(
                     painter, QRect(x + 2, 0, text_width + 2, self.height()), translate(text), fonts.second, theme.second

@@ -1,0 +1,188 @@
+"""Files in the data folder that keep the history of a repository for when Journeyman is killed during a command.
+
+They survive the process, not a power failure. The history itself is read and restored by `git_history`.
+"""
+
+import base64
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from core.workspace.command_record import folder_prefix, lock
+from core.workspace.git_references import FileState, ReferenceFile, References
+
+HISTORY_FOLDER = "history"
+V = TypeVar("V")
+_LOG, _COPIES, _PACKS, _LOCK = "log", "objects", "packs", "lock"
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedObject:
+    """An object in the file of copies."""
+
+    state: FileState
+    offset: int
+    size: int
+
+
+@dataclass(slots=True)
+class StoredHistory:
+    """What the files of a repository say.
+
+    Attributes:
+        base, path: the git folder, as a folder that stays and a path in it.
+        folder: the folder of the session.
+        packs: the kept packs, by path in the git folder.
+    """
+
+    base: Path
+    path: str
+    folder: Path
+    references: References = field(default_factory=dict)
+    objects: dict[str, CopiedObject] = field(default_factory=dict)
+    packs: dict[str, Path] = field(default_factory=dict)
+
+
+class RepositoryStore:
+    """The files of one repository: a log of changes to what is kept, the copies of objects, and links to packs."""
+
+    def __init__(self, files: Path, base: Path, path: str, folder: Path) -> None:
+        (files / _PACKS).mkdir(mode=0o700, parents=True)
+        self._files = files
+        for name in (_COPIES, _LOG):
+            (files / name).touch(mode=0o600)
+        self.copies: IO[bytes] = (files / _COPIES).open("w+b")
+        self._log = (files / _LOG).open("w", encoding="utf-8", errors="surrogatepass")
+        self._references: References = {}
+        self._objects: dict[str, CopiedObject] = {}
+        self._packs: set[str] = set()
+        self._log.write(json.dumps(["repository", str(base), path, str(folder)]) + "\n")
+
+    def note(
+        self, references: References, objects: Mapping[str, CopiedObject], packs: Collection[str], pack_folder: int
+    ) -> None:
+        """Note what is kept from now on. Only the differences to the last time are written.
+
+        Packs are kept by a further hard link; on another file system than theirs, they are not.
+        """
+        self.copies.flush()
+        lines = [
+            *_differences("reference", self._references, references, _encoded),
+            *_differences("object", self._objects, objects, lambda copied: [copied.state, copied.offset, copied.size]),
+        ]
+        self._references, self._objects = dict(references), dict(objects)
+        self._log.writelines(json.dumps(line) + "\n" for line in lines)
+        self._log.flush()
+        for path in self._packs.symmetric_difference(packs):
+            name = path.rpartition("/")[2]
+            with contextlib.suppress(OSError):
+                if path in self._packs:
+                    (self._files / _PACKS / name).unlink()
+                else:
+                    os.link(name, self._files / _PACKS / name, src_dir_fd=pack_folder, follow_symlinks=False)
+        self._packs = set(packs)
+
+    def close(self) -> None:
+        """Delete the files: the history needs not be restored any more."""
+        self.copies.close()
+        self._log.close()
+        shutil.rmtree(self._files, ignore_errors=True)
+
+
+class HistoryFolder:
+    """The folder of one run, with a folder for each repository. It is locked while its process lives."""
+
+    def __init__(self, data: Path, folder: Path) -> None:
+        self.name = f"{folder_prefix(folder)}{os.getpid()}-{os.urandom(4).hex()}"
+        self._path = data / HISTORY_FOLDER / self.name
+        self._path.mkdir(mode=0o700, parents=True)
+        self._lock = os.open(self._path / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
+        lock(self._lock)
+        self._count = 0
+
+    def add(self, base: Path, path: str, folder: Path) -> RepositoryStore:
+        self._count += 1
+        return RepositoryStore(self._path / str(self._count), base, path, folder)
+
+    def close(self) -> None:
+        shutil.rmtree(self._path, ignore_errors=True)
+        os.close(self._lock)
+
+
+def _differences(
+    kind: str, before: Mapping[str, V], after: Mapping[str, V], encode: Callable[[V], list[Any]]
+) -> Iterator[list[Any]]:
+    """Yield a line for each value that is gone, new or different."""
+    if before == after:
+        return
+    yield from ([kind, path] for path in before.keys() - after.keys())
+    yield from ([kind, path, *encode(value)] for path, value in after.items() if before.get(path) != value)
+
+
+def _encoded(file: ReferenceFile) -> list[Any]:
+    return [file.state, base64.b64encode(file.body).decode()]
+
+
+def abandoned_repositories(data: Path, name: str) -> Iterator[Path]:
+    """Yield the files of each repository of a run whose process is gone, and delete them afterwards."""
+    path = data / HISTORY_FOLDER / name
+    with _locked(path) as is_abandoned:
+        if is_abandoned:
+            yield from sorted(each for each in path.iterdir() if each.is_dir())
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def remove_abandoned(data: Path, folder: Path) -> None:
+    """Delete what processes left that were not killed during a command in this folder."""
+    for path in (data / HISTORY_FOLDER).glob(f"{folder_prefix(folder)}*"):
+        with _locked(path) as is_abandoned:
+            if is_abandoned:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[bool]:
+    """Lock the folder of a run; yield whether no other process has, and it is there."""
+    try:
+        descriptor = os.open(path / _LOCK, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        yield False
+        return
+    try:
+        yield lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_history(files: Path) -> StoredHistory | None:
+    """Read the files of a repository; return None if the process was killed before it had written anything.
+
+    A line that was not written completely is left out, with everything after it.
+    """
+    stored: StoredHistory | None = None
+    with (files / _LOG).open(encoding="utf-8", errors="surrogatepass") as log, contextlib.suppress(ValueError):
+        for line in log:
+            match json.loads(line):
+                case ["repository", base, path, folder]:
+                    stored = StoredHistory(Path(base), path, Path(folder))
+                case ["reference", path] if stored:
+                    stored.references.pop(path, None)
+                case ["reference", path, [inode, size, changed], body] if stored:
+                    stored.references[path] = ReferenceFile((inode, size, changed), base64.b64decode(body))
+                case ["object", path] if stored:
+                    stored.objects.pop(path, None)
+                case ["object", path, [inode, size, changed], offset, length] if stored:
+                    stored.objects[path] = CopiedObject((inode, size, changed), offset, length)
+    if stored:
+        stored.packs = {f"objects/pack/{file.name}": file for file in sorted((files / _PACKS).iterdir())}
+    return stored
+
+
+def open_copies(files: Path) -> IO[bytes]:
+    """Open the copies of objects in the files of a repository."""
+    return (files / _COPIES).open("rb")

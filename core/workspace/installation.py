@@ -1,0 +1,40 @@
+"""Where Journeyman itself and its interpreter are installed, which commands may read and never change."""
+
+import os
+import sys
+from pathlib import Path
+
+
+def interpreter() -> str:
+    """Return the path of the Python interpreter outside its virtual environment."""
+    return os.path.realpath(getattr(sys, "_base_executable", sys.executable) or sys.executable)
+
+
+def installation_inside(folder: Path) -> list[Path]:
+    """Return the parts of a folder that Journeyman runs from, such as a virtual environment of the project.
+
+    A change there would run with the rights of the user at the next start.
+    """
+    real = Path(os.path.realpath(folder))
+    return sorted(place for place in _installation() if place.is_relative_to(real) and place != real)
+
+
+def is_in_installation(folder: Path) -> bool:
+    """Return whether a folder belongs to the bundle or virtual environment that Journeyman runs from."""
+    own = sys.prefix != sys.base_prefix or getattr(sys, "frozen", False)
+    return own and any(folder.is_relative_to(place) for place in _installation())
+
+
+def _installation() -> set[Path]:
+    frozen = getattr(sys, "frozen", False)
+    places = {Path(sys.executable).parent} if frozen else {Path(sys.prefix), Path(sys.base_prefix)}
+    return {Path(os.path.realpath(place)) for place in places} - {Path("/usr"), Path("/usr/local")}
+
+
+def interpreter_folders() -> list[Path]:
+    """Return the folders that the interpreter needs, except those of the system."""
+    frozen = getattr(
+        sys, "frozen", False
+    )  # then the program itself is the interpreter, in one folder with its libraries
+    prefix = Path(sys.executable).resolve().parent if frozen else Path(sys.base_prefix)
+    return [] if prefix.is_relative_to("/usr") else [prefix]
