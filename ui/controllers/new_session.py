@@ -41,7 +41,7 @@ class NewSessionController:
         start.form.attached.rejected.connect(
             lambda error, cause: window.show_error(ErrorDetails(error, cause), ErrorSource("attach"))
         )
-        start.form.fill(window.state.draft(NEW_SESSION))
+        start.form.restore_draft(window.state.draft(NEW_SESSION))
         start.api_key_entered.connect(
             lambda server, key: tasks.start(self._set_api_key(server, key), "set the API key")
         )

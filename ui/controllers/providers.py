@@ -110,8 +110,9 @@ class ProvidersController:
             dialog.show_error(problem.details)
             return
         dialog.accept()
-        self._show_message(_tr("Added {}.").format(name))
         await self._load_providers(fresh=True)
+        if not self.closed:
+            self._show_message(_tr("Added {}: {}").format(name, self._dialog.providers.state_of(name)))
 
     async def _set_api_key(self, server: str, key: str) -> None:
         stored = await self._bridge.ask(partial(_store_api_key, server, key))

@@ -135,4 +135,6 @@ class CommandHandlers(QObject):
 
     def _go_to_nth(self, number: int) -> None:
         if name := self._parts.sessions.nth_session(number):
+            if self.palette.isVisible():
+                self.palette.dismiss()  # what it offers may not apply to the other session
             self._parts.selection.choose_session(name)

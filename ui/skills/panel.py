@@ -359,6 +359,7 @@ class SkillsPanel(PanelPage, LocalShortcuts):
     def _connect(self) -> None:
         view, side = self.view, self.list_pane
         side.list.chosen.connect(self.open)
+        side.list.proposal_action_requested.connect(self.proposal_review.run_action)
         side.list.menu_requested.connect(view.header.open_menu)
         side.new_requested.connect(self._actions.ask_new)
         side.import_requested.connect(self._actions.ask_import)

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QStandardItemModel, QTextCursor
 from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
@@ -284,6 +284,16 @@ class NewSessionForm(QWidget):
 
     def focus_task(self) -> None:
         self._task_field.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def type_ahead(self, event: QEvent) -> None:
+        """Let the task field handle a key that was pressed before the form is shown."""
+        QCoreApplication.sendEvent(self._task_field, event)
+
+    def restore_draft(self, draft: str) -> None:
+        """Restore an unsent task; what the user has typed already follows on a line of its own."""
+        typed = self.text()
+        self._task_field.clear()
+        self.fill("\n".join(filter(None, (draft, typed))))
 
     def clear(self) -> None:
         """Empty the form after the session has started."""
