@@ -113,7 +113,7 @@ class AskCard(QFrame):
         self.form.shorten(excess)
         self.setMaximumHeight(min(needed, max_height))
         if excess:  # a form that now scrolls may say so in a further line
-            self.form.shorten(excess + max(0, self._needed_height() - max_height))
+            self.form.shorten(excess + max(0, self._measured_height() - max_height))
         self.updateGeometry()
 
     def set_bar_only(self, on: bool) -> None:
@@ -215,6 +215,10 @@ class AskCard(QFrame):
         """Collapse or expand the form; return the height that the card needs then."""
         self.form.shorten(0)
         self.form.set_collapsed(collapsed)
+        return self._measured_height()
+
+    def _measured_height(self) -> int:
+        """Return the height that the card needs, measured anew after a change of its parts."""
         for part in reversed(self.findChildren(QWidget)):
             part.updateGeometry()  # by themselves, the outer layouts learn of the change only when Qt handles events
         return self._needed_height()

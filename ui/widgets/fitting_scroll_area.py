@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget
 
-MIN_HEIGHT = 64
+MIN_LINES = 4  # lines of text that stay visible
 
 
 class FittingScrollArea(QScrollArea):
@@ -60,7 +60,10 @@ class FittingScrollArea(QScrollArea):
 
     def heightForWidth(self, width: int) -> int:
         needed = self._content_height(width)
-        return max(min(MIN_HEIGHT, needed), needed - self._shortened_by)
+        return max(min(self._min_height(), needed), needed - self._shortened_by)
+
+    def _min_height(self) -> int:
+        return MIN_LINES * self.fontMetrics().height()
 
     def _content_height(self, width: int) -> int:
         layout = self._content.layout()
@@ -73,4 +76,4 @@ class FittingScrollArea(QScrollArea):
         return QSize(width, self.heightForWidth(width))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self._content.minimumSizeHint().width(), min(MIN_HEIGHT, self.sizeHint().height()))
+        return QSize(self._content.minimumSizeHint().width(), min(self._min_height(), self.sizeHint().height()))
