@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QListWidget,
     QScrollArea,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 from pytestqt.qtbot import QtBot
@@ -22,12 +21,10 @@ from core.domain.skill import SkillRow
 from core.settings.schema import MODELS, Settings
 from tests.screens.sample_local_models import DOWNLOADING
 from tests.screens.sample_providers import PROVIDERS
-from tests.ui.ask.permissions import EDIT
 from tests.ui.ask.questions import TONE, noon
 from tests.ui.changes.test_panel import changed, past
 from tests.ui.context.test_panel import filled
 from tests.ui.hands import find
-from ui.ask.cards import PermissionCard
 from ui.ask.dialogs import QuestionDialog
 from ui.changes.changed_files import ChangedFileDelegate
 from ui.changes.file_column import FileColumn
@@ -237,7 +234,7 @@ def test_the_new_session_page_is_not_wider_than_the_window(large: Look, qtbot: Q
     panel.resize(CENTER, 700)
     panel.show()
     buttons = [find(panel, Button, f"start.{name}") for name in ("go", "limits", "folder", "local")]
-    qtbot.waitUntil(lambda: all(is_fully_visible(button, across=True) for button in buttons))
+    qtbot.waitUntil(lambda: all(is_fully_visible(button) for button in buttons))
     assert find(panel, QScrollArea, "start.scroll").horizontalScrollBar().maximum() == 0
 
 
@@ -249,22 +246,8 @@ def test_the_context_page_shows_its_numbers_and_buttons(large: Look, qtbot: QtBo
     panel.show_past(filled(), loading=False, running=False)
     shares = find(panel, QWidget, "context.shares")
     buttons = [find(panel, Button, f"context.{name}") for name in ("compact", "prompt_size")]
-    qtbot.waitUntil(lambda: all(is_fully_visible(button, across=True) for button in buttons))
+    qtbot.waitUntil(lambda: all(is_fully_visible(button) for button in buttons))
     assert shares.width() <= CENTER
-
-
-def test_a_permission_card_shows_all_scopes_or_only_a_bar(large: Look, qtbot: QtBot) -> None:
-    window = QWidget()
-    qtbot.addWidget(window)
-    card = PermissionCard(large, [EDIT], clock=noon)
-    QVBoxLayout(window).addWidget(card)
-    window.resize(CENTER, 900)
-    window.show()
-    scopes = [find(card, Button, f"consent.scope.{scope}") for scope in ("once", "run", "folder", "always")]
-    bar = find(card, QWidget, "consent.bar")
-    for height in (900, 800, 740, 700, 650, 600):
-        card.fit(height)
-        qtbot.waitUntil(lambda: bar.isVisible() or all(map(is_fully_visible, scopes)))
 
 
 def test_the_bar_below_a_diff_keeps_its_count_and_buttons(large: Look, qtbot: QtBot) -> None:
@@ -313,10 +296,8 @@ def test_the_list_of_changed_files_shows_names_rather_than_line_counts(large: Lo
     ]
 
 
-def is_fully_visible(widget: QWidget, *, across: bool = False) -> bool:
-    """Return whether no part is cut off; with `across`, only at the left and right, for pages that scroll down."""
-    visible, needed = widget.visibleRegion().boundingRect(), widget.sizeHint()
-    if across:
-        left = widget.mapTo(widget.window(), widget.rect().topLeft()).x()
-        return widget.width() >= needed.width() and left >= 0 and left + widget.width() <= widget.window().width()
-    return visible == widget.rect() and widget.height() >= needed.height()
+def is_fully_visible(widget: QWidget) -> bool:
+    """Return whether nothing is cut off at the left and right."""
+    left = widget.mapTo(widget.window(), widget.rect().topLeft()).x()
+    fits = left >= 0 and left + widget.width() <= widget.window().width()
+    return fits and widget.width() >= widget.sizeHint().width()

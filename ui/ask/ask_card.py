@@ -49,7 +49,6 @@ class AskCard(QFrame):
         super().__init__(parent)
         self._look, self._summary, self._clock = look, summary, clock
         self._available_height = self._room = 0
-        self._fitted_minimum = 0  # the least height of the card when it was fitted
         self._bar_only = False
         self._announced = False
         self._highlight_timer = QTimer(self, singleShot=True, interval=HIGHLIGHT_MS)
@@ -83,11 +82,6 @@ class AskCard(QFrame):
         self.restyle(look)
 
     def fit(self, column_height: int, room: int = 0) -> None:
-        """Fit the card into its share of a column; see `_fit`."""
-        self._fit(column_height, room)
-        self._fitted_minimum = self._card.minimumSizeHint().height()
-
-    def _fit(self, column_height: int, room: int) -> None:
         """Choose the most detailed layout that fits the card's share of a column `column_height` pixels high.
 
         The other parts of the column leave `room` pixels, if it is given. A card that cannot be smaller, such as one
@@ -109,11 +103,7 @@ class AskCard(QFrame):
         needed = self._height_when_collapsed(False)
         if needed > max_height:
             needed = self._height_when_collapsed(True)
-        excess = max(0, needed - max_height)
-        self.form.shorten(excess)
         self.setMaximumHeight(min(needed, max_height))
-        if excess:  # a form that now scrolls may say so in a further line
-            self.form.shorten(excess + max(0, self._needed_height() - max_height))
         self.updateGeometry()
 
     def set_bar_only(self, on: bool) -> None:
@@ -213,7 +203,6 @@ class AskCard(QFrame):
 
     def _height_when_collapsed(self, collapsed: bool) -> int:
         """Collapse or expand the form; return the height that the card needs then."""
-        self.form.shorten(0)
         self.form.set_collapsed(collapsed)
         for part in reversed(self.findChildren(QWidget)):
             part.updateGeometry()  # by themselves, the outer layouts learn of the change only when Qt handles events
@@ -227,13 +216,6 @@ class AskCard(QFrame):
 
     def sizeHint(self) -> QSize:
         return QSize(480, min(self._needed_height() or 200, self.maximumHeight()))
-
-    def event(self, event: QEvent) -> bool:
-        handled = super().event(event)
-        is_layout = event.type() == QEvent.Type.LayoutRequest
-        if is_layout and self._card.isVisible() and self._card.minimumSizeHint().height() > self._fitted_minimum:
-            self._refit()  # the buttons of a row have been wrapped, for example
-        return handled
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

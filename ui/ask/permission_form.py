@@ -184,10 +184,6 @@ class PermissionForm(QFrame):
             text.setVisible(urgent or not collapsed)
         self.scope.set_collapsed(collapsed)
 
-    def shorten(self, pixels: int) -> None:
-        """Show less of the call, which scrolls then, instead of squeezing the choices below it."""
-        self._scroll.shorten(pixels)
-
     def restyle(self, look: Look) -> None:
         self._look = look
         self._text.restyle(look)

@@ -126,10 +126,6 @@ class QuestionForm(QFrame):
         for question_input in self.inputs:
             question_input.set_collapsed(collapsed)
 
-    def shorten(self, pixels: int) -> None:
-        """Show less of the options, which scroll then, instead of squeezing the buttons below them."""
-        self._scroll.shorten(pixels)
-
     def restyle(self, look: Look) -> None:
         self._look = look
         for question_input in self.inputs:

@@ -36,6 +36,8 @@ MARGIN_BELOW: Final = 12
 MAX_SPARE: Final = 2
 NARROW_WIDTH: Final = 440
 FILES_SHOWN: Final = 4
+LEFT_MARGIN: Final = 15
+RIGHT_MARGIN: Final = 13
 MESSAGE_MS: Final = 1_600
 
 
@@ -101,6 +103,8 @@ class RunEndCard(QFrame):
         self._model.clicked.connect(self.model_change_requested)
         self._names = QHBoxLayout()
         self._names.setSpacing(14)
+        self._file_links: list[QPushButton] = []
+        self._file_count = 0  # of all files, also those without a link
         self._names_box = QWidget()
         self._names_box.setLayout(self._names)
         self._note = QLineEdit()
@@ -132,7 +136,7 @@ class RunEndCard(QFrame):
         note_row.addWidget(self._note, 1)
         note_row.addWidget(self._saved_label)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(15, 9, 13, 9)
+        layout.setContentsMargins(LEFT_MARGIN, 9, RIGHT_MARGIN, 9)
         layout.setSpacing(6)
         layout.addLayout(status_row)
         layout.addWidget(self._reason)
@@ -220,17 +224,33 @@ class RunEndCard(QFrame):
             if old := item.widget():
                 old.hide()
                 old.deleteLater()
-        widgets = [self._create_file_link(file) for file in files[:FILES_SHOWN]]
-        if len(files) > FILES_SHOWN:
-            more = self._create_link("end.more")
-            more.setText(f"+{len(files) - FILES_SHOWN}")
-            more.clicked.connect(lambda: self.changes_requested.emit(""))
-            widgets.append(more)
-        for part in widgets:
+        self._file_links = [self._create_file_link(file) for file in files[:FILES_SHOWN]]
+        self._more = self._create_link("end.more")
+        self._more.clicked.connect(lambda: self.changes_requested.emit(""))
+        self._file_count = len(files)
+        for part in (*self._file_links, self._more):
             self._names.addWidget(part)
             part.show()  # the height of the card is needed now, before Qt would show the part
         self._names.addStretch(1)
         self._names_box.setVisible(bool(files))
+        self._fit_files()
+
+    def _fit_files(self) -> None:
+        """Show as many files as there is room for, but at least one, and the number of the others."""
+        room = self.contentsRect().width() - LEFT_MARGIN - RIGHT_MARGIN
+        shown = len(self._file_links)
+        while shown > 1 and self._files_width(shown) > room:
+            shown -= 1
+        self._more.setText(f"+{self._file_count - shown}")
+        self._more.setVisible(shown < self._file_count)
+        for number, link in enumerate(self._file_links):
+            link.setVisible(number < shown)
+
+    def _files_width(self, shown: int) -> int:
+        """Return the width of this many links to files, and of the number of the others."""
+        self._more.setText(f"+{self._file_count - shown}")
+        parts = [*self._file_links[:shown], *([self._more] if shown < self._file_count else [])]
+        return sum(part.sizeHint().width() for part in parts) + self._names.spacing() * (len(parts) - 1)
 
     def _create_file_link(self, file: RunFileChange) -> QPushButton:
         link = self._create_link("end.file")
@@ -288,6 +308,8 @@ class RunEndCard(QFrame):
         """Leave out the question beside the thumbs if there is too little width for what the run did."""
         super().resizeEvent(event)
         self._prompt.setHidden(event.size().width() < self._look.size(NARROW_WIDTH))
+        if self._file_links:
+            self._fit_files()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()

@@ -13,7 +13,6 @@ class FittingScrollArea(QScrollArea):
     def __init__(self, content: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._content = content
-        self._shortened_by = 0
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -32,15 +31,9 @@ class FittingScrollArea(QScrollArea):
             layout.activate()
         self.ensureWidgetVisible(part, 0, 8)
 
-    def shorten(self, pixels: int) -> None:
-        """Ask for less height than the content needs, so that a layout without room squeezes nothing else."""
-        if pixels != self._shortened_by:
-            self._shortened_by = pixels
-            self.updateGeometry()
-
     def _choose_bar(self) -> None:
         # Measure without the scroll bar: text that wraps only because of the bar would keep it visible.
-        fits = self._content_height(self.width()) <= self.height()
+        fits = self.heightForWidth(self.width()) <= self.height()
         off, needed = Qt.ScrollBarPolicy.ScrollBarAlwaysOff, Qt.ScrollBarPolicy.ScrollBarAsNeeded
         self.setVerticalScrollBarPolicy(off if fits else needed)
 
@@ -59,10 +52,6 @@ class FittingScrollArea(QScrollArea):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        needed = self._content_height(width)
-        return max(min(MIN_HEIGHT, needed), needed - self._shortened_by)
-
-    def _content_height(self, width: int) -> int:
         layout = self._content.layout()
         if layout is not None and layout.hasHeightForWidth():
             return layout.totalHeightForWidth(width)

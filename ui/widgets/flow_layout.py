@@ -14,7 +14,6 @@ class FlowLayout(QLayout):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._items: list[QLayoutItem] = []
-        self._used_height = 0  # at the current width
         self.setContentsMargins(0, 0, 0, 0)
 
     def addItem(self, item: QLayoutItem) -> None:
@@ -37,19 +36,14 @@ class FlowLayout(QLayout):
 
     def setGeometry(self, rect: QRect) -> None:
         super().setGeometry(rect)
-        height = self._arrange(rect, move=True)
-        if height != self._used_height and (owner := self.parentWidget()):
-            self._used_height = height
-            owner.updateGeometry()
+        self._arrange(rect, move=True)
 
     def sizeHint(self) -> QSize:
         return self.minimumSize()
 
     def minimumSize(self) -> QSize:
-        """Return a size with the height of all lines at the current width, so that no line is cut off."""
         sizes = [item.minimumSize() for item in self._items if not item.isEmpty()]
-        width = min(160, max((s.width() for s in sizes), default=0))
-        return QSize(width, max(self._used_height, max((s.height() for s in sizes), default=0)))
+        return QSize(min(160, max((s.width() for s in sizes), default=0)), max((s.height() for s in sizes), default=0))
 
     def _arrange(self, rect: QRect, *, move: bool) -> int:
         """Return the height of all lines; with `move`, also place the items, centered vertically in their lines."""
