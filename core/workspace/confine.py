@@ -375,6 +375,8 @@ def end_children() -> None:
                 os.kill(int(pid), signal.SIGKILL)
         try:
             os.waitpid(-1, 0)
+            while os.waitpid(-1, os.WNOHANG)[0]:  # those left would all be listed again for each one
+                continue
         except ChildProcessError:
             return
 
