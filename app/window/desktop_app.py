@@ -67,7 +67,11 @@ class DesktopApp(QObject):
         safe: bool = False,
     ) -> None:  # fmt: skip
         super().__init__()
-        self._app, self._shell, self._state, self._folder, self._safe = app, shell, state, folder, safe
+        self._app = app
+        self._shell = shell
+        self._state = state
+        self._folder = folder
+        self._safe = safe
         self._look = self._chosen(theme_name(app, state))
         apply_theme(app, self._look.theme, self._look.fonts)
         self.window = MainWindow(shell, self._look, Selection(), state, data_folder=folder)

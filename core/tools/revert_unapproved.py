@@ -221,7 +221,9 @@ class TrustedFilesGuard:
         on_revert: Callable[[tuple[str, ...]], None] | None = None,
         record: CommandRecord | None = None,
     ) -> None:
-        self._context, self._on_revert, self._record = context, on_revert, record
+        self._context = context
+        self._on_revert = on_revert
+        self._record = record
         self._names = self._top()
         self._active = _reverts_changes(context)
         self._scan_job: asyncio.Future[None] | None = None

@@ -117,7 +117,9 @@ class GitTrees:
 
 class _Lister:
     def __init__(self, folder: Path, git_trees: GitTrees, is_notable: Callable[[bytes], object]) -> None:
-        self._folder, self._git_trees, self._is_notable = folder, git_trees, is_notable
+        self._folder = folder
+        self._git_trees = git_trees
+        self._is_notable = is_notable
         self._root = -1
         self._lines: list[bytes] = []
         self._listing = FolderListing()

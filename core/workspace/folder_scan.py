@@ -97,7 +97,8 @@ class ContentCache:
     """File contents by path, up to a limit of size and number; once it is reached, nothing more is kept."""
 
     def __init__(self, total: int = TOTAL, files: int = KEPT_FILES) -> None:
-        self._left, self._files = total, files
+        self._left = total
+        self._files = files
         self._bodies: dict[str, bytes] = {}
 
     def keep(self, path: str, body: bytes) -> bool:

@@ -59,7 +59,9 @@ class PermissionForm(QFrame):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._look, self._request, self._similar = look, pending, tuple(similar)
+        self._look = look
+        self._request = pending
+        self._similar = tuple(similar)
         self._seen = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(request_title(pending.request))

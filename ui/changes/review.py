@@ -39,7 +39,8 @@ class Review(QObject):
     def __init__(self, look: Look, view: DiffView, bar: ReviewBar, parent: QObject) -> None:
         super().__init__(parent)
         self.look = look
-        self._view, self._bar = view, bar
+        self._view = view
+        self._bar = bar
         self._store: ReviewStore | None = None
         self._session = self._path = self._after = self._obstacle = ""
         self._state = ReviewState()

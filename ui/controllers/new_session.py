@@ -32,7 +32,9 @@ class NewSessionController:
     """
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
-        self._window, self._bridge, self._tasks = window, bridge, tasks
+        self._window = window
+        self._bridge = bridge
+        self._tasks = tasks
         self._starting = ""  # the task of a session that is being created; until then it is kept as the draft
         start = window.start
         start.start_requested.connect(lambda session: tasks.start(self._start_session_for(session), "begin"))

@@ -72,7 +72,8 @@ class _FittedImage(QWidget):
 
     def __init__(self, look: Look, image: QImage, description: str) -> None:
         super().__init__()
-        self._look, self._image = look, on_light_ground(image)
+        self._look = look
+        self._image = on_light_ground(image)
         self.setObjectName("image.picture")
         self.setAccessibleName(description)
         self.setMinimumSize(LEAST)

@@ -29,7 +29,8 @@ class MemoryDialog(QDialog):
 
     def __init__(self, look: Look, folders: Sequence[str], memory: Memory | None, parent: QWidget) -> None:
         super().__init__(parent)
-        self._look, self._memory = look, memory
+        self._look = look
+        self._memory = memory
         title = tr("Edit memory") if memory else tr("Add memory")
         self.setObjectName("memory.write")
         self.setWindowTitle(title)
@@ -49,7 +50,8 @@ class MemoryDialog(QDialog):
         inner.addWidget(self._text)
         self._fields: dict[str, tuple[QLabel, QLineEdit]] = {}
         self._reach = self._choice("memory.write.reach", tr("Applies to"))
-        self._tags, self._expires = QLineEdit(), QLineEdit()
+        self._tags = QLineEdit()
+        self._expires = QLineEdit()
         self._expires.setPlaceholderText(tr("Never. For example: 2027-01-31 or 30d"))
         self._tags.setPlaceholderText(tr("Words to find it by, with commas between them"))
         self._wrong_expiry = label("", look.fonts.second, "failed", name="memory.write.wrong_expiry", wrap=True)

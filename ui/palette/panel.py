@@ -114,7 +114,8 @@ class Palette(QFrame):
 
     def __init__(self, look: Look, parent: QWidget) -> None:
         super().__init__(parent)
-        self._look, self._parent = look, parent
+        self._look = look
+        self._parent = parent
         self._entries: Sequence[PaletteEntry] = ()
         self._recent: Sequence[str] = ()
         self._on_chosen: Callable[[str], object] = lambda _: None

@@ -82,7 +82,8 @@ class SettingsDialog(QDialog):
 
     def __init__(self, look: Look, snapshot: SettingsSnapshot, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._shown = look, snapshot
+        self._look = look
+        self._shown = snapshot
         self._contents = self._all_contents()
         self._built: dict[str, SettingsPage] = {}
         self._data: DataState | None = None

@@ -36,7 +36,8 @@ class SessionPane(QWidget):
         *, folder: Path, live_output: LiveOutput, notice: ErrorBar,
     ) -> None:  # fmt: skip
         super().__init__()
-        self._session_index, self._live_output = session_index, live_output
+        self._session_index = session_index
+        self._live_output = live_output
         self.session = ""
         self.view = SessionView(look, session_index.reader)
         self.view.changes.review.set_store(state)

@@ -62,7 +62,8 @@ class SessionView(QWidget):
 
     def __init__(self, look: Look, rows: SessionRows, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._rows = look, rows
+        self._look = look
+        self._rows = rows
         self.page = RunPage(look, rows)
         self.waterfall = WaterfallPanel(look, rows)
         self.changes = ChangesPanel(look, rows)

@@ -23,9 +23,16 @@ class WindowColumns(QSplitter):
 
     def __init__(self, look: Look, state: WindowState, sidebar: QWidget, middle: QWidget, pane: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal)
-        self._look, self._state, self._sidebar, self._pane = look, state, sidebar, pane
-        self._sidebar_requested, self._folded, self._cramped = True, False, False
-        self._pane_requested, self._pane_fits, self._double = state.text("pane", "yes") == "yes", False, False
+        self._look = look
+        self._state = state
+        self._sidebar = sidebar
+        self._pane = pane
+        self._sidebar_requested = True
+        self._folded = False
+        self._cramped = False
+        self._pane_requested = state.text("pane", "yes") == "yes"
+        self._pane_fits = False
+        self._double = False
         self._squeezed = self._sidebar_gave_way = False
         self._applied_sidebar = 0
         self.setObjectName("window.columns")

@@ -28,7 +28,9 @@ class EditorGutter(QWidget):
 
     def __init__(self, look: Look, field: LineTextEdit, tooltip_of: Callable[[int], str]) -> None:
         super().__init__(field)
-        self._look, self._field, self._tooltip_of = look, field, tooltip_of
+        self._look = look
+        self._field = field
+        self._tooltip_of = tooltip_of
         self.levels: Mapping[int, str] = {}
         self.changed: frozenset[int] = frozenset()
         self.added: frozenset[int] = frozenset()

@@ -81,7 +81,8 @@ class RunEndCard(QFrame):
     def __init__(self, look: Look, parent: QWidget) -> None:
         super().__init__(parent)
         self._look = look
-        self._run, self._word = 0, ""
+        self._run = 0
+        self._word = ""
         self._shown: tuple[Step, RunEnd] | None = None
         self.setObjectName("end")
         self.setProperty("surface", "card")
@@ -319,7 +320,9 @@ class RunEndCards:
     """The run end cards near the viewport. Cards are reused; `on_created` is called with each new one."""
 
     def __init__(self, parent: QWidget, look: Look, on_created: Callable[[RunEndCard], None]) -> None:
-        self._parent, self._look, self._on_created = parent, look, on_created
+        self._parent = parent
+        self._look = look
+        self._on_created = on_created
         self._shown: dict[int, RunEndCard] = {}
         self._spare: list[RunEndCard] = []
         self._needed_rows: set[int] = set()

@@ -117,7 +117,8 @@ class StatusPill(ThemedWidget):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
-        self._status, self._short = "done", False
+        self._status = "done"
+        self._short = False
         self.setObjectName("run.status")
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 

@@ -84,7 +84,8 @@ class TextField(QPlainTextEdit):
 
     def __init__(self, font: QFont, *, max_lines: int, min_lines: int = 1, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._lines, self._min_lines = max_lines, min_lines
+        self._lines = max_lines
+        self._min_lines = min_lines
         self.setProperty("bare", True)
         self.setFont(font)
         self.setFrameShape(QFrame.Shape.NoFrame)

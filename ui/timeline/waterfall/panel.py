@@ -36,7 +36,8 @@ class TimeRuler(ThemedWidget):
 
     def __init__(self, look: Look, bars: WaterfallView, rows: WaterfallModel) -> None:
         super().__init__(look)
-        self._bars, self._rows = bars, rows
+        self._bars = bars
+        self._rows = rows
         self._drag_x: float | None = None
         self.setObjectName("waterfall.ruler")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -173,7 +174,8 @@ class WaterfallPanel(QWidget):
         self._totals.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self._refresh)
-        self._run, self._row_range = 0, (0, 0)
+        self._run = 0
+        self._row_range = (0, 0)
         self._switcher = RunSwitcher(look)
         self._shorten = CheckBox(look, self.tr("Shorten long waits"), name="waterfall.shorten")
         self._head = QWidget()
