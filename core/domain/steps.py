@@ -70,6 +70,8 @@ def fold(entry: EventRecord, outline: Outline) -> list[Step]:
             _run_start(entry.event, changed)
         case UserMessage() | QueueChanged():
             _user_message(entry.event, changed)
+        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | UntrustedContentRead() | HookRan():
+            _call(entry.event, changed)
         case RequestSent():
             _request(entry.event, changed)
         case Replied():
@@ -86,8 +88,6 @@ def fold(entry: EventRecord, outline: Outline) -> list[Step]:
             )
         case SubagentStarted() | SubagentEnded() | MemoriesRecalled() | MemoryOperationFailed() | ProposalCreated():
             _side_event(entry.event, changed)
-        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | UntrustedContentRead() | HookRan():
-            _call(entry.event, changed)
         case BackgroundCommandEnded():
             _command(entry.event, changed)
         case QuestionAsked(question=question):
