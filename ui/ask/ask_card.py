@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QMargins, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.clock import now as wall_clock
 from ui.ask.age_label import AgeLabel
@@ -93,19 +93,19 @@ class AskCard(QFrame):
         limit = room or column_height
         max_height = min(int(column_height * MAX_HEIGHT_SHARE), limit)
         usual = self._look.size(MIN_CARD_HEIGHT)
-        min_height = max(usual, self._card.minimumSizeHint().height() + self._margins())
-        if usual <= max_height and min_height <= min(int(column_height * MAX_MINIMUM_SHARE), limit):
+        needed = self._height_when_collapsed(False)
+        min_height = max(usual, self._card.minimumSizeHint().height() + self._margins().height())
+        if needed > max_height:
+            needed = self._height_when_collapsed(True)
+            min_height = max(min_height, min(needed, self._least_height()))
+        share = 1 if self._has_chosen() else MAX_MINIMUM_SHARE
+        if usual <= max_height and min_height <= min(int(column_height * share), limit):
             max_height = max(max_height, min_height)
         use_bar = max_height < min_height or self._bar_only
         self._bar.setVisible(use_bar)
         self._card.setVisible(not use_bar)
-        if use_bar:
-            self.setMaximumHeight(self._bar.sizeHint().height() + self._margins())
-            return
-        needed = self._height_when_collapsed(False)
-        if needed > max_height:
-            needed = self._height_when_collapsed(True)
-        self.setMaximumHeight(min(needed, max_height))
+        shown_height = self._bar.sizeHint().height() + self._margins().height() if use_bar else min(needed, max_height)
+        self.setMaximumHeight(shown_height)
         self.updateGeometry()
 
     def set_bar_only(self, on: bool) -> None:
@@ -147,6 +147,10 @@ class AskCard(QFrame):
 
     def _make_form(self, head: QWidget) -> "QuestionForm | PermissionForm":
         raise NotImplementedError
+
+    def _has_chosen(self) -> bool:
+        """Return whether the user has made a choice that the dialog would not show, so that a bar would hide it."""
+        return False
 
     def _refit(self) -> None:
         if self._available_height:
@@ -200,19 +204,28 @@ class AskCard(QFrame):
             pixmap(self._summary.icon, self._look.theme.waiting, self._look.size(ICON), self.devicePixelRatioF())
         )
 
-    def _margins(self) -> int:
-        return self.contentsMargins().top() + self.contentsMargins().bottom() + 8
+    def _margins(self) -> QSize:
+        """Return the space around the card: left and right, and top and bottom."""
+        return _sum_of_margins(self.layout())
 
     def _height_when_collapsed(self, collapsed: bool) -> int:
         """Collapse or expand the form; return the height that the card needs then."""
         self.form.set_collapsed(collapsed)
+        # By themselves, the outer layouts learn of the change only when Qt handles events.
+        for layout in self.findChildren(QLayout):
+            layout.invalidate()
         for part in reversed(self.findChildren(QWidget)):
-            part.updateGeometry()  # by themselves, the outer layouts learn of the change only when Qt handles events
+            part.updateGeometry()
         return self._needed_height()
 
     def _needed_height(self) -> int:
-        layout = self.layout()
-        return layout.totalHeightForWidth(self.width()) if layout else 0
+        margins = self._margins()
+        return self._card.heightForWidth(self.width() - margins.width()) + margins.height()
+
+    def _least_height(self) -> int:
+        """Return the height that the card needs if the content of its form scrolls."""
+        margins = self._margins() + _sum_of_margins(self._card.layout())
+        return self.form.least_height(self.width() - margins.width()) + margins.height()
 
     # Qt overrides
 
@@ -234,3 +247,8 @@ class AskCard(QFrame):
         super().changeEvent(event)
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self._update_icon()
+
+
+def _sum_of_margins(layout: QLayout | None) -> QSize:
+    margins = layout.contentsMargins() if layout else QMargins()
+    return QSize(margins.left() + margins.right(), margins.top() + margins.bottom())

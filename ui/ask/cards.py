@@ -12,6 +12,7 @@ from ui.ask.pending_permission import PendingPermission, similar_requests
 from ui.ask.permission_form import PermissionDraft, PermissionForm
 from ui.ask.question_form import QuestionForm
 from ui.ask.request_summary import queue_position, summarize_permission, summarize_question
+from ui.ask.scope_row import EXTERNAL_OPTION
 from ui.style.theme import Look
 
 
@@ -98,3 +99,6 @@ class PermissionCard(AskCard):
             similar=similar_requests(first, self._waiting),
             queue_length=len(self._waiting),
         )
+
+    def _has_chosen(self) -> bool:
+        return self.form.scope.scope() not in ("once", EXTERNAL_OPTION)

@@ -18,6 +18,7 @@ from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.labels import ENTER_KEYS, TextField, hairline, label, styled_frame
+from ui.widgets.scroll_column import ScrollColumn
 
 LABEL_WIDTH: Final = 84  # width of the column with the names of the details
 GAP: Final = 8
@@ -73,6 +74,7 @@ class PermissionForm(QFrame):
         bar.valueChanged.connect(self._check_seen)
         bar.rangeChanged.connect(self._check_seen)
         self.scope.changed.connect(self._update_state)
+        self.scope.changed.connect(self._emit_layout_changed)
         self._reason_field.entered.connect(self.deny)
         self._allow.clicked.connect(self.allow)
         self._change.clicked.connect(self.edit_call)
@@ -186,6 +188,11 @@ class PermissionForm(QFrame):
             text.setVisible(urgent or not collapsed)
         self.scope.set_collapsed(collapsed)
 
+    def least_height(self, width: int) -> int:
+        """Return the height below which the choices and buttons would be cut off, because the call scrolls already."""
+        hint = self._remaining.sizeHint().height() + GAP if self._remaining.isHidden() else 0
+        return self._column.least_height(width) + hint
+
     def restyle(self, look: Look) -> None:
         self._look = look
         self._text.restyle(look)
@@ -251,9 +258,8 @@ class PermissionForm(QFrame):
         body_layout.addLayout(self._build_detail_grid())
         content_layout.addLayout(body_layout)
         content_layout.addStretch(1)
-        form_layout = _create_column(self, 0)
         self._scroll = FittingScrollArea(content)
-        form_layout.addWidget(self._scroll)
+        self._column = ScrollColumn(self, self._scroll, spacing=0)
         answer_layout = QVBoxLayout()
         answer_layout.setContentsMargins(side_margin, 4, side_margin, 8)
         answer_layout.setSpacing(GAP)
@@ -261,11 +267,11 @@ class PermissionForm(QFrame):
         answer_layout.addWidget(self.scope)
         answer_layout.addWidget(self._editor)
         answer_layout.addWidget(self._build_reason_field())
-        form_layout.addLayout(answer_layout)
+        self._column.addLayout(answer_layout)
         if dialog:
-            form_layout.addStretch(1)
-            form_layout.addWidget(hairline())
-        form_layout.addLayout(self._build_button_row(side_margin, dialog))
+            self._column.addStretch(1)
+            self._column.addWidget(hairline())
+        self._column.addLayout(self._build_button_row(side_margin, dialog))
 
     def _build_button_row(self, side_margin: int, dialog: bool) -> QHBoxLayout:
         button_row = QHBoxLayout()
@@ -344,6 +350,12 @@ class PermissionForm(QFrame):
             self._seen = True
         self._update_state()
 
+    def _fits_without_hint(self) -> bool:
+        """Return whether nothing has to be scrolled but for the hint that says so, which takes room itself."""
+        hint_height = self._remaining.height() + GAP if self._remaining.isVisible() else 0
+        needed = self._scroll.heightForWidth(self._scroll.width())
+        return self._text.lines_left() == 0 and needed <= self._scroll.height() + hint_height
+
     def _update_state(self) -> None:
         if option := self.scope.option():
             self._allow.setText(self.tr("Allow") if option.allows else self.tr("Send this answer"))
@@ -353,7 +365,7 @@ class PermissionForm(QFrame):
         bar = self._scroll.verticalScrollBar()
         lines_below = -(-(bar.maximum() - bar.value()) // max(1, self._text.fontMetrics().lineSpacing()))
         lines_left = lines_below + self._text.lines_left()
-        must_scroll = not self._seen and lines_left > 0
+        must_scroll = not self._seen and lines_left > 0 and not self._fits_without_hint()
         self._remaining.setVisible(must_scroll)
         if must_scroll:
             singular, plural = self.tr("1 more line."), self.tr("{} more lines.")
@@ -380,7 +392,7 @@ class PermissionForm(QFrame):
         elif key == Qt.Key.Key_D and plain:
             self.deny_or_show_reason()
         elif Qt.Key.Key_1 <= key <= Qt.Key.Key_9 and plain and self.scope.select_number(key - Qt.Key.Key_0):
-            self.layout_changed.emit()
+            event.accept()
         elif not self._scrolled_by(Qt.Key(key)):
             super().keyPressEvent(event)
 

@@ -14,6 +14,7 @@ from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.labels import ENTER_KEYS, hairline, label
+from ui.widgets.scroll_column import ScrollColumn
 
 GAP: Final = 6
 
@@ -127,6 +128,10 @@ class QuestionForm(QFrame):
         for question_input in self.inputs:
             question_input.set_collapsed(collapsed)
 
+    def least_height(self, width: int) -> int:
+        """Return the height below which the buttons would be cut off, because the options scroll already."""
+        return self._column.least_height(width)
+
     def restyle(self, look: Look) -> None:
         self._look = look
         for question_input in self.inputs:
@@ -150,9 +155,8 @@ class QuestionForm(QFrame):
         content_layout.addWidget(header)
         self._add_questions(content_layout, text_fields=len(self.inputs) > 1)
         content_layout.addStretch(1)
-        form_layout = _create_column(self, 8)
         self._scroll = FittingScrollArea(content)
-        form_layout.addWidget(self._scroll)
+        self._column = ScrollColumn(self, self._scroll, spacing=8)
         button_row = QHBoxLayout()
         button_row.setSpacing(8)
         if len(self.inputs) == 1:
@@ -162,7 +166,7 @@ class QuestionForm(QFrame):
             button_row.addStretch(1)
         for button in (self._later, self._decline, self._answer):
             button_row.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
-        form_layout.addLayout(button_row)
+        self._column.addLayout(button_row)
 
     def _lay_out_dialog(self, header: QWidget, tail: QWidget) -> None:
         content = QWidget()
@@ -175,18 +179,17 @@ class QuestionForm(QFrame):
         body_layout.addWidget(tail)
         content_layout.addLayout(body_layout)
         content_layout.addStretch(1)
-        form_layout = _create_column(self, 0)
         self._scroll = FittingScrollArea(content)
-        form_layout.addWidget(self._scroll)
-        form_layout.addStretch(1)
-        form_layout.addWidget(hairline())
+        self._column = ScrollColumn(self, self._scroll, spacing=0)
+        self._column.addStretch(1)
+        self._column.addWidget(hairline())
         button_row = QHBoxLayout()
         button_row.setContentsMargins(20, 12, 20, 12)
         button_row.setSpacing(8)
         button_row.addStretch(1)
         for button in (self._later, self._decline, self._answer):
             button_row.addWidget(button)
-        form_layout.addLayout(button_row)
+        self._column.addLayout(button_row)
 
     def _add_questions(self, layout: QVBoxLayout, *, text_fields: bool) -> None:
         for number, question_input in enumerate(self.inputs, 1):
