@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget
 
-MIN_HEIGHT = 64
+MIN_LINES = 4  # lines of text that stay visible
 
 
 class FittingScrollArea(QScrollArea):
@@ -62,4 +62,4 @@ class FittingScrollArea(QScrollArea):
         return QSize(width, self.heightForWidth(width))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self._content.minimumSizeHint().width(), min(MIN_HEIGHT, self.sizeHint().height()))
+        return QSize(self._content.minimumSizeHint().width(), min(MIN_LINES * self.fontMetrics().height(), self.sizeHint().height()))
