@@ -62,4 +62,7 @@ class FittingScrollArea(QScrollArea):
         return QSize(width, self.heightForWidth(width))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(self._content.minimumSizeHint().width(), min(MIN_LINES * self.fontMetrics().height(), self.sizeHint().height()))
+        return QSize(
+            self._content.minimumSizeHint().width(),
+            min(MIN_LINES * self.fontMetrics().height(), self.sizeHint().height()),
+        )

@@ -66,6 +66,6 @@ def test_a_call_that_fits_again_need_not_be_scrolled(
     allow, bar = find(card, Button, "consent.allow"), card.form.findChildren(QScrollArea)[0].verticalScrollBar()
     for height in (560, 200, 1_600):
         card.fit(height)
-        qapp.processEvents()
+        qtbot.waitUntil(lambda: card.height() == card.sizeHint().height())
     qtbot.waitUntil(allow.isEnabled, timeout=5 * DELAY_MS)
     assert bar.maximum() == 0
