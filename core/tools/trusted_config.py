@@ -45,7 +45,7 @@ def moved_unchanged(changes: Iterable[ScannedChange], had_folder: Callable[[str]
     """Return the old and new paths of files that were moved with their folder, unchanged.
 
     The folder must be new, and must come from a single one: otherwise, other programs would begin to act on a file, as
-    git does on a `config` once a `HEAD` is beside it.
+    git does on a `config` once a `HEAD` is next to it.
     """
     removed: dict[tuple[str, bytes], str] = {}
     moves: dict[str, list[tuple[str, str]]] = {}  # by the new folder: the old and the new path of each file
