@@ -14,6 +14,7 @@ from core.domain.events import (
     RunStarted,
     SessionCreated,
     SessionEvent,
+    UntrustedContentRead,
     UserMessage,
 )
 from core.domain.ids import session_id
@@ -185,10 +186,15 @@ class RunController:
             else:
                 await self._start(session, message, next_run_start(await self.conversation(session)))
 
-    async def _send_to_sub_agent(self, session: str, text: str) -> None:
-        """Send a message to a sub-agent that works. Raise Problem if it has ended in the meantime."""
+    async def _send_to_sub_agent(self, session: str, text: str, untrusted_sources: tuple[str, ...]) -> None:
+        """Send a message to a sub-agent that works. Raise Problem if it has ended in the meantime.
+
+        The untrusted sources that the sender has read become those of the sub-agent. They are recorded with every
+        message, because they also say that the user has not written it.
+        """
         async with self.session_lock(session):
-            await self._journal.append(session, UserMessage(Text(text)))
+            sources = [UntrustedContentRead("", source) for source in untrusted_sources]
+            await self._journal.append(session, *sources, UserMessage(Text(text)))
             if self._row(session).status not in UNFINISHED:
                 raise Problem("The message was not read.", "The sub-agent has ended.", "Start another one.")
 

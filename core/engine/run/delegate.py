@@ -75,7 +75,7 @@ class SubAgents:
     shutting_down: Callable[[], bool]
     preferred_model: Callable[[str], str]
     check_model: Callable[[str, str], None]
-    send: Callable[[str, str], Awaitable[None]]
+    send: Callable[[str, str, tuple[str, ...]], Awaitable[None]]
     pause: Callable[[str], Awaitable[None]]
 
     async def delegate(self, run: RunContext, call: ToolCall, request: DelegateArguments) -> None:
@@ -168,7 +168,9 @@ class SubAgents:
             text, failed = await self._checked(run, request, child), False
         except Problem as problem:
             text, failed = str(problem), True
-        await run.record(ToolReturned(call.id, Text(text), failed))
+        # What the sub-agent says or does may repeat untrusted content that it has read.
+        taints = await self._taint_events(call, child) if self._exists(child) else []
+        await run.record(*taints, ToolReturned(call.id, Text(text), failed))
 
     async def _checked(self, run: RunContext, request: CheckAgentArguments, child: str) -> str:
         """Do what a `check_agent` call asks for, and return the state or the result of the sub-agent."""
@@ -180,7 +182,7 @@ class SubAgents:
             why = "It has ended." if not is_active else "It has not started yet."
             raise Problem("The message was not sent.", why, "Start another sub-agent, or try again.")
         if request.message:
-            await self.send(child, request.message)
+            await self.send(child, request.message, tuple(run.conversation.permissions.untrusted))
         if request.stop:
             await run.agents.stop(request.id)
         elif request.wait_s:
