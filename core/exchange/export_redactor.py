@@ -13,7 +13,6 @@ from core.domain.text import Text
 
 CONTEXT_LENGTH = 30  # characters of context shown on each side of a removed secret
 MAX_SAMPLES = 200
-ROW_TEXTS = ("title", "folder", "subagent", "model")
 ID_FIELDS = frozenset(
     {
         "id",
@@ -78,7 +77,10 @@ class ExportRedactor:
     def redact_row(self, row: SessionRow) -> SessionRow:
         """Return a session without secrets in its texts, such as the name of a sub-agent, which an agent chooses."""
         self.session, self.seq = row.id, 0
-        return row._replace(**{name: self.redact_text(getattr(row, name)) for name in ROW_TEXTS})
+        clean = self.redact_text
+        return row._replace(
+            title=clean(row.title), folder=clean(row.folder), subagent=clean(row.subagent), model=clean(row.model)
+        )
 
     def redact_json(self, text: str) -> str:
         """Redact the strings of a JSON text so that it stays valid JSON. Text that is not JSON is redacted as text."""
