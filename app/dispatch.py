@@ -244,7 +244,7 @@ async def _own_and_run(
         code = await perform(argv, folder, out)
         if services.opened.database:
             await services.reviews.finish_pending()
-            await services.meaning.finish()
+            await services.semantic_search.finish()
         if not task.cancelling() and not await owner.wait_until_idle(0.5):
             out.write_error("Another command still uses this process; it exits when that is done.")
             await owner.wait_until_idle()

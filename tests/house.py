@@ -23,6 +23,7 @@ ALLOWED_BROAD_EXCEPTS = {  # the functions that may contain a broad `except`, an
         "_expected",
     ): "what a command wrote at one path; it is reverted like the others",
     ("core/tools/revert_unapproved.py", "_committed"): "a repository that a command made unreadable; it is not trusted",
+    ("core/tools/recover_commands.py", "_restore_history"): "a record that a command damaged; the result says so",
     ("core/tools/run.py", "_restore_history"): "history that a command made unreadable; the result says so",
     ("core/engine/state/live_updates.py", "publish"): "listeners of streamed drafts",
     ("core/learning/review.py", "_handle"): "the review of a run; the error is reported",

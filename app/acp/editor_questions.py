@@ -32,8 +32,12 @@ class EditorQuestions:
         forms: bool,
         tasks: asyncio.TaskGroup,
     ) -> None:
-        self._engine, self._peer, self._session, self._updates = engine, peer, session, updates
-        self._forms, self._tasks = forms, tasks
+        self._engine = engine
+        self._peer = peer
+        self._session = session
+        self._updates = updates
+        self._forms = forms
+        self._tasks = tasks
         self._open: dict[str, asyncio.Task[None]] = {}
 
     def request_permission(self, request: PermissionRequest) -> None:

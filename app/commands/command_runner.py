@@ -40,7 +40,7 @@ async def run_command(services: Services, home: Path, args: argparse.Namespace, 
                 "It runs a command and has no window.",
                 "Wait until it is done, or choose another folder with --data-dir.",
             )
-        context = Invocation(services.engine, args, out, folder, home, services.rule_book)
+        context = Invocation(services.engine, args, out, folder, home, services.rules)
         return await command_function(args.command)(context)
     except UnresolvedCallsError as unresolved:
         out.print_error(unresolved.details)

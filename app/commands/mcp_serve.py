@@ -63,7 +63,8 @@ class McpShareServer:
     """Serves one client. `folder` limits memories and skills to those that a run in this folder could use."""
 
     def __init__(self, engine: Engine, folder: Path, write: Callable[[bytes], Awaitable[None]]) -> None:
-        self._engine, self._folder = engine, folder
+        self._engine = engine
+        self._folder = folder
         self._client = "another program"
         self._peer = JsonRpcPeer(write, self._handle_request, self._handle_notification)
         self._tools: Mapping[str, Callable[[Params], Awaitable[str]]] = MappingProxyType(

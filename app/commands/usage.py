@@ -31,7 +31,8 @@ async def usage(context: Invocation) -> int:
     width = max(len(total.name) for total in sums)
     for total in (*sums, sum_usage(rows, "all")):
         tokens = f"{total.tokens:>12,} tokens" if total.counted else f"{'tokens unknown':>19}"
-        usage_text = f"{total.replies:6} replies  {tokens}  {_cost(total):>22}  {_time(total)}"
+        replies = f"{total.replies:6} {'reply' if total.replies == 1 else 'replies':7}"
+        usage_text = f"{replies}  {tokens}  {_cost(total):>22}  {_time(total)}"
         out.write(f"{total.name:{width}}  {usage_text}")
     return DONE
 

@@ -49,7 +49,8 @@ class CrashHandler:
         on_damage: Callable[[Problem], None] | None = None,
     ) -> None:
         self._folder = folder
-        self._on_crash, self._on_damage = on_crash, on_damage
+        self._on_crash = on_crash
+        self._on_damage = on_damage
         self._log: IO[str] | None = None
         self._fatal: IO[str] | None = None
         self._before = sys.excepthook, threading.excepthook

@@ -27,12 +27,14 @@ from core.memory.index_terms import index_terms
 from core.memory.memories import Memories
 from core.memory.run_memory import RunMemory, learning_context
 from core.memory.run_recorder import RunRecorder
+from core.memory.saving import LearningLimits
 from core.memory.semantic_search import SemanticSearch
 from core.models.catalog import ModelCatalog
 from core.models.local.found_models import find_models
 from core.models.local.local_models import LocalModelOptions, LocalModels
 from core.packages.package_index import PackageIndex
 from core.settings.api_keys import ApiKeys
+from core.settings.schema import Settings
 from core.settings.settings_file import SettingsFile
 from core.skills.library import SkillLibrary
 from core.skills.skill_disk import SkillDisk, home_folder
@@ -59,14 +61,15 @@ class Services:
     engine: Engine
     runs: RunController
     servers: McpServers
-    guests: AgentPool
+    agents: AgentPool
     opened: DataFolder
     reader: Reader
-    rule_book: RuleStore
-    memory_book: MemoryStore
+    rules: RuleStore
+    memories: Memories
+    memory_store: MemoryStore
     proposals: ProposalStore
     reviews: SessionReviewer
-    meaning: SemanticSearch
+    semantic_search: SemanticSearch
     local_models: LocalModels
 
     @property
@@ -78,12 +81,12 @@ class Services:
         """End all runs, then close the database: the writing connection last, because that checkpoints the WAL."""
         await self.reviews.close()
         await self.runs.close()
-        await self.meaning.close()
+        await self.semantic_search.close()
         await self.local_models.close()
         await self.servers.close()
-        await self.guests.close()
+        await self.agents.close()
         self.reader.close()
-        self.memory_book.close()
+        self.memory_store.close()
         if self.opened.database:
             self.opened.database.close()
 
@@ -91,11 +94,23 @@ class Services:
 async def build_services(
     folder: Path, report: Callable[[BaseException], None], *, safe: bool = False, opened: DataFolder | None = None
 ) -> Services:
-    """Build the services; must run in the engine's thread, to which the SQLite connections are bound.
+    """Build the services and recover from a killed process.
 
-    `report` is called with unhandled errors. With `safe`, hooks, MCP servers and project instructions are off.
+    Must run in the engine's thread, to which the SQLite connections are bound. `report` is called with unhandled
+    errors. With `safe`, hooks, MCP servers and project instructions are off.
     """
-    opened = opened or open_data_folder(folder)
+    services = _connect_services(opened or open_data_folder(folder), folder, report, safe=safe)
+    try:
+        await _recover(services)
+    except asyncio.CancelledError:  # the program ends
+        await services.close()
+        raise
+    return services
+
+
+def _connect_services(
+    opened: DataFolder, folder: Path, report: Callable[[BaseException], None], *, safe: bool
+) -> Services:
     settings = SettingsFile(folder, frozen=opened.immutable)
     opened = replace(opened, warnings=(*opened.warnings, *settings.notes))
     journal = Journal(opened.database, reader := opened.open_reader())
@@ -110,21 +125,11 @@ async def build_services(
     skills = SkillService(_open_skills(opened, packages), rules)
     memory_store, search, memories = _open_memories(opened, settings)
     proposals = ProposalStore(opened.path, opened.database, journal, frozen=opened.immutable)
-    context_of = learning_context(memories, partial(memory_limits, folder))
-    RunRecorder(journal, memories, lambda: settings.current.memory)
+    limits = partial(memory_limits, folder)
+    RunRecorder(journal, memories, lambda: settings.current.memory, limits)
 
-    def open_tools(workspace: Path, session: str) -> ToolContext:
-        def on_output(call: str, printed: bytes) -> None:
-            drafts.publish(LiveUpdate(session, call=call, output=printed))
-
-        run_memory = RunMemory(
-            memories, proposals, session, str(workspace), context_of,
-            policy=lambda: settings.current.learning, is_enabled=lambda: settings.current.memory,
-        )  # fmt: skip
-        refuse_unsafe_folder(workspace, folder)  # a fork of an imported session may name a folder from another computer
-        context = open_context(workspace, folder, on_output, safe_mode=safe, web=web)
-        return replace(context, memory=run_memory, servers=None if safe else servers)
-
+    open_memory = partial(_open_run_memory, memories, proposals, lambda: settings.current, limits)
+    open_tools = partial(_open_tools, folder, drafts, open_memory, web, None if safe else servers, safe=safe)
     prepare = partial(
         prepare_start, home=folder, book=rules, safe=safe, skills=skills,
         unconfigured=lambda: () if web.host else (SEARCH_WEB,), mcp_tools=lambda: tuple(mcp_tool_specs(servers.all())),
@@ -143,16 +148,56 @@ async def build_services(
         ExternalAgents(settings, agents, journal), markdown_to_html,
     )  # fmt: skip
     reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, report, catalog.secrets)
-    services = Services(
-        engine, runs, servers, agents, opened, reader, rules, memory_store, proposals, reviews, search, local_models
+    return Services(
+        engine,
+        runs,
+        servers,
+        agents,
+        opened,
+        reader,
+        rules,
+        memories,
+        memory_store,
+        proposals,
+        reviews,
+        search,
+        local_models,
     )
-    if opened.database:
-        try:
-            await _recover(agents, runs, memories)
-        except asyncio.CancelledError:  # the program ends
-            await services.close()
-            raise
-    return services
+
+
+def _open_run_memory(
+    memories: Memories,
+    proposals: ProposalStore,
+    settings: Callable[[], Settings],
+    limits: Callable[[str], LearningLimits],
+    workspace: Path,
+    session: str,
+) -> RunMemory:
+    return RunMemory(
+        memories, proposals, session, str(workspace), learning_context(memories, limits),
+        policy=lambda: settings().learning, is_enabled=lambda: settings().memory,
+    )  # fmt: skip
+
+
+def _open_tools(
+    folder: Path,
+    drafts: LiveUpdates,
+    open_memory: Callable[[Path, str], RunMemory],
+    web: WebSearch,
+    servers: McpServers | None,
+    workspace: Path,
+    session: str,
+    *,
+    safe: bool,
+) -> ToolContext:
+    """Return what the tools of a run in `workspace` need."""
+
+    def on_output(call: str, printed: bytes) -> None:
+        drafts.publish(LiveUpdate(session, call=call, output=printed))
+
+    refuse_unsafe_folder(workspace, folder)  # a fork of an imported session may name a folder from another computer
+    context = open_context(workspace, folder, on_output, safe_mode=safe, web=web)
+    return replace(context, memory=open_memory(workspace, session), servers=servers)
 
 
 def _local_models(folder: Path, settings: SettingsFile) -> LocalModels:
@@ -177,9 +222,11 @@ def _open_memories(opened: DataFolder, settings: SettingsFile) -> tuple[MemorySt
     return store, search, Memories(store, semantic_search=search)
 
 
-async def _recover(agents: AgentPool, runs: RunController, memories: Memories) -> None:
+async def _recover(services: Services) -> None:
     """Recover from a killed process: end its agents, mark its runs as interrupted and finish pending memory work."""
+    if services.opened.database is None:
+        return
     kill_orphans(MARKER_VARIABLE.encode())
-    await agents.end_leftovers()
-    await runs.recover()
-    await memories.rebuild_missing()
+    await services.agents.end_leftovers()
+    await services.runs.recover()
+    await services.memories.rebuild_missing()

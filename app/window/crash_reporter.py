@@ -18,7 +18,8 @@ class CrashReporter(QObject):
 
     def __init__(self, window: MainWindow, engine_ended: Callable[[], bool], parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._window, self._engine_ended = window, engine_ended
+        self._window = window
+        self._engine_ended = engine_ended
         self._seen: set[str] = set()
         self._dialog: CrashDialog | None = None
         self.happened.connect(self.show, Qt.ConnectionType.QueuedConnection)

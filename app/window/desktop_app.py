@@ -67,7 +67,11 @@ class DesktopApp(QObject):
         safe: bool = False,
     ) -> None:  # fmt: skip
         super().__init__()
-        self._app, self._shell, self._state, self._folder, self._safe = app, shell, state, folder, safe
+        self._app = app
+        self._shell = shell
+        self._state = state
+        self._folder = folder
+        self._safe = safe
         self._look = self._chosen(theme_name(app, state))
         apply_theme(app, self._look.theme, self._look.fonts)
         self.window = MainWindow(shell, self._look, Selection(), state, data_folder=folder)
@@ -178,7 +182,8 @@ class DesktopApp(QObject):
         settings = await engine.ask(_settings)
         for note in settings.notes:
             self.window.show_error(note)
-        self._use("on_close", settings.current.on_close)
+        for name in ("on_close", "theme", "font_scale"):  # the file may have been changed while the window was closed
+            self._use(name, getattr(settings.current, name))
         # Test the sandbox now, so that the first command does not wait for it.
         sandbox = await engine.ask(lambda engine: engine.sandbox_status())
         self.window.status.show_sandbox(sandbox.level, _sandbox_text(sandbox))

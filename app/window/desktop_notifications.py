@@ -35,7 +35,8 @@ class DesktopNotifications(QObject):
 
     def __init__(self, bridge: Bridge, start_task: StartTask, parent: QObject) -> None:
         super().__init__(parent)
-        self._bridge, self._start = bridge, start_task
+        self._bridge = bridge
+        self._start = start_task
         self._router: DBusRouter | None = None
         self._markup = False
         self._sessions: dict[int, str] = {}  # of the notifications on screen, by their number

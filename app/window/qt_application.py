@@ -13,6 +13,7 @@ from app.process.output import terminal
 from core import __version__
 from core.domain.problems import ErrorDetails
 from ui.base.window_state import WindowState
+from ui.widgets.accessible_roles import install_accessible_roles
 
 ICON = Path(__file__).resolve().parents[2] / "resources" / "journeyman.svg"
 
@@ -57,7 +58,9 @@ def _new() -> QApplication:
 
     qInstallMessageHandler(on_message)
     try:
-        return QApplication(["journeyman"])
+        app = QApplication(["journeyman"])
+        install_accessible_roles()
+        return app
     finally:
         qInstallMessageHandler(None)
         for line in messages:

@@ -23,7 +23,8 @@ class StallLog(QObject):
             self._file = (folder / "stalls.log").open("a", encoding="utf-8")
         except OSError:  # the folder is not writable
             self._file = None
-        self._ticked_at, self._queued_s = time.monotonic(), 0.0
+        self._ticked_at = time.monotonic()
+        self._queued_s = 0.0
         self._timer = QTimer(self, interval=int(TICK_S * 1000))
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._tick)

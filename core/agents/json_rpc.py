@@ -33,7 +33,9 @@ class RpcError(Exception):
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
         super().__init__(message)
-        self.code, self.message, self.data = code, message, data
+        self.code = code
+        self.message = message
+        self.data = data
 
 
 class PeerClosed(Exception):

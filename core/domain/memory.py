@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 from core.domain.clock import SECOND
+from core.domain.text import end_sentence
 
 MemoryKind = Literal["preference", "heuristic", "knowledge", "outcome", "anti-pattern"]
 MemoryScope = Literal["everywhere", "folder", "agent", "session"]
@@ -241,16 +242,16 @@ def sentence(kind: MemoryKind, parts: Mapping[str, str]) -> str:
     values = {name: " ".join(text.split()).rstrip(".") for name, text in parts.items() if text.strip()}
     match kind:
         case "heuristic" if values.keys() >= {"when", "do"}:
-            return f"When {values['when']}: {values['do']}."
+            return end_sentence(f"When {values['when']}: {values['do']}")
         case "anti-pattern" if "what" in values:
             reason = f", because {values['why']}" if "why" in values else ""
             instead = f"; instead {values['instead']}" if "instead" in values else ""
-            return f"Do not {values['what']}{reason}{instead}."
+            return end_sentence(f"Do not {values['what']}{reason}{instead}")
         case "outcome" if "task" in values:
-            attempts = f" Tried: {values['tried']}." if "tried" in values else ""
+            attempts = f" Tried: {end_sentence(values['tried'])}" if "tried" in values else ""
             status = OUTCOME_STATUSES.get(values.get("status", ""), values.get("status", ""))
             end = " ".join(filter(None, (status, values.get("rating", ""))))
-            error = f" Error: {values['error']}." if "error" in values else ""
-            return f"{values['task']}.{attempts}{f' It {end}.' if end else ''}{error}"
+            error = f" Error: {end_sentence(values['error'])}" if "error" in values else ""
+            return f"{end_sentence(values['task'])}{attempts}{f' It {end}.' if end else ''}{error}"
         case _:
             return ""

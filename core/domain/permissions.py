@@ -44,6 +44,7 @@ class PermissionRequest:
             offered.
         subagent: the sub-agent that asks; empty for the session's own agent.
         protected_paths: protected files and folders that approval makes writable, for this call only.
+        hosts: the hosts that a command can reach; empty means no network access.
         options: the answers an external agent offers instead of ours; only the agent knows how long they last.
     """
 
@@ -63,6 +64,7 @@ class PermissionRequest:
     subagent: str = ""
     protected_paths: tuple[str, ...] = ()
     options: tuple[PermissionOption, ...] = ()
+    hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

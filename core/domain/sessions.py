@@ -96,16 +96,16 @@ def fold_session(row: SessionRow, entry: EventRecord, changed: list[Step], outli
     if isinstance(entry.event, SessionMetadataEvent):  # must not change updated_at, by which the list is sorted
         return row._replace(last_seq=entry.seq, **_metadata_changes(entry.event, entry.at))
     latest = changed[-1] if changed and changed[-1].kind not in NOT_ACTIVITY else None
-    row = row._replace(
-        updated_at=max(entry.at, row.updated_at),
-        last_seq=entry.seq,
-        runs=max(row.runs, entry.run),
-        rows=outline.rows,
-        steps=outline.last_number,
-        activity_kind=latest.kind if latest else row.activity_kind,
-        activity=latest.object if latest else row.activity,
-    )
-    row = row._replace(**_run_changes(row, entry))
+    changes: dict[str, Any] = {
+        "updated_at": max(entry.at, row.updated_at),
+        "last_seq": entry.seq,
+        "runs": max(row.runs, entry.run),
+        "rows": outline.rows,
+        "steps": outline.last_number,
+    }
+    if latest:
+        changes |= {"activity_kind": latest.kind, "activity": latest.object}
+    row = row._replace(**(changes | _run_changes(row, entry)))  # once, because replacing copies all fields
     requests = [step for step in outline.open.values() if step.kind in REQUEST_KINDS] if row.status == "waiting" else []
     if requests:  # shown until it is answered, whatever else happens meanwhile; the oldest is asked first
         oldest = min(requests, key=lambda step: step.started_at)
@@ -166,7 +166,7 @@ def _run_changes(row: SessionRow, entry: EventRecord) -> dict[str, Any]:
             return {"status": STATUS_AFTER_END[status], "pending_requests": 0}
         case SessionForked(forked_from=origin):
             return {"forked_from": origin}
-        case RunRated(run_number=number, rating=rating, by=by) if number == row.runs:
+        case RunRated(run_number=number, rating=rating, by=by) if number == max(row.runs, entry.run):
             return {"rating" if by == "user" else "check_rating": rating}
         case _:
             return {}

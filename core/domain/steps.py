@@ -70,6 +70,8 @@ def fold(entry: EventRecord, outline: Outline) -> list[Step]:
             _run_start(entry.event, changed)
         case UserMessage() | QueueChanged():
             _user_message(entry.event, changed)
+        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | UntrustedContentRead() | HookRan():
+            _call(entry.event, changed)
         case RequestSent():
             _request(entry.event, changed)
         case Replied():
@@ -86,8 +88,6 @@ def fold(entry: EventRecord, outline: Outline) -> list[Step]:
             )
         case SubagentStarted() | SubagentEnded() | MemoriesRecalled() | MemoryOperationFailed() | ProposalCreated():
             _side_event(entry.event, changed)
-        case CallStarted() | CallRefused() | FileChanged() | ToolReturned() | UntrustedContentRead() | HookRan():
-            _call(entry.event, changed)
         case BackgroundCommandEnded():
             _command(entry.event, changed)
         case QuestionAsked(question=question):
@@ -246,8 +246,9 @@ def _user_action(event: SessionForked | FilesRewound | RunRated, changed: "_Step
     match event:
         case SessionForked(forked_from=origin):
             changed.add("fork", "done", object=first_line(origin))
-        case FilesRewound(files=files, skipped=skipped):
-            names = first_line(", ".join(file.path for file in files))
+        case FilesRewound(files=files, skipped=skipped, undoes_seq=undoes_seq):
+            paths = ", ".join(file.path for file in files)
+            names = first_line(f"the revert of {paths}" if undoes_seq else paths)
             changed.add("rewind", "stopped" if skipped else "done", object=names, metrics={"files": len(files)})
         case RunRated():
             changed.add("rating", "done", object=_rating_text(event))

@@ -33,3 +33,8 @@ class Attachment:
     blob: str
     size: int = 0
     retired: bool = False
+
+
+def end_sentence(text: str) -> str:
+    """Return a text with a period at its end, unless it already ends a sentence or is shortened there."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."

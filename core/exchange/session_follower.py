@@ -45,7 +45,9 @@ class SessionFollower:
         report: Callable[[BaseException], None],
     ) -> None:
         self._pollers = [(TranscriptPoller(home, importer.default_locations), importer) for importer in FOLLOWABLE]
-        self._imports, self._on_written, self._report = imports, on_written, report
+        self._imports = imports
+        self._on_written = on_written
+        self._report = report
         self._followed: dict[Path, _Followed] = {}
         self._ignored: set[Path] = set()
         self._stale: list[ImportedSessions] = []

@@ -42,7 +42,8 @@ class TraceConnection:
     """Reads the requests of one client in turn. Raises `HttpError` for those that are malformed or too large."""
 
     def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
-        self._reader, self._writer = reader, writer
+        self._reader = reader
+        self._writer = writer
         self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=READ_BYTES)
 
     async def read_head(self) -> RequestHead | None:

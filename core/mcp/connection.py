@@ -59,7 +59,8 @@ class McpConnection:
     def __init__(
         self, opened: ResolvedMcpServer, log: Path, auth: "httpx2.Auth | None" = None, start_timeout_s: float = 0.0
     ) -> None:
-        self._auth, self._start_s = auth, start_timeout_s or START_TIMEOUT_S
+        self._auth = auth
+        self._start_s = start_timeout_s or START_TIMEOUT_S
         self.server = opened.server
         self.tools: dict[str, McpToolSettings] = {}
         self.protocol_version = ""

@@ -24,8 +24,10 @@ class CallElicitation:
     """The questions of one tool call. `clock` is the call's timeout, which is paused while the user answers."""
 
     def __init__(self, server: str, ask: ElicitCallback | None, clock: asyncio.Timeout, timeout_s: float) -> None:
-        self._server, self._ask = server, ask
-        self._clock, self._timeout_s = clock, timeout_s
+        self._server = server
+        self._ask = ask
+        self._clock = clock
+        self._timeout_s = timeout_s
         self._times_asked: Counter[str] = Counter()
         self._open: set[asyncio.Timeout] = set()
         self._ended = False

@@ -60,7 +60,9 @@ class SignInAuth(OAuthClientProvider):
         super().__init__(
             server.url, _client_metadata(redirect_uri), stored, self._open_authorization_page, wait_for_redirect
         )
-        self._server_url, self._stored, self._open_page = server.url, stored, open_page
+        self._server_url = server.url
+        self._stored = stored
+        self._open_page = open_page
 
     async def _open_authorization_page(self, url: str) -> None:
         check_url(url, self._server_url)

@@ -24,7 +24,8 @@ class StoredSignIn:
     """The stored result of a sign-in: the registered client, the tokens and where to refresh them. A `TokenStorage`."""
 
     def __init__(self, keys: ApiKeys, owner: KeyOwner) -> None:
-        self._keys, self._owner = keys, owner
+        self._keys = keys
+        self._owner = owner
         self._values: dict[str, Any] = {}
 
     async def load(self) -> None:

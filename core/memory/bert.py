@@ -29,7 +29,8 @@ class Bert:
             raise ValueError("the folder has no config.json")
         if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
             raise ValueError(f"its config.json describes {config.get('model_type')!r}; only BERT is supported")
-        self._layers, self._heads = int(config["num_hidden_layers"]), int(config["num_attention_heads"])
+        self._layers = int(config["num_hidden_layers"])
+        self._heads = int(config["num_attention_heads"])
         self._epsilon = float(config.get("layer_norm_eps", 1e-12))
         self._max_tokens = min(MAX_TOKENS, int(config["max_position_embeddings"]))
         self._use_first_token = bool(_json(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token"))

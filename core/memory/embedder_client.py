@@ -36,7 +36,8 @@ class EmbedderClient:
         self.model = ""  # the fingerprint of the model; empty until `wait_until_ready` has returned
         self._chosen = chosen
         self._process = process
-        self._requests, self._replies = process.stdin, process.stdout
+        self._requests = process.stdin
+        self._replies = process.stdout
         self._unread = 1
         self._was_killed = False
 

@@ -31,7 +31,10 @@ class VectorIndex:
     def __init__(self, file: str, model: str, size: int) -> None:
         import numpy as np
 
-        self._file, self._model, self._last, self._count = file, model, 0, 0
+        self._file = file
+        self._model = model
+        self._last = 0
+        self._count = 0
         self._rows: dict[int, int] = {}
         self._keys: Any = np.zeros(1_024, np.int64)
         self._numbers: Any = np.zeros(1_024, np.int64)
@@ -89,7 +92,8 @@ class Embedder:
 
             self._model = Bert(path)
         self._cache: dict[str, Any] = {}
-        self.print, self.size = self._model.fingerprint, self._model.dimensions
+        self.print = self._model.fingerprint
+        self.size = self._model.dimensions
 
     def embed_lines(self, texts: list[str]) -> dict[str, Any]:
         """Return the embeddings by text, computing only those that are not cached."""

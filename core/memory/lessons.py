@@ -27,10 +27,11 @@ class Lesson:
         return f"{len(self.outcomes)} similar runs {verdict}, the last in session {self.outcomes[0].session}."
 
 
-def derive_lessons(outcomes: Iterable[Memory], min_outcomes: int = MIN_OUTCOMES) -> list[Lesson]:
+def derive_lessons(outcomes: Iterable[Memory]) -> list[Lesson]:
     """Derive heuristics from groups of similar good outcomes, and anti-patterns from groups of similar bad outcomes.
 
-    A group is ignored if a similar outcome went the other way. Runs that completed without a rating are ignored.
+    The newest outcome of a group says how many there must be. A group is ignored if a similar outcome went the other
+    way. Runs that completed without a rating are ignored.
     """
     good: list[list[Memory]] = []
     bad: list[list[Memory]] = []
@@ -38,10 +39,8 @@ def derive_lessons(outcomes: Iterable[Memory], min_outcomes: int = MIN_OUTCOMES)
         verdict = _result(outcome)
         if verdict and outcome.content.fields.get("tried"):
             _add_to_group(outcome, good if verdict == "good" else bad)
-    lessons = [_heuristic(group) for group in good if len(group) >= min_outcomes and not _any_similar(group[0], bad)]
-    return lessons + [
-        _anti_pattern(group) for group in bad if len(group) >= min_outcomes and not _any_similar(group[0], good)
-    ]
+    lessons = [_heuristic(group) for group in good if _is_enough(group) and not _any_similar(group[0], bad)]
+    return lessons + [_anti_pattern(group) for group in bad if _is_enough(group) and not _any_similar(group[0], good)]
 
 
 def find_duplicates(memories: Iterable[Memory]) -> list[tuple[Memory, Memory]]:
@@ -80,6 +79,10 @@ def _result(outcome: Memory) -> str:
     if verdict:
         return "good" if "well" in verdict else "bad"
     return "bad" if fields.get("status") == "failed" and fields.get("error") else ""
+
+
+def _is_enough(group: Sequence[Memory]) -> bool:
+    return len(group) >= int(group[0].content.fields.get("least", MIN_OUTCOMES))
 
 
 def _add_to_group(outcome: Memory, groups: list[list[Memory]]) -> None:

@@ -31,9 +31,10 @@ REPORTED_KINDS = frozenset({"command", "edit", "write", "skill", "delegate"})  #
 USED_SHARE = 0.5  # minimum share of the memory's own words that a run must repeat to have used it
 
 
-def build_outcome(run: FinishedRun, *, untrusted: bool = False) -> MemoryContent | None:
+def build_outcome(run: FinishedRun, min_outcomes: int = 0, *, untrusted: bool = False) -> MemoryContent | None:
     """Return the content of the outcome memory, or None if the run had no task.
 
+    `min_outcomes` is the number of similar outcomes that a lesson needs, if it is not the usual one.
     After `untrusted` content, it leaves out what that content may have dictated: the commands and the error.
     """
     task = next((step.object for step in run.steps if step.kind == "user"), "")
@@ -48,6 +49,7 @@ def build_outcome(run: FinishedRun, *, untrusted: bool = False) -> MemoryContent
         "error": "" if untrusted else _short(_error(run, actions), ERROR),
         "seconds": f"{run.seconds:.0f}",
         "run": str(run.run),
+        "least": str(min_outcomes or ""),
     }
     redacted = {name: redact(text) for name, text in fields.items() if text}
     return MemoryContent("outcome", sentence("outcome", redacted), "folder", run.folder, fields=redacted)

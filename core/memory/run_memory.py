@@ -148,7 +148,7 @@ class RunMemory:
 
         They are left out if untrusted content may have dictated them, or if the agent may not learn about every topic.
         """
-        if context.untrusted_sources or context.limits != LearningLimits():
+        if context.untrusted_sources or context.limits.restrict_topics:
             return content
         messages = self.memories.store.read_runs(lambda runs: runs.messages(context.review or self.session))
         return replace(content, context=surroundings(messages, content.text)[:CONTEXT_LIMIT])

@@ -11,6 +11,7 @@ from core.domain.problems import ErrorDetails, Problem
 from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed
 from core.memory.memories import Memories
 from core.memory.outcome import build_outcome, was_used, with_rating
+from core.memory.saving import LearningLimits
 from core.memory.surroundings import surroundings
 from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
@@ -24,13 +25,25 @@ RECORDED_EVENTS = (MemoriesRecalled, RunEnded, RunRated)
 class RunRecorder:
     """Listens to the journal and records runs.
 
-    `on` returns whether the user has turned memory on. Failures are recorded as events and do not affect the run.
+    Failures are recorded as events and do not affect the run.
+
+    Args:
+        on: returns whether the user has turned memory on.
+        limits: returns what may be learned from the work of an agent.
     """
 
-    def __init__(self, journal: Journal, memories: Memories, on: Callable[[], bool], clock: Clock = now) -> None:
+    def __init__(
+        self,
+        journal: Journal,
+        memories: Memories,
+        on: Callable[[], bool],
+        limits: Callable[[str], LearningLimits],
+        clock: Clock = now,
+    ) -> None:
         self._journal = journal
         self._memories = memories
         self._on = on
+        self._limits = limits
         self._clock = clock
         journal.listen(self.on_update)
 
@@ -92,10 +105,13 @@ class RunRecorder:
         untrusted = any(kind == "untrusted_content_read" or fields.get("untrusted_sources") for kind, fields in events)
         if not untrusted:
             _complete_contexts(rows, runs, entry.session, entry.run)
+        starts = [fields for kind, fields in events if kind == "run_started"]
+        limits = self._limits(starts[-1].get("profile", "") if starts else "")
         is_dictated = (is_subagent and untrusted) or any(fields.get("call_id") == "" for _, fields in events)
-        outcome = None if is_dictated else build_outcome(run, untrusted=untrusted)
-        if outcome and not runs.outcome_memory(entry.session, entry.run):
-            if not untrusted:
+        outcome = None if is_dictated else build_outcome(run, limits.min_outcomes, untrusted=untrusted)
+        is_new = outcome and not runs.outcome_memory(entry.session, entry.run)
+        if outcome and is_new and not limits.refusal_reason(outcome):
+            if not untrusted and not limits.restrict_topics:
                 context = surroundings(runs.messages(entry.session), outcome.text)[:CONTEXT_LIMIT]
                 outcome = replace(outcome, context=context)
             rows.write(MemoryChange(memory_id(), 1, self._clock(), "created", "run", outcome, entry.session, entry.seq))

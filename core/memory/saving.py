@@ -52,11 +52,17 @@ class MemorySource:
 class LearningLimits:
     """The topics that an agent may learn about, from its profile.
 
-    If `allowed` is empty, all topics are allowed. `denied` takes precedence over `allowed`.
+    If `allowed` is empty, all topics are allowed. `denied` takes precedence over `allowed`. `min_outcomes` is the
+    number of similar outcomes from which a lesson is proposed; 0 for the usual number.
     """
 
     allowed: tuple[str, ...] = ()
     denied: tuple[str, ...] = ()
+    min_outcomes: int = 0
+
+    @property
+    def restrict_topics(self) -> bool:
+        return bool(self.allowed or self.denied)
 
     def refusal_reason(self, content: MemoryContent) -> str:
         """Return why the content may not be learned, or "" if it may be."""

@@ -8,7 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from core.models.endpoint import ProviderEndpoint
 from core.models.errors import HTML, ErrorContext, error_from_response, make_error
@@ -54,14 +54,20 @@ class ListedModel:
     reasoning: bool | None = None
 
 
+class NewContent(NamedTuple):
+    """What arrived of a reply since the last look. `activity` is what the provider does before the reply begins."""
+
+    text: str
+    reasoning: str
+    arguments: str
+    activity: str
+
+
 class ReplyParser(ABC):
     """Base class of the parsers that turn the events of one streamed reply into deltas.
 
     Attributes:
-        text: text received since the caller last cleared the list.
-        reasoning: reasoning received since the caller last cleared the list.
-        activity: what the provider does before the reply begins, as of the last event.
-        arguments: arguments of calls received since the caller last cleared the list.
+        text, reasoning, arguments, activity: what arrived since the last `take_new`; `arguments` are those of calls.
         complete: the reply is complete, though more events (such as usage) may follow.
         ended: no more events follow.
     """
@@ -76,6 +82,15 @@ class ReplyParser(ABC):
         self._error_context = context
         self._names = names
         self._origin = origin
+
+    def take_new(self) -> NewContent:
+        """Return what arrived since the last call."""
+        new = NewContent("".join(self.text), "".join(self.reasoning), "".join(self.arguments), self.activity)
+        self.text.clear()
+        self.reasoning.clear()
+        self.arguments.clear()
+        self.activity = ""
+        return new
 
     @abstractmethod
     def feed(self, event: StreamEvent) -> bool:
@@ -97,11 +112,11 @@ class BodyParser(Protocol):
 class ApiClient:
     """Sends requests to one provider. Each API format supplies the request body and the reply parser."""
 
-    def __init__(self, server: ProviderEndpoint, model: str) -> None:
-        self.endpoint = server
+    def __init__(self, endpoint: ProviderEndpoint, model: str) -> None:
+        self.endpoint = endpoint
         self.model = model
-        self.error_context = ErrorContext(server.origin, model, KeyMask(server.api_key))
-        self._http = ModelHttpClient(server)
+        self.error_context = ErrorContext(endpoint.origin, model, KeyMask(endpoint.api_key))
+        self._http = ModelHttpClient(endpoint)
 
     async def stream_reply(
         self,
@@ -116,34 +131,25 @@ class ApiClient:
 
         A reply that repeats itself without end is stopped; it ends with the stop reason `repeated` and has no calls.
         """
-        text_stream, reasoning_stream = MaskedStream(self.error_context.mask), MaskedStream(self.error_context.mask)
+        text_stream = MaskedStream(self.error_context.mask)
+        reasoning_stream = MaskedStream(self.error_context.mask)
+        guard = RepetitionGuard()
+        is_repeated = False
         error: ModelError | None = None
-        guard, is_repeated = RepetitionGuard(), False
-        parser: BodyParser | None = None
-        response_context = self._http.request(
-            self.endpoint.url(path), self.error_context, self._head(headers), encode_json(body)
-        )
-        async with response_context as response, contextlib.AsyncExitStack() as exit_stack:
-            await self._accept(response)
-            chunks = await exit_stack.enter_async_context(contextlib.aclosing(response.chunks()))
-            chunk = b"-"  # not empty, so that the loop reads the first chunk
-            while chunk and not reply_parser.ended and error is None and not is_repeated:
+        async with contextlib.aclosing(self._post(path, headers, body, reply_parser, ndjson)) as chunks:
+            while error is None and not is_repeated:
                 try:
-                    chunk = await anext(chunks, b"")
-                    parser = parser or self._parser(response, chunk, ndjson)
-                    _feed_events(parser.feed(chunk) if chunk else parser.finish(), reply_parser, response)
-                except ModelError as caught:
+                    await anext(chunks)
+                except StopAsyncIteration:
+                    break
+                except ModelError as caught:  # raised only after what arrived before it was passed on
                     error = caught
-                text, reasoning = "".join(reply_parser.text), "".join(reply_parser.reasoning)
-                is_repeated = guard.feed(text, reasoning, "".join(reply_parser.arguments))
-                reply_parser.arguments.clear()
-                if reply_parser.activity:
-                    yield ReplyDelta(activity=reply_parser.activity)
-                    reply_parser.activity = ""
-                if text or reasoning:
-                    reply_parser.text.clear()
-                    reply_parser.reasoning.clear()
-                    yield ReplyDelta(text_stream.feed(text), reasoning_stream.feed(reasoning))
+                new = reply_parser.take_new()
+                is_repeated = guard.feed(new.text, new.reasoning, new.arguments)
+                if new.activity:
+                    yield ReplyDelta(activity=new.activity)
+                if new.text or new.reasoning:
+                    yield ReplyDelta(text_stream.feed(new.text), reasoning_stream.feed(new.reasoning))
         last = ReplyDelta(text_stream.finish(), reasoning_stream.finish())
         if is_repeated and not reply_parser.complete:
             yield replace(last, stop_reason=REPEATED, note=STOP_NOTES[REPEATED])
@@ -156,6 +162,27 @@ class ApiClient:
         note = final.note or STOP_NOTES.get(final.stop_reason, "")
         yield self._masked(replace(final, text=last.text, reasoning=last.reasoning, note=note))
 
+    async def _post(
+        self, path: str, headers: Mapping[str, str], body: Mapping[str, Any], reply_parser: ReplyParser, ndjson: bool
+    ) -> AsyncGenerator[None, None]:
+        """Post a body and feed the response to the parser, up to the end of the reply. Yield after each chunk."""
+        request = self._http.request(
+            self.endpoint.url(path), self.error_context, self._head(headers), encode_json(body)
+        )
+        async with request as response, contextlib.AsyncExitStack() as exit_stack:
+            await self._accept(response)
+            chunks = await exit_stack.enter_async_context(contextlib.aclosing(response.chunks()))
+            body_parser: BodyParser | None = None
+            async for chunk in chunks:
+                body_parser = body_parser or self._body_parser(response, chunk, ndjson)
+                _feed_events(body_parser.feed(chunk), reply_parser, response)
+                yield
+                if reply_parser.ended:
+                    return
+            body_parser = body_parser or self._body_parser(response, b"", ndjson)
+            _feed_events(body_parser.finish(), reply_parser, response)
+            yield
+
     async def fetch_json(self, path: str, headers: Mapping[str, str], body: Mapping[str, Any] | None = None) -> Any:
         """Request a path (POST if there is a body, else GET) and return the decoded JSON."""
         content = None if body is None else encode_json(body)
@@ -167,28 +194,31 @@ class ApiClient:
             async for chunk in response.chunks():
                 parser.feed(chunk)
         (event,) = parser.finish()
-        self._parser(response, event.data[:1000].encode("utf-8", "replace"), False)
+        self._refuse_web_page(response, event.data[:1000].encode("utf-8", "replace"))
         return decode_json(event.data, self.error_context)
 
     def _head(self, headers: Mapping[str, str]) -> dict[str, str]:
         return {"content-type": "application/json", **headers, **dict(self.endpoint.headers)}
 
-    async def _accept(self, answer: HttpResponse) -> None:
-        if answer.status >= 400:
-            raise error_from_response(
-                self.error_context, answer.status, answer.headers, await answer.read_body(MAX_ERROR_BYTES)
-            )
+    async def _accept(self, response: HttpResponse) -> None:
+        if response.status >= 400:
+            body = await response.read_body(MAX_ERROR_BYTES)
+            raise error_from_response(self.error_context, response.status, response.headers, body)
 
-    def _parser(self, answer: HttpResponse, start: bytes, lines: bool) -> BodyParser:
+    def _body_parser(self, response: HttpResponse, start: bytes, ndjson: bool) -> BodyParser:
         """Choose the parser for a response. Some servers send one JSON value even when a stream was requested."""
-        kind = answer.headers.get("content-type", "")
-        if "html" in kind or HTML.match(start):
-            raise make_error("not_a_server", self.error_context, "It returned a web page.")
-        if lines:
+        self._refuse_web_page(response, start)
+        content_type = response.headers.get("content-type", "")
+        if ndjson:
             return NdjsonParser()
-        if "event-stream" not in kind and ("json" in kind or start.lstrip()[:1] in (b"{", b"[")):
+        if "event-stream" not in content_type and ("json" in content_type or start.lstrip()[:1] in (b"{", b"[")):
             return JsonBodyParser()
         return SseParser()
+
+    def _refuse_web_page(self, response: HttpResponse, start: bytes) -> None:
+        """Raise an error if the response is HTML, as from a login page or a server of another kind."""
+        if "html" in response.headers.get("content-type", "") or HTML.match(start):
+            raise make_error("not_a_server", self.error_context, "It returned a web page.")
 
     def _masked(self, delta: ReplyDelta) -> ReplyDelta:
         mask = self.error_context.mask.hide
@@ -196,7 +226,7 @@ class ApiClient:
         return replace(delta, calls=calls, provider_state=mask(delta.provider_state))
 
 
-def _feed_events(events: Iterable[StreamEvent], parser: ReplyParser, answer: HttpResponse) -> None:
+def _feed_events(events: Iterable[StreamEvent], parser: ReplyParser, response: HttpResponse) -> None:
     progressed = False
     for event in events:
         if parser.feed(event):
@@ -205,9 +235,9 @@ def _feed_events(events: Iterable[StreamEvent], parser: ReplyParser, answer: Htt
             return
     if progressed:
         if parser.complete:
-            answer.deadline.reply_complete()
+            response.deadline.reply_complete()
         else:
-            answer.deadline.extend()
+            response.deadline.extend()
 
 
 def encode_json(body: Mapping[str, Any]) -> bytes:

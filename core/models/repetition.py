@@ -31,7 +31,8 @@ class RepetitionGuard:
     """Watches the text, the reasoning and the call arguments of one reply."""
 
     def __init__(self) -> None:
-        self._text, self._reasoning = RepetitionDetector(), RepetitionDetector()
+        self._text = RepetitionDetector()
+        self._reasoning = RepetitionDetector()
         self._arguments = RepetitionDetector(ARGUMENTS_TAIL)
 
     def feed(self, text: str, reasoning: str, arguments: str) -> bool:

@@ -46,7 +46,8 @@ def encode_batch(events: Iterable[tuple[int, SessionEvent]], blobs: Mapping[str,
     for at, event in events:
         packed = encode_event(event)
         all_blobs |= packed.blobs
-        words = _words(packed.full_event, all_blobs)
+        refers_to_blobs = '"blob"' in packed.payload  # as texts of exported events do, and those just truncated
+        words = _words(packed.full_event, all_blobs) if refers_to_blobs else indexed_text(packed.full_event)
         encoded.append(BulkEvent(at, packed.stored_event, packed.kind, packed.payload, words))
     return EventBatch(tuple(encoded), all_blobs)
 

@@ -291,7 +291,8 @@ class Reader:
     def _pending_permission(self, session: str, asked_at: int, payload: str) -> PendingPermissionRequest:
         fields = json.loads(payload)
         request = fields["request"]
-        lists = {name: tuple(request.get(name, ())) for name in ("untrusted_sources", "patterns", "protected_paths")}
+        names = ("untrusted_sources", "patterns", "protected_paths", "hosts")
+        lists = {name: tuple(request.get(name, ())) for name in names}
         arguments = fields.get("arguments", {})
         full_arguments = self.blob(arguments["blob"]).decode("utf-8", "replace") if arguments.get("blob") else ""
         options = tuple(PermissionOption(**option) for option in request.get("options", ()))

@@ -8,8 +8,8 @@ from core.store.blobs import read_blob
 from core.store.codec import decode_event, load_texts
 from core.store.search import index_text, indexed_text
 
-SLICE = 500  # events
-SLICE_CHARACTERS = 1 << 20  # characters after which a slice ends
+SLICE = 1_000  # events
+SLICE_CHARACTERS = 2 << 20  # characters after which a slice ends
 MAX_IN_HAND = 48 << 20  # characters of texts that are kept until they are indexed
 
 

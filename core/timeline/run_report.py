@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from core.domain.clock import SECOND
+from core.domain.text import end_sentence
 from core.timeline.run_queries import failed_calls, root_cause
 from core.timeline.run_summary import CallSummary, RunSummary
 
@@ -67,8 +68,8 @@ def narrative(run: RunSummary) -> str:
     parts += [_count(len(run.files), "file") + " changed"] if run.files else []
     is_waiting = run.status == "running" and run.unanswered
     ended = ENDED.get(run.status) or ("It is waiting for you" if is_waiting else f"It is {run.status}")
-    reason = f": {run.reason}" if run.reason else ""
-    return f"{', '.join(parts)}. {ended}{reason}. Rating: {run.effective_rating}."
+    ended += f": {run.reason}" if run.reason else ""
+    return f"{', '.join(parts)}. {end_sentence(ended)} Rating: {run.effective_rating}."
 
 
 def _flags(run: RunSummary, limits: Thresholds) -> Iterator[str]:

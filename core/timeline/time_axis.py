@@ -17,8 +17,10 @@ class TimeAxis:
     def __init__(
         self, rows: Sequence[int], row_positions: Sequence[float], times: Sequence[int], time_positions: Sequence[float]
     ) -> None:
-        self._rows, self._row_positions = rows, row_positions
-        self._times, self._time_positions = times, time_positions
+        self._rows = rows
+        self._row_positions = row_positions
+        self._times = times
+        self._time_positions = time_positions
 
     @classmethod
     def of(cls, samples: Sequence[RowSample], until: int) -> Self:

@@ -23,8 +23,8 @@ from core.tools.trusted_config import expected_contents, is_trusted, moved_uncha
 from core.workspace import forced_access
 from core.workspace.bubblewrap import git_folders
 from core.workspace.command_record import CommandRecord
-from core.workspace.commondir_watch import CommondirWatch
 from core.workspace.committed_files import FileVersion
+from core.workspace.commondir_watch import CommondirWatch
 from core.workspace.folder_listing import inside_git
 from core.workspace.folder_scan import OriginalFile, ScannedChange, UnrecordedChanges
 from core.workspace.git_branch import worktree_git_folders
@@ -221,7 +221,9 @@ class TrustedFilesGuard:
         on_revert: Callable[[tuple[str, ...]], None] | None = None,
         record: CommandRecord | None = None,
     ) -> None:
-        self._context, self._on_revert, self._record = context, on_revert, record
+        self._context = context
+        self._on_revert = on_revert
+        self._record = record
         self._names = self._top()
         self._active = _reverts_changes(context)
         self._scan_job: asyncio.Future[None] | None = None

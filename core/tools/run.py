@@ -173,8 +173,8 @@ async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context:
     guard = TrustedFilesGuard(forked_context, report, record)
 
     def scan_changes() -> tuple[tuple[ScannedChange, ...], str]:
-        # Other calls of the run were allowed to change the `approved` files, which is not true of all that they changed:
-        # a change of this command that could not be reverted at once looks like one of the call that was running.
+        # Not all that other calls of the run changed: a change of this command that could not be reverted at once looks
+        # like one of the call that was running then.
         allowed = (*context.grant.protected_paths, *guard.approved)
         grant = replace(context.grant, protected_paths=allowed)
         outcome = scan_and_revert(replace(forked_context, grant=grant), guard)

@@ -15,11 +15,11 @@ from core.domain.sensitive_paths import LARGE_IN_GIT, READ_ONLY_IN_GIT
 from core.tools.expected_git_files import expected_in_git
 from core.workspace import forced_access
 from core.workspace.broker import FileBroker
+from core.workspace.folder_listing import FILES, GitTrees
 from core.workspace.folder_scan import ScannedChange
 from core.workspace.git_branch import worktree_git_folders
 from core.workspace.trusted_places import git_acts_on
 
-MAX_FILES = 20_000
 SUBFOLDERS = ("modules", "worktrees")  # whose entries are git folders of any name
 
 
@@ -40,6 +40,7 @@ class SharedRepository:
         self._files: dict[str, _File] = {}
         self._folders: set[str] = set()
         self._protected: set[str] = set()
+        self._trees = GitTrees()
 
     def keep(self) -> None:
         """Keep the files that git acts on as they are before a command."""
@@ -48,7 +49,7 @@ class SharedRepository:
         if self._git is None:
             return
         with self._open() as broker:
-            entries = list(_walk(broker))
+            entries = list(self._walk(broker))
             self._files = dict(_read(broker, entries))
             self._folders = {path for path, kind in entries if kind == "folder"}
             heads = (path for path, kind in entries if kind == "file" and path.endswith("/HEAD"))
@@ -66,7 +67,7 @@ class SharedRepository:
         if self._git is None:
             return ()
         with self._open() as broker:
-            for path, file in _read(broker, _walk(broker)):
+            for path, file in _read(broker, self._walk(broker)):
                 before = self._files.get(path)
                 if file == before or self._is_protected(path):
                     continue
@@ -91,13 +92,39 @@ class SharedRepository:
         """Return whether only the user can have changed a file, because the sandbox kept commands from it."""
         return any(path == place or path.startswith(f"{place}/") for place in self._protected)
 
+    def _walk(self, broker: FileBroker) -> Iterator[tuple[str, str]]:
+        """Yield each path in the git folder with its kind; of the large folders of repositories only what is foreign.
+
+        Raise Problem if there are too many.
+        """
+        waiting, count = [""], 0
+        while waiting:
+            folder = waiting.pop()
+            try:
+                entries = broker.entries(folder or ".")
+            except Problem:
+                continue
+            count += len(entries)
+            if count > FILES:
+                cause = f"It has more than {FILES:,} files."
+                raise Problem(
+                    f"The repository {broker.folder} cannot be checked.", cause, "Remove what does not belong."
+                )
+            for name, kind in entries:
+                path = f"{folder}/{name}" if folder else name
+                yield path, kind
+                if kind != "folder":
+                    continue
+                if name in LARGE_IN_GIT and folder.rpartition("/")[2] not in SUBFOLDERS:
+                    waiting += self._trees.foreign_folders(broker.folder, path, lambda _: False)
+                else:
+                    waiting.append(path)
+
 
 def _read(broker: FileBroker, entries: Iterable[tuple[str, str]]) -> Iterator[tuple[str, _File]]:
-    """Yield the files that git acts on, and links, among the first `MAX_FILES` entries."""
-    for count, (path, kind) in enumerate(entries):
-        if count >= MAX_FILES:
-            return
-        if kind == "link" and path.rpartition("/")[2] != "HEAD":
+    """Yield the files that git acts on, and links."""
+    for path, kind in entries:
+        if kind == "link" and (path.rpartition("/")[2] != "HEAD" or "logs" in path.split("/")):
             yield path, _File(None, 0)
         elif kind not in ("folder", "link") and git_acts_on(f".git/{path}"):
             try:
@@ -105,19 +132,3 @@ def _read(broker: FileBroker, entries: Iterable[tuple[str, str]]) -> Iterator[tu
                 yield path, _File(broker.read(path), stat.S_IMODE(status.st_mode) if status else 0o644)
             except Problem:
                 yield path, _File(None, 0)
-
-
-def _walk(broker: FileBroker) -> Iterator[tuple[str, str]]:
-    """Yield each path in the git folder with its kind, without the large folders of repositories."""
-    waiting = [""]
-    while waiting:
-        folder = waiting.pop()
-        try:
-            entries = broker.entries(folder or ".")
-        except Problem:
-            continue
-        for name, kind in entries:
-            path = f"{folder}/{name}" if folder else name
-            yield path, kind
-            if kind == "folder" and (name not in LARGE_IN_GIT or folder.rpartition("/")[2] in SUBFOLDERS):
-                waiting.append(path)

@@ -44,10 +44,11 @@ def is_trusted(context: ToolContext, path: str) -> bool:
 def moved_unchanged(changes: Iterable[ScannedChange], had_folder: Callable[[str], bool]) -> set[str]:
     """Return the old and new paths of files that were moved with their folder, unchanged.
 
-    The folder must be new: in one that was there before, other programs would begin to act on the file.
+    The folder must be new, and must come from a single one: otherwise, other programs would begin to act on a file, as
+    git does on a `config` once its folder has a `HEAD`.
     """
     removed: dict[tuple[str, bytes], str] = {}
-    moved: set[str] = set()
+    moves: dict[str, list[tuple[str, str]]] = {}  # by the new folder: the old and the new path of each file
     removed_first = sorted(changes, key=lambda change: change.before is None)
     for change in removed_first:
         body = change.before if change.after is None else change.after
@@ -58,14 +59,21 @@ def moved_unchanged(changes: Iterable[ScannedChange], had_folder: Callable[[str]
         if change.after is None:
             removed[key] = change.path
         elif key in removed and (folder := change.path.removesuffix(tail).rstrip("/")) and not had_folder(folder):
-            moved |= {removed[key], change.path}
-    return moved
+            moves.setdefault(folder, []).append((removed[key], change.path))
+    return {
+        path
+        for pairs in moves.values()
+        if len({old.removesuffix(_tail(old)) for old, _ in pairs}) == 1
+        for pair in pairs
+        for path in pair
+    }
 
 
 def _tail(path: str) -> str:
     """Return the part of a path by which other programs recognize the file."""
     parts = path.split("/")
-    index = next((index for index in range(len(parts)) if is_read_only("/".join(parts[: index + 1]))), len(parts) - 1)
+    leaf = len(parts) - (2 if parts[-2:-1] == ["hooks"] else 1)
+    index = next((index for index in range(len(parts)) if is_read_only("/".join(parts[: index + 1]))), leaf)
     return "/".join(parts[index:])
 
 
@@ -77,7 +85,7 @@ def _in_git(broker: FileBroker, path: PurePosixPath) -> str:
     if inner_path := path_in_git(str(path)):
         return inner_path
     base = path.parent.parent if path.parent.name == "hooks" else path.parent
-    if path.name not in (*CONFIG_FILES, COMMONDIR) and base == path.parent:
+    if path.name not in (*CONFIG_FILES, COMMONDIR, "hooks") and base == path.parent:
         return ""
     return str(path.relative_to(base)) if broker.stat(f"{base}/HEAD") else ""
 
@@ -90,13 +98,20 @@ def _is_worktree(folder: Path, inner: PurePosixPath) -> bool:
 
 
 def _is_plain(broker: FileBroker, folder: PurePosixPath) -> bool:
-    """Return whether the folder, read as a repository, has no configuration or hook that makes git run a program."""
+    """Return whether the folder, read as a repository, has no configuration or hook that makes git run a program.
+
+    Links count as one, because what they lead to can change without a change in the folder.
+    """
     try:
-        config = broker.read(f"{folder}/config") if broker.stat(f"{folder}/config") else b""
-        hooks = broker.entries(f"{folder}/hooks") if broker.stat(f"{folder}/hooks") else []
-        common = broker.stat(f"{folder}/{COMMONDIR}")
+        kinds = dict(broker.entries(str(folder)))
+        hooks = broker.entries(f"{folder}/hooks") if kinds.get("hooks") == "folder" else []
+        configs = [broker.read(f"{folder}/{name}") for name in CONFIG_FILES if kinds.get(name) == "file"]
     except Problem:
         return False
+    usual = {"hooks": "folder", **dict.fromkeys(CONFIG_FILES, "file")}
     return (
-        is_harmless(config.decode("utf-8", "replace")) and not common and all(n.endswith(".sample") for n, _ in hooks)
+        COMMONDIR not in kinds
+        and all(kinds.get(name, kind) == kind for name, kind in usual.items())
+        and all(is_harmless(config.decode("utf-8", "replace")) for config in configs)
+        and all(name.endswith(".sample") for name, _ in hooks)
     )

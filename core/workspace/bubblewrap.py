@@ -47,7 +47,8 @@ class Bubblewrap:
     def __init__(
         self, readable: Sequence[Path] | None = None, weaken: Callable[[list[str]], list[str]] | None = None
     ) -> None:
-        self._program, self._stat = find_system_program("bwrap"), find_system_program("stat")
+        self._program = find_system_program("bwrap")
+        self._stat = find_system_program("stat")
         self._machine = os.uname().machine
         self._readable = tuple(installation.interpreter_folders() if readable is None else readable)
         self._weaken = weaken

@@ -38,7 +38,8 @@ class CommondirWatch:
         is_approved: Callable[[str], bool],
         on_removed: Callable[[str], None],
     ) -> None:
-        self._is_approved, self._on_removed = is_approved, on_removed
+        self._is_approved = is_approved
+        self._on_removed = on_removed
         self._folders: dict[int, tuple[str, int]] = {}  # path and descriptor, by watch
         self._inotify = self._stop_end = self._stop_read = -1
         self._thread: threading.Thread | None = None

@@ -67,11 +67,14 @@ class Order:
 
     def __init__(self, arguments: list[str]) -> None:
         # Landlock ABI version, bytes of private shared memory or 0, supervised calls, filter, folder, counts
-        self.version, self.shared = int(arguments[0]), int(arguments[1])
+        self.version = int(arguments[0])
+        self.shared = int(arguments[1])
         self.supervised = dict(pair.split("=") for pair in arguments[2].split(","))
-        self.filter, self.folder = bytes.fromhex(arguments[3]), arguments[4]
+        self.filter = bytes.fromhex(arguments[3])
+        self.folder = arguments[4]
         reads, writes = int(arguments[5]), int(arguments[6])
-        self.reads, self.writes = arguments[7 : 7 + reads], arguments[7 + reads : 7 + reads + writes]
+        self.reads = arguments[7 : 7 + reads]
+        self.writes = arguments[7 + reads : 7 + reads + writes]
         self.command = arguments[7 + reads + writes :]
 
 
@@ -375,6 +378,8 @@ def end_children() -> None:
                 os.kill(int(pid), signal.SIGKILL)
         try:
             os.waitpid(-1, 0)
+            while os.waitpid(-1, os.WNOHANG)[0]:  # those left would all be listed again for each one
+                continue
         except ChildProcessError:
             return
 

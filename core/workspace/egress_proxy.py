@@ -42,7 +42,8 @@ class EgressProxy:
         check: AddressCheck = allowed_address,
     ) -> None:
         self._allowed = {(normalized_host(host), port) for host, port in allowed}
-        self._on_attempt, self._check = on_attempt, check
+        self._on_attempt = on_attempt
+        self._check = check
         self._folder = ScratchFolder(OUT_PREFIX)
         self.path = self._folder.path / "way"
         self._server: asyncio.Server | None = None

@@ -74,7 +74,9 @@ class GitTrees:
         self._known: dict[str, tuple[tuple[int, int], tuple[str, ...], bool]] = {}
 
     def foreign_folders(self, folder: Path, tree: str, reopen: Callable[[str], bool]) -> list[str]:
-        """Return the folders in this tree that git could take for a repository, or that contain a `.git`.
+        """Return the folders in this tree that git could take for a repository, or that contain a `.git` or a link.
+
+        Git makes no links there, but writes through them: a log that is a link can lead to any file of the user.
 
         `reopen` opens a folder that cannot be listed, and returns whether to try again.
         """
@@ -99,11 +101,15 @@ class GitTrees:
         if (cached := self._known.get(path)) and cached[0] == state:
             return cached[1], cached[2]
         with os.scandir(folder) as entries:
-            kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+            kinds: dict[str, bool] = {}
+            has_link = False
+            for entry in entries:
+                kinds[entry.name] = entry.is_dir(follow_symlinks=False)
+                has_link = has_link or entry.is_symlink()
         inner = tuple(name for name, is_folder in kinds.items() if is_folder)
         # Git also accepts links in the place of these folders.
         repository = "HEAD" in kinds and ("commondir" in kinds or ("objects" in kinds and "refs" in kinds))
-        foreign = bool(repository) or any(is_git(name) for name in inner) or ".git" in kinds
+        foreign = has_link or bool(repository) or any(is_git(name) for name in inner) or ".git" in kinds
         if time.time_ns() - status.st_ctime_ns > RACY_NS:
             self._known[path] = (state, inner, foreign)
         return inner, foreign
@@ -111,7 +117,9 @@ class GitTrees:
 
 class _Lister:
     def __init__(self, folder: Path, git_trees: GitTrees, is_notable: Callable[[bytes], object]) -> None:
-        self._folder, self._git_trees, self._is_notable = folder, git_trees, is_notable
+        self._folder = folder
+        self._git_trees = git_trees
+        self._is_notable = is_notable
         self._root = -1
         self._lines: list[bytes] = []
         self._listing = FolderListing()

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.problems import Problem
-from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only
+from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only, path_in_git
 from core.workspace import forced_access
 from core.workspace.broker import READ_LIMIT, FileBroker
 from core.workspace.folder_listing import (
@@ -97,7 +97,8 @@ class ContentCache:
     """File contents by path, up to a limit of size and number; once it is reached, nothing more is kept."""
 
     def __init__(self, total: int = TOTAL, files: int = KEPT_FILES) -> None:
-        self._left, self._files = total, files
+        self._left = total
+        self._files = files
         self._bodies: dict[str, bytes] = {}
 
     def keep(self, path: str, body: bytes) -> bool:
@@ -474,8 +475,9 @@ def _path(line: bytes) -> str:
 
 
 def _is_git_link(path: str, *lines: bytes | None) -> bool:
-    """Return whether a path in a git folder is or was a link, which could lead git to another folder."""
-    return not path.endswith("/HEAD") and any(line is not None and line.startswith(b"l") for line in lines)
+    """Return whether a path in a git folder is or was a link, which could lead git elsewhere."""
+    is_head = path.endswith("/HEAD") and "logs" not in path_in_git(path).split("/")  # git once made these as links
+    return not is_head and any(line is not None and line.startswith(b"l") for line in lines)
 
 
 def _git_folder(path: str) -> bytes:

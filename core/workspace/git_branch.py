@@ -1,8 +1,11 @@
 """The git repository, worktree and branch of a folder, read from the files of the repository without running git."""
 
+import contextlib
 import os
 import stat
 from pathlib import Path
+
+from core.workspace.regular_files import open_regular
 
 HEAD = "ref: refs/heads/"
 MOST = 4096
@@ -61,16 +64,7 @@ def _head(repository: Path) -> str:
 
 
 def read_small_text(path: Path, limit: int = MOST) -> str:
-    """Return the text of a small regular file; "" for anything else. A FIFO without a writer does not block."""
-    try:
-        file = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
-    except OSError:
-        return ""
-    try:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            return ""
-        return os.read(file, limit).decode("utf-8", "replace")
-    except OSError:
-        return ""
-    finally:
-        os.close(file)
+    """Return the text at the start of a regular file; "" for anything else."""
+    with contextlib.suppress(OSError), open(open_regular(path), "rb") as file:  # noqa: PTH123 - a descriptor
+        return file.read(limit).decode("utf-8", "replace")
+    return ""

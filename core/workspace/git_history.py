@@ -55,7 +55,8 @@ class GitHistory:
     """The history of the repositories in a folder, and of the one that a linked worktree belongs to."""
 
     def __init__(self, folder: Path, data: Path) -> None:
-        self._folder, self._data = Path(os.path.realpath(folder)), data
+        self._folder = Path(os.path.realpath(folder))
+        self._data = data
         self._repositories: dict[Path, _Repository] = {}
         self._files: HistoryFolder | None = None
 
@@ -125,9 +126,11 @@ class _Repository:
     def __init__(self, stored: StoredHistory, copies: IO[bytes], store: RepositoryStore | None = None) -> None:
         """Begin with a `stored` history. `copies` contains the objects; without a `store`, nothing more is kept."""
         self.path = stored.path
-        self._git, self._folder = stored.base / stored.path, stored.folder
+        self._git = stored.base / stored.path
+        self._folder = stored.folder
         self._base = open_folder(str(stored.base))
-        self._copies, self._store = copies, store
+        self._copies = copies
+        self._store = store
         self._size = 0
         self._objects = stored.objects
         # Descriptors, by path in the git folder.
@@ -158,7 +161,9 @@ class _Repository:
         return self._copy(changed) & self._open_packs()
 
     def restore(self, end: float | None = None) -> list[str]:
-        """Restore what is missing or was overwritten, and describe it. `end` is when the command had ended, if not now.
+        """Restore what is missing or was overwritten, and describe it.
+
+        `end` is when the command had ended, if not now.
         """
         if not self._references:
             return []

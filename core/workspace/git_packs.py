@@ -1,8 +1,5 @@
 """Finds out which objects the packs of a repository contain, without trusting what a command wrote there."""
 
-import errno
-import os
-import stat
 import subprocess
 import time
 from collections.abc import Iterable
@@ -10,6 +7,7 @@ from pathlib import Path
 
 from core.workspace.git_plumbing import plumbing_command, plumbing_environment
 from core.workspace.program_search import find_program
+from core.workspace.regular_files import read_regular
 
 SECONDS = 30.0
 MAX_INDEX = 256 << 20  # bytes
@@ -37,26 +35,16 @@ def verified_objects(git: Path, packs: Iterable[str], folder: Path) -> set[bytes
     for path in packs if program else ():
         command = plumbing_command(program, git, "verify-pack", str(git / path))
         try:
-            index = _read_index(git / path)
+            index = read_regular(git / path, MAX_INDEX, follow=False)
             completed = subprocess.run(
                 command, env=plumbing_environment(), cwd="/", capture_output=True, check=False,
                 timeout=max(deadline - time.monotonic(), 0),
             )  # fmt: skip
         except (OSError, subprocess.SubprocessError):
             continue
-        if completed.returncode == 0 and index == _read_index(git / path):
+        if completed.returncode == 0 and index == read_regular(git / path, MAX_INDEX, follow=False):
             found |= objects_of_index(index, name_length(path)) or set()
     return found
-
-
-def _read_index(path: Path) -> bytes:
-    """Return an index; raise OSError for anything but a regular file of a usual size, such as a FIFO or a link."""
-    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_INDEX:
-            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), str(path))
-        return file.read(MAX_INDEX)
 
 
 def name_length(path: str) -> int:

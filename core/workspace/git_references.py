@@ -1,10 +1,8 @@
 """Finds what a command removed from the references of a repository: branches, tags, stashes and entries of reflogs."""
 
 import contextlib
-import errno
 import os
 import re
-import stat
 import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,6 +12,7 @@ from pathlib import Path
 from core.workspace.beneath import open_by_walking
 from core.workspace.git_plumbing import plumbing_command, plumbing_environment
 from core.workspace.program_search import find_program
+from core.workspace.regular_files import open_regular
 
 HEAD, PACKED, STASH, LOGS = "HEAD", "packed-refs", "refs/stash", "logs/"
 ASIDE = "refs/restored/"
@@ -64,11 +63,7 @@ def read_references(git: int, known: Mapping[str, ReferenceFile]) -> References:
 
 def open_file(folder: int, name: str) -> int:
     """Open a regular file in an open folder for reading; raise OSError for anything else."""
-    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL), name)
-    return descriptor
+    return open_regular(name, follow=False, folder=folder)
 
 
 def _read(folder: int, name: str, known: ReferenceFile | None, limit: int) -> ReferenceFile | None:

@@ -4,7 +4,6 @@ import contextlib
 import os
 import re
 import shutil
-import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,10 +23,10 @@ from core.workspace.git_commands import (
 )
 from core.workspace.paths import printable
 from core.workspace.program_search import find_program
+from core.workspace.regular_files import read_regular
 
 SUBJECT_LENGTH = 72
 MAX_INDEX = 1 << 30  # bytes
-INDEX_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 READINGS = 5  # of a repository that changes while it is read
 BRANCH = re.compile(r"(?![-/.])[\w./-]{1,200}(?<![/.])")
 URL = re.compile(r"https?://\S+")
@@ -315,22 +314,13 @@ def _copied_index(root: Path) -> Iterator[Path]:
 
 def _read_index(index: Path) -> bytes:
     """Return the contents of an index; raise Problem for what only a command of an agent can have put there."""
-    problem = Problem(
-        "The repository cannot be read.",
-        f"{index} is not a file of the usual kind and size.",
-        "Remove it, and restore it with `git reset`.",
-    )
     try:
-        descriptor = os.open(index, INDEX_FLAGS)
+        return read_regular(index, MAX_INDEX, follow=False)
     except FileNotFoundError:
         raise
-    except OSError as error:  # a link
-        raise problem from error
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_INDEX:
-            raise problem
-        return file.read(MAX_INDEX)
+    except OSError as error:
+        cause, fix = f"{index} is not a file of the usual kind and size.", "Remove it, and restore it with `git reset`."
+        raise Problem("The repository cannot be read.", cause, fix) from error
 
 
 def _replace_index(index: Path, body: bytes) -> None:

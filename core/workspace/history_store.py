@@ -54,6 +54,8 @@ class RepositoryStore:
     def __init__(self, files: Path, base: Path, path: str, folder: Path) -> None:
         (files / _PACKS).mkdir(mode=0o700, parents=True)
         self._files = files
+        for name in (_COPIES, _LOG):
+            (files / name).touch(mode=0o600)
         self.copies: IO[bytes] = (files / _COPIES).open("w+b")
         self._log = (files / _LOG).open("w", encoding="utf-8", errors="surrogatepass")
         self._references: References = {}

@@ -31,8 +31,11 @@ class LimitWatch:
         on_tick: TickListener | None,
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._pid, self._limits, self._home = pid, limits, home
-        self._on_exceeded, self._on_tick = on_exceeded, on_tick
+        self._pid = pid
+        self._limits = limits
+        self._home = home
+        self._on_exceeded = on_exceeded
+        self._on_tick = on_tick
         self._time_timer = self._loop.call_later(limits.time_s, on_exceeded, f"stopped after {limits.time_s:g} s")
         self._check_timer = self._loop.call_later(FIRST_CHECK_S, self._check)
         self._home_timer = self._loop.call_later(HOME_INTERVAL_S, self._measure_home)

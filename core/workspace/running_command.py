@@ -56,7 +56,9 @@ class RunningCommand(asyncio.Protocol):
     ) -> None:
         """Start the process. There is no await, so no cancellation can come before its pid is known."""
         self._loop = asyncio.get_running_loop()
-        self._home, self._output_limit, self._on_output = launch.home, limits.output, on_output
+        self._home = launch.home
+        self._output_limit = limits.output
+        self._on_output = on_output
         self._buffer = OutputBuffer()
         self._kill_reason = ""
         self._exit_code: int | None = None

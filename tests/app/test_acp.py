@@ -23,6 +23,7 @@ class Client:
         self.words = list(words)
         self.form = form
         self.asked: list[tuple[str, list[str]]] = []
+        self.shown: list[str] = []  # the texts of the permission requests
         self.updates: list[dict[str, Any]] = []
         self.heard = asyncio.Event()
 
@@ -37,6 +38,7 @@ class Client:
         self, session_id: str, tool_call: Any, options: list[Any], **_: Any
     ) -> schema.RequestPermissionResponse:
         self.asked.append((tool_call.title, [option.name for option in options]))
+        self.shown += [block.content.text for block in tool_call.content or () if block.type == "content"]
         word = self.words.pop(0)
         chosen = next(option for option in options if word in (option.kind, option.name))
         outcome = schema.AllowedOutcome(outcome="selected", option_id=chosen.option_id)
@@ -117,6 +119,19 @@ def test_a_prompt_runs_with_updates_and_a_permission_request(tmp_path: Path) -> 
         assert client.updates[0]["content"]["text"] == "Write it." and client.said() == "I act. Done."
         again = await conn.prompt(session_id=session, prompt=[text_block("Once more.")])
         assert again.stop_reason == "end_turn"
+
+    edited(tmp_path, client, talk)
+
+
+def test_an_editor_shows_what_an_approval_makes_writable(tmp_path: Path) -> None:
+    play_script(tmp_path, call_reply("run", command="ls .vscode; ./a\u202ehs"), {"text": "Done."})
+    client = Client("reject_once")
+
+    async def talk(conn: Any, session: str) -> None:
+        await conn.prompt(session_id=session, prompt=[text_block("Run it.")])
+        assert client.asked[0][0] == "run: ls .vscode; ./a⟦U+202E⟧hs"
+        assert "lets it change .vscode, which other programs execute" in client.shown[0]
+        assert "network: none" in client.shown[0]
 
     edited(tmp_path, client, talk)
 

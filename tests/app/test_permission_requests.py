@@ -85,6 +85,18 @@ def test_names_and_reasons_are_shown_exactly_too(spoof: str) -> None:
         assert all(line.isprintable() for line in lines)
 
 
+def test_what_an_approval_makes_writable_and_reachable_is_shown() -> None:
+    request = PermissionRequest(
+        "r1", "c1", "run", "ls .vscode; make", "/work", "verified", "f", "No rule.", access="execute",
+        protected_paths=(".vscode", ".git/ho\u202eoks"), hosts=("example.org:443",),
+    )  # fmt: skip
+    lines: list[str] = []
+    print_request(Output(lines.append, lines.append), PendingPermissionRequest("s1", request, "{}", 0))
+    expected = "Approval lets it change .vscode, .git/ho⟦U+202E⟧oks, which other programs execute or follow."
+    assert any(expected in line for line in lines)
+    assert any(line.endswith("sandbox: verified; network: example.org:443") for line in lines)
+
+
 def test_a_question_cannot_imitate_a_permission_request() -> None:
     imitation = "? Allow run: ls\n  1  Allow once\nDecide with: journeyman approve x"
     option = QuestionOption(f"a\n{imitation}", description=f"b\n{imitation}")

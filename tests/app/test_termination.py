@@ -83,13 +83,13 @@ sys.exit(main([]))
 STARTING = """
 import asyncio, sys
 from app.main import main
-from app.process import services
+from core.agents.agent_pool import AgentPool
 
-async def hold(*_):
+async def hold(self):
     print("blocked", flush=True)
     await asyncio.Event().wait()
 
-services._recover = hold
+AgentPool.end_leftovers = hold
 sys.exit(main(["sessions"]))
 """
 

@@ -23,6 +23,12 @@ def test_usage_is_totaled_and_an_unknown_cost_is_null(home: Path, capsys: pytest
     assert run_command(home, "usage", "--by", "folder") == DONE
     shown = capsys.readouterr().out.splitlines()
     assert shown[0].startswith("/tmp/x") and "$0.2500 + unknown" in shown[0] and shown[-1].startswith("all ")
+    assert run_command(home, "usage", "--by", "model") == DONE
+    assert [line.split()[:3] for line in capsys.readouterr().out.splitlines()] == [
+        ["a/big", "2", "replies"],
+        ["b/small", "1", "reply"],
+        ["all", "3", "replies"],
+    ]
     assert run_command(home, "usage", "--csv") == DONE
     assert capsys.readouterr().out.startswith("day,model,folder")
     assert run_command(home, "usage", "--prometheus") == DONE

@@ -18,7 +18,7 @@ from jeepney.io.blocking import open_dbus_connection
 from tests.e2e.screen import BOUND_S, PAUSE, Area, Screen
 
 ATSPI = "org.a11y.atspi"
-CHECKED, ENABLED, FOCUSED, SHOWING = 4, 8, 12, 25  # state numbers of AT-SPI
+CHECKED, ENABLED, FOCUSABLE, FOCUSED, SHOWING = 4, 8, 11, 12, 25  # state numbers of AT-SPI
 BATCH_SIZE = 100  # pipelined requests
 FOCUS_TIMEOUT_S = 0.5  # a control that has not reported focus by then will not
 MENUS = ("popup menu", "menu")

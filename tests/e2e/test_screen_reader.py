@@ -4,7 +4,7 @@ from collections import Counter
 from contextlib import closing
 from pathlib import Path
 
-from tests.e2e.accessibility import AccessibilityBus, AccessibilityTree
+from tests.e2e.accessibility import FOCUSABLE, AccessibilityBus, AccessibilityTree
 from tests.e2e.screen import Screen, running_program
 from tests.e2e.simulated_user import SimulatedUser
 from tests.screens.sample_data_folder import make
@@ -32,6 +32,7 @@ def nameless(walker: SimulatedUser) -> list[str]:
     controls = (one for one in walker.find() if one.role in CONTROLS and not one.has_id("QLineEditIconButton"))
     found = [f"{one.role} {one.id}" for one in controls if not one.name.strip()]
     found += [f"menu {one.id}" for one in walker.find(role="popup menu") if one.name in ("", "Journeyman")]
+    found += [f"filler {one.name!r} {one.id}" for one in walker.find(role="filler") if one.name or one.has(FOCUSABLE)]
     return found + [f"no role: {one.id}" for one in walker.find() if one.role in ("unknown", "invalid", "")]
 
 
@@ -120,6 +121,8 @@ def test_a_new_question_is_announced(display: Screen, accessibility_bus: Accessi
         with running_program(display, home) as program:
             SimulatedUser(display, program, tree).click("start.demo")
             assert tree.next_announcement() == "Question: Which tone should the letter take?"
+            display.keys("ctrl+period")
+            assert tree.next_announcement() == "Stopped"
 
 
 def test_live_changes_and_selections_outside_of_the_focus_are_announced(
@@ -136,10 +139,18 @@ def test_live_changes_and_selections_outside_of_the_focus_are_announced(
             display.keys("ctrl+k")
             user.wait_for_focus("palette.field")
             display.keys(*"usage")
-            heard = ""
+            heard, said = "", list[str]()
             while not heard.startswith("Usage"):
+                said.append(heard := tree.next_announcement())
+            assert len(set(said)) == len(said), "an entry that stays selected is announced once"
+            display.keys("Escape", "ctrl+comma")
+            user.wait_for_focus("settings.search")
+            display.keys(*"zz")
+            while heard != "No settings match your search.":
                 heard = tree.next_announcement()
-            display.keys("Escape", "ctrl+f")
+            display.keys("Escape", "Escape")
+            user.wait_until_gone("settings.search")
+            display.keys("ctrl+f")
             user.wait_for_focus("run.find.words")
             display.keys(*"letter")
             while not heard.startswith("1 of "):

@@ -73,3 +73,20 @@ def test_large_text_does_not_give_the_sidebar_too_much_of_a_small_window(look: L
     columns.save_widths()
     columns.apply_widths()
     assert widths(columns)[0] == 600, "the user may make it wider"
+
+
+def test_the_sidebar_that_made_room_for_the_step_pane_comes_back_with_its_end(
+    look: Look, columns: WindowColumns
+) -> None:
+    sidebar, pane = find(columns, QWidget, "sidebar"), find(columns, QWidget, "pane")
+    columns.resize(1280, 600)
+    columns.restyle(Look(look.theme, load_fonts(2.0)))
+    assert sidebar.isVisible() and pane.isHidden()
+    columns.toggle_pane()
+    assert sidebar.isHidden() and pane.isVisible()
+    columns.toggle_pane()
+    assert sidebar.isVisible() and pane.isHidden()
+    columns.toggle_sidebar()
+    columns.toggle_pane()
+    columns.toggle_pane()
+    assert sidebar.isHidden(), "the user has hidden it"

@@ -5,7 +5,15 @@ from itertools import pairwise
 import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QLabel, QListWidget, QScrollArea, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QDialog,
+    QLabel,
+    QListWidget,
+    QScrollArea,
+    QToolButton,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from core.domain.sessions import SessionRow
@@ -14,18 +22,27 @@ from core.settings.schema import MODELS, Settings
 from tests.screens.sample_local_models import DOWNLOADING
 from tests.screens.sample_providers import PROVIDERS
 from tests.ui.ask.questions import TONE, noon
+from tests.ui.changes.test_panel import changed, past
+from tests.ui.context.test_panel import filled
 from tests.ui.hands import find
 from ui.ask.dialogs import QuestionDialog
+from ui.changes.changed_files import ChangedFileDelegate
+from ui.changes.file_column import FileColumn
+from ui.changes.review_bar import ReviewBar
 from ui.compare.header import ComparisonHeader
+from ui.context.panel import ContextPanel
 from ui.dialogs.export_dialog import ExportDialog, ExportFormat
 from ui.dialogs.help_dialog import HelpDialog
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
 from ui.shell.shortcuts_dialog import ShortcutsDialog
 from ui.shell.status_line import StatusLine
 from ui.skills.header import SkillHeader
+from ui.start.new_session_form import ProviderOffer
+from ui.start.panel import StartPanel
 from ui.style.theme import Look, load_fonts, load_theme
 from ui.timeline.row_layout import RowColumns
 from ui.timeline.run_end_card import RunEndCard
+from ui.timeline.waterfall.panel import ShortcutHints
 from ui.widgets.button import Button
 from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
@@ -208,3 +225,79 @@ def test_a_dialog_grows_for_the_result_it_shows(large: Look, qtbot: QtBot) -> No
     message = find(dialog, QLabel, "export.said")
     qtbot.waitUntil(lambda: message.height() >= message.heightForWidth(message.width()))
     dialog.close()
+
+
+def test_the_new_session_page_is_not_wider_than_the_window(large: Look, qtbot: QtBot) -> None:
+    panel = StartPanel(large, data_folder="/home/me/.local/share/journeyman")
+    qtbot.addWidget(panel)
+    panel.show_providers([ProviderOffer("work", "Work", ("work/a-model-with-a-long-name",), is_local=True)], "")
+    panel.resize(CENTER, 700)
+    panel.show()
+    buttons = [find(panel, Button, f"start.{name}") for name in ("go", "limits", "folder", "local")]
+    qtbot.waitUntil(lambda: all(is_fully_visible(button) for button in buttons))
+    assert find(panel, QScrollArea, "start.scroll").horizontalScrollBar().maximum() == 0
+
+
+def test_the_context_page_shows_its_numbers_and_buttons(large: Look, qtbot: QtBot) -> None:
+    panel = ContextPanel(large)
+    qtbot.addWidget(panel)
+    panel.resize(CENTER, 900)
+    panel.show()
+    panel.show_past(filled(), loading=False, running=False)
+    shares = find(panel, QWidget, "context.shares")
+    buttons = [find(panel, Button, f"context.{name}") for name in ("compact", "prompt_size")]
+    qtbot.waitUntil(lambda: all(is_fully_visible(button) for button in buttons))
+    assert shares.width() <= CENTER
+
+
+def test_the_bar_below_a_diff_keeps_its_count_and_buttons(large: Look, qtbot: QtBot) -> None:
+    column = QWidget()
+    qtbot.addWidget(column)
+    column.show()
+    bar = ReviewBar(large, column)
+    bar.show_drafts(1, "")
+    bar.resize(583, 60)  # the width beside the list of files
+    bar.show()
+    count, send = find(bar, QLabel, "changes.drafts.count"), find(bar, Button, "changes.send")
+    qtbot.waitUntil(lambda: count.width() >= count.sizeHint().width() and send.width() >= send.sizeHint().width())
+    assert send.accessibleName() == "Send 1 comment"
+
+
+def test_shortcut_hints_without_room_are_left_out_as_a_whole(large: Look, qtbot: QtBot) -> None:
+    hints = ShortcutHints(large)
+    qtbot.addWidget(hints)
+    hints.show()
+    pictures = []
+    for missing in (0, 20, 40):  # pixels; the last hint needs more
+        hints.resize(hints.sizeHint().width() - missing, hints.sizeHint().height())
+        pictures.append(hints.grab().toImage().copy(0, 0, hints.sizeHint().width() - 40, hints.height()))
+    assert pictures[0] != pictures[1] and pictures[1] == pictures[2]
+
+
+def test_the_list_of_changed_files_shows_names_rather_than_line_counts(large: Look, qtbot: QtBot) -> None:
+    column = FileColumn(large)
+    qtbot.addWidget(column)
+    rows, story = column.rows, past(changed(1, "notes-about-the-release.md", "", "first", 17)).changed_files()
+    rows.show_review(lambda _: True, lambda _: 1)
+    rows.show_unreviewed(lambda _: True)
+    rows.show(story)
+    delegate = column.files.itemDelegate()
+    assert isinstance(delegate, ChangedFileDelegate)
+    shown = [text for text, _ in delegate.fitting_badges(story[0], 280)]
+    assert shown == []
+    assert "not reviewed" in str(rows.data(rows.index(0), Qt.ItemDataRole.ToolTipRole))
+    shown = [text for text, _ in delegate.fitting_badges(story[0], 480)]
+    assert shown == ["not reviewed", "1 comment"]
+    assert [text for text, _ in delegate.fitting_badges(story[0], 2_000)] == [
+        "+17",
+        "not reviewed",
+        "1 comment",
+        "kept",
+    ]
+
+
+def is_fully_visible(widget: QWidget) -> bool:
+    """Return whether nothing is cut off at the left and right."""
+    left = widget.mapTo(widget.window(), widget.rect().topLeft()).x()
+    fits = left >= 0 and left + widget.width() <= widget.window().width()
+    return fits and widget.width() >= widget.sizeHint().width()

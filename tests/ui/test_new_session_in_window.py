@@ -15,6 +15,7 @@ from core.domain.tiers import Tiers
 from core.engine.api.engine import Engine
 from core.models.catalog import SCRIPTED
 from tests.core.workspace.test_git_branch import git
+from tests.servers.scripted_server import scripted_server
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, activate, live, until
 from ui.dialogs.trust_dialog import TrustDialog
@@ -154,6 +155,47 @@ def test_a_folder_is_trusted_or_not_before_its_first_run(
             await until(lambda: window.row(session).status != "stopped", "it goes on")
             window.actions_by_id["run.stop"].trigger()
             await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
+
+    live(qapp, home, act)
+
+
+def test_a_task_can_be_written_before_the_providers_have_answered(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        async with scripted_server(["hang"]) as server:
+            url = server.url
+            await person.program.engine.ask(lambda engine: engine.providers.add("slow", url))
+            await person.program.engine.ask(set_model)
+            assert not window.start.form.isVisibleTo(window.start)
+            server.connection_ended.clear()
+            window.start.shown.emit()
+            task = find(window, QPlainTextEdit, "start.task")
+            await until(lambda: task.isVisibleTo(window.start), "the form")
+            assert not server.connection_ended.is_set(), "the provider has not answered"
+
+    live(qapp, home, act)
+
+
+def test_a_task_is_kept_as_a_draft_until_its_session_has_started(
+    qapp: QApplication, home: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "AGENTS.md").write_text("Use tabs.")
+
+    async def act(person: Person) -> None:
+        window, drafts = person.window, list[str]()
+        await person.program.engine.ask(set_model)
+        window.start.form.draft_changed.connect(drafts.append)
+        await begin(window, folder)
+        await until(lambda: window.findChild(TrustDialog), "the question")
+        await until(lambda: "" in drafts, "the field is empty")
+        assert person.state.draft("new") == "Say hello."
+        click(find(window, QPushButton, "trust.no"))
+        session = await until(lambda: window.selection.session, "the session")
+        assert person.state.draft("new") == ""
+        window.actions_by_id["run.stop"].trigger()
+        await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
 
     live(qapp, home, act)
 
@@ -309,6 +351,28 @@ def test_the_model_and_the_tier_of_a_chosen_agent_are_used(qapp: QApplication, h
         assert (start.profile, start.model) == ("fast", "small")
         window.actions_by_id["run.stop"].trigger()
         await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
+
+    live(qapp, home, act)
+
+
+def test_an_invalid_agent_profile_is_listed_with_its_error_and_cannot_be_chosen(
+    qapp: QApplication, home: Path, tmp_path: Path
+) -> None:
+    (home / "agents").mkdir()
+    (home / "agents" / "cook.toml").write_text("[learn]\nforbidden = ['salary']")
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await person.program.engine.ask(set_tiers)
+        await until(window.start.isVisible, "the start screen")
+        window.start.shown.emit()
+        agents = find(window.start, QComboBox, "start.agent")
+        await until(lambda: agents.isVisible() and agents.count() == 2, "the agents")
+        assert agents.itemText(1) == "cook (invalid file)"
+        assert "learn.forbidden: Unexpected keyword" in agents.itemData(1, Qt.ItemDataRole.ToolTipRole)
+        agents.setFocus()
+        press(agents, Qt.Key.Key_Down)
+        assert agents.currentIndex() == 0
 
     live(qapp, home, act)
 

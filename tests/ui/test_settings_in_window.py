@@ -87,6 +87,8 @@ def test_a_provider_is_added_checked_used_and_removed(qapp: QApplication, home: 
             find(adding, QLineEdit, "add_server.name").setText("box")
             click(find(adding, QPushButton, "add_server.add"))
             test = await until(lambda: dialog.findChild(QPushButton, "settings.test.box/small"), "its model")
+            said = find(dialog, QLabel, "settings.said")
+            await until(lambda: said.text() == "Added box: 1 model", "what the provider offers")
             click(test)
             result = find(dialog, QLabel, "settings.model.box/small.result")
             await until(lambda: "The model replied" in result.text(), "the result")

@@ -119,6 +119,8 @@ def test_commands_apply_to_the_focused_side(qapp: QApplication, home: Path) -> N
         assert window.commands.palette.isVisible() and offered.rowCount() == 1, (
             "a session cannot be shown next to itself"
         )
+        do["session.1"].trigger()
+        assert not window.commands.palette.isVisible(), "what it offers does not apply to the other session"
 
     live(qapp, home, act)
 

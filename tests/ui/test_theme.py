@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 from PySide6.QtGui import QColor, QFontInfo
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QListView, QWidget
 from pytestqt.qtbot import QtBot
 
 from ui.style.theme import (
@@ -136,3 +136,13 @@ def test_the_theme_can_change_at_run_time(qapp: QApplication) -> None:
         apply_theme(qapp, theme)
         assert qapp.palette().window().color() == theme.background
         assert theme.panel.name() in qapp.styleSheet()
+
+
+def test_a_list_that_is_its_own_window_has_a_background(qapp: QApplication, qtbot: QtBot, theme: Theme) -> None:
+    """Such as the completions of a file dialog, which Qt shows in a list without a parent."""
+    apply_theme(qapp, theme, load_fonts())
+    popup = QListView()
+    qtbot.addWidget(popup)
+    popup.resize(80, 40)
+    popup.show()
+    assert popup.grab().toImage().pixelColor(40, 20) == theme.raised

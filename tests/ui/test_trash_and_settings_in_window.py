@@ -53,6 +53,21 @@ def test_settings_are_applied_and_kept_for_the_next_start(qapp: QApplication, ho
     live(qapp, home, act)
 
 
+def test_theme_and_text_size_follow_a_settings_file_that_was_changed_while_the_window_was_closed(
+    qapp: QApplication, home: Path
+) -> None:
+    (home / "settings.json").write_text('{"version": 2, "theme": "dark", "font_scale": 150}')
+
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(window.start.isVisible, "the start screen")
+        await until(lambda: window.look.fonts.text.pixelSize() == 20, "the text size of the settings")
+        assert window.look.theme.name == "dark"
+        assert (person.state.text("theme"), person.state.text("scale")) == ("dark", "1.5")
+
+    live(qapp, home, act)
+
+
 def test_a_command_is_found_and_executed(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window = person.window

@@ -40,8 +40,13 @@ class AgeLabel(QLabel):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._pattern, self._prefix, self._asked_at, self._clock = pattern, prefix, asked_at, clock
-        self._expires_at, self._on_expiry, self._show_waiting = expires_at, on_expiry, show_waiting
+        self._pattern = pattern
+        self._prefix = prefix
+        self._asked_at = asked_at
+        self._clock = clock
+        self._expires_at = expires_at
+        self._on_expiry = on_expiry
+        self._show_waiting = show_waiting
         self.setObjectName("question.age")
         self.setProperty("tone", "second")
         self.setTextFormat(Qt.TextFormat.PlainText)

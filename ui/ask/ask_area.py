@@ -38,7 +38,8 @@ class AskArea(QWidget):
         self._look = look
         self._available_height = self._room = 0
         self._bar_only = False
-        self._session, self._title = "", ""
+        self._session = ""
+        self._title = ""
         self._answered_id = ""
         self._requests: tuple[OpenRequest, ...] = ()
         self._card: Card | None = None

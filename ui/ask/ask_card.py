@@ -47,7 +47,9 @@ class AskCard(QFrame):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._look, self._summary, self._clock = look, summary, clock
+        self._look = look
+        self._summary = summary
+        self._clock = clock
         self._available_height = self._room = 0
         self._bar_only = False
         self._announced = False

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from core.tools.editable_argument import editable_text, text_argument
 from ui.ask.pending_permission import PendingPermission
 from ui.style.theme import Look
-from ui.widgets.labels import ENTER_KEYS, TextField, label, styled_frame
+from ui.widgets.labels import ENTER_KEYS, TextField, label, show_focus_on, styled_frame
 
 MAX_LINES: Final = 10
 
@@ -37,6 +37,7 @@ class CallEditor(QWidget):
         self._field.setObjectName("consent.edit")
         self._field.setAccessibleName(caption)
         frame = styled_frame("well")
+        show_focus_on(frame, self._field)
         frame_layout = QVBoxLayout(frame)
         frame_layout.setContentsMargins(10, 5, 10, 4)
         frame_layout.addWidget(self._field)

@@ -50,7 +50,10 @@ class AskDialog(QDialog):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._look, self._summary, self._clock, self._context = look, summary, clock, context
+        self._look = look
+        self._summary = summary
+        self._clock = clock
+        self._context = context
         self.setObjectName(f"{summary.kind}.dialog")
         self.setAccessibleName(summary.accessible_text)
         self.setAccessibleDescription(summary.reason)

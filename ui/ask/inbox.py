@@ -34,7 +34,9 @@ class InboxMenu(QMenu):
         clock: Callable[[], int] = wall_clock,
     ) -> None:
         super().__init__(parent)
-        self._look, self._waiting, self._clock = look, waiting, clock
+        self._look = look
+        self._waiting = waiting
+        self._clock = clock
         self.setObjectName("inbox")
         self.setAccessibleName(self.tr("Waiting for you"))
 

@@ -26,8 +26,12 @@ class OptionRow(QAbstractButton):
         self, look: Look, option: QuestionOption, number: int, *, stacked: bool, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._look, self._option, self._number, self._stacked = look, option, number, stacked
-        self._label, self._description_text = visible(option.label), visible(option.description)
+        self._look = look
+        self._option = option
+        self._number = number
+        self._stacked = stacked
+        self._label = visible(option.label)
+        self._description_text = visible(option.description)
         self._collapsed = False
         self._heights: dict[tuple[int, bool], int] = {}
         self.setObjectName(f"question.option.{number}")

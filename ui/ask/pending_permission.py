@@ -93,8 +93,10 @@ def call_lines(pending: PendingPermission) -> list[DisplayLine]:
     match request.tool:
         case "run" if _command_alone(arguments):
             return split_exact(str(arguments["command"]))
-        case "edit" if arguments.keys() == {"path", "old_string", "new_string"}:
-            return [_heading(arguments["path"]), *_diff(str(arguments["old_string"]), str(arguments["new_string"]))]
+        case "edit" if arguments.keys() - {"replace_all"} == {"path", "old_string", "new_string"}:
+            everywhere = _tr(", every occurrence") if arguments.get("replace_all") else ""
+            changes = _diff(str(arguments["old_string"]), str(arguments["new_string"]))
+            return [_heading(arguments["path"], everywhere), *changes]
         case "write" if arguments.keys() == {"path", "content"}:
             return [_heading(arguments["path"]), *_diff(pending.file_contents or "", str(arguments["content"]))]
         case "patch" if arguments.keys() == {"diff"}:

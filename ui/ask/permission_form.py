@@ -59,7 +59,9 @@ class PermissionForm(QFrame):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._look, self._request, self._similar = look, pending, tuple(similar)
+        self._look = look
+        self._request = pending
+        self._similar = tuple(similar)
         self._seen = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(request_title(pending.request))
@@ -127,8 +129,8 @@ class PermissionForm(QFrame):
         """Show the editor instead of the scope, or hide it and discard the change."""
         self._editor.setVisible(editing)
         self._editor.set_text(text)
-        for widget in (self.scope, self._together_button, self._change):
-            widget.setVisible(not editing)
+        self._change.setVisible(not editing)
+        self.scope.setVisible(not editing and self.scope.offers_choice())
         self._together_button.setVisible(not editing and bool(self._similar))
         self._allow.setText(self.tr("Allow changed call") if editing else self.tr("Allow"))
         self._allow.setAccessibleName(self._allow.text())

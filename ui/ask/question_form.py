@@ -43,7 +43,8 @@ class QuestionForm(QFrame):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._look, self._question = look, question
+        self._look = look
+        self._question = question
         self._touched = False
         self.setAccessibleName(visible(question.text))
         self.setAccessibleDescription(visible(question.reason))

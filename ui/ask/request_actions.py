@@ -22,7 +22,8 @@ class RequestActions:
     """Answers, allows and denies requests. `start_task` runs a coroutine and shows its errors."""
 
     def __init__(self, bridge: Bridge, start_task: StartTask) -> None:
-        self._bridge, self._start = bridge, start_task
+        self._bridge = bridge
+        self._start = start_task
 
     def answer(self, question: str, answer: Answer) -> None:
         self._start(self._bridge.ask(lambda engine: engine.answer(question, answer, resume=True)), "answer")

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import Final, cast
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from core.domain.permissions import PermissionOption, PermissionRequest, RuleScope, offered_scopes
 from ui.ask.full_text import one_line
 from ui.ask.pending_permission import scope_consequence, scope_label
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.flow_layout import GAP, FlowLayout
+from ui.widgets.flow_layout import GAP, WrappingRow
 from ui.widgets.labels import allow_breaks, label
 from ui.widgets.tooltip import tooltip_text
 
@@ -63,10 +63,13 @@ class ScopeRow(QWidget):
             chip.setToolTip(tooltip_text(one_line(pattern)))
             chip.setAccessibleName(self.tr("Apply to {}").format(one_line(pattern)))
             chip.toggled.connect(lambda _on: self.changed.emit())
-        self.setVisible(len(self._chips) > 1 or bool(self._options))
+        self.setVisible(self.offers_choice())
         allowing_once = [option.id for option in request.options if option.allows and not option.persistent]
         default_ids = allowing_once or [*self._options, "once"]
         self.select(default_ids[0])
+
+    def offers_choice(self) -> bool:
+        return len(self._chips) > 1 or bool(self._options)
 
     def option(self) -> PermissionOption | None:
         """The selected one of an external agent's options; None if it offers none."""
@@ -135,14 +138,7 @@ class ScopeRow(QWidget):
         title.setMinimumWidth(name_width)
         self._labels.append(title)
         row.addWidget(title, 0, Qt.AlignmentFlag.AlignVCenter)
-        flow = QWidget()
-        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        policy.setHeightForWidth(True)
-        flow.setSizePolicy(policy)
-        lines = FlowLayout(flow)
-        for chip in chips:
-            lines.addWidget(chip)
-        row.addWidget(flow, 1)
+        row.addWidget(WrappingRow(*chips), 1)
         return row_widget
 
 

@@ -35,8 +35,11 @@ class HistoryScan(QObject):
         self, rows: HistorySource, kinds: tuple[str, ...] = ACTIVITY_KINDS, parent: QObject | None = None
     ) -> None:
         super().__init__(parent)
-        self._rows, self._kinds = rows, kinds
-        self._session, self._seen, self._until = "", 0, 0
+        self._rows = rows
+        self._kinds = kinds
+        self._session = ""
+        self._seen = 0
+        self._until = 0
         self._notified_at = 0.0
         self.past = SessionActivity()
         self._next = QTimer(self, singleShot=True)

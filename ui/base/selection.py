@@ -14,7 +14,8 @@ class Selection(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._session, self._page = "", ""
+        self._session = ""
+        self._page = ""
         self._about: tuple[str, ...] = ()
         self._chosen = False
 

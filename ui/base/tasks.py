@@ -30,7 +30,8 @@ class Tasks(QObject):
         parent: QObject,
     ) -> None:
         super().__init__(parent)
-        self._show_error, self._resolve_error = show_error, resolve_error
+        self._show_error = show_error
+        self._resolve_error = resolve_error
         self._running: set[asyncio.Task[None]] = set()
 
     def start(self, work: Coroutine[Any, Any, Any], name: str, session: str = "") -> None:
@@ -66,7 +67,8 @@ class SessionTasks:
     """Starts tasks that apply to the session that `session` returns at that time."""
 
     def __init__(self, tasks: Tasks, session: Callable[[], str]) -> None:
-        self._tasks, self._session = tasks, session
+        self._tasks = tasks
+        self._session = session
 
     def start(self, work: Coroutine[Any, Any, Any], name: str) -> None:
         self._tasks.start(work, name, self._session())

@@ -1,10 +1,14 @@
 """What the Changes tab says about the steps that changed a file."""
 
+import os
+import posixpath
+from collections.abc import Mapping
 from typing import Protocol
 
 from PySide6.QtCore import QCoreApplication
 
 from core.domain.steps import Step
+from core.domain.untrusted_file import UntrustedFile
 from core.timeline.session_activity import ChangedFile, FileEdit
 from ui.text.visible import visible
 
@@ -28,6 +32,28 @@ def step_name(step: Step | None, *, rewound: bool) -> str:
     if rewound:
         return _tr("reverted")
     return _tr("step {}").format(step.number) if step and step.number else _tr("one change")
+
+
+def hunk_obstacle(file: ChangedFile, before: str, after: str) -> str:
+    """Return why no hunk of the diff between two versions of a file can be reverted, or an empty string.
+
+    A version is named by the id of its contents; "" if the file did not exist.
+    """
+    if after != file.changes[-1].after:
+        return _tr("Later steps changed this file again. Show all its changes to revert a hunk.")
+    if not (before and after) and before != file.changes[0].before:
+        return _tr("This step created or deleted the file. Show all its changes to revert them.")
+    return ""
+
+
+def unreviewed_row(unreviewed: Mapping[str, UntrustedFile], folder: str, path: str) -> UntrustedFile | None:
+    """Return the row by which a file of the folder counts as untrusted, by its own path or by that of a folder."""
+    if not unreviewed:
+        return None
+    full = posixpath.normpath(posixpath.join(folder, path.replace(os.sep, "/")))
+    parts = full.split("/")
+    folders = ("/".join(parts[:count]) + "/" for count in range(len(parts), 0, -1))
+    return next((row for name in (full, *folders) if (row := unreviewed.get(name))), None)
 
 
 def origin(lookup: StepLookup, session: str, file: ChangedFile) -> str:

@@ -16,6 +16,7 @@ from ui.widgets.paint import chip_width, draw_chip, draw_line, draw_row_state
 
 EDGE: Final = 14
 ICON: Final = 16
+NAME_CHARS: Final = 12  # average characters of a path that stay visible beside the badges
 COMMENTS: Final = "accent"  # the color of the badge with the number of comments, which is painted with an icon
 
 
@@ -33,7 +34,7 @@ class ChangedFilesModel(ItemListModel[ChangedFile]):
         return " ".join([visible(item.path), *(text for text, _ in self.badges(item))])
 
     def tooltip_of(self, item: ChangedFile) -> str:
-        return item.path
+        return self.accessible_text(item)
 
     def show_unreviewed(self, is_unreviewed: Callable[[str], bool]) -> None:
         """Mark the files that a run wrote after reading untrusted content, and the user has not reviewed."""
@@ -92,11 +93,11 @@ class ChangedFileDelegate(ItemDelegate):
         icon_color = theme.failed if icon_name == "file-minus" else theme.done
         picture = pixmap(icon_name, icon_color, icon_size, painter.device().devicePixelRatio())
         painter.drawPixmap(box.x() + EDGE, box.y() + (box.height() - icon_size) // 2, picture)
-        path_right, badge_height = box.right() - EDGE + 1, QFontMetrics(fonts.caption).height() + 4
-        for text, token in reversed(self._rows.badges(story)):
+        path_right, badge_height = box.right() - EDGE + 1, self._badge_height()
+        for text, token in reversed(self.fitting_badges(story, box.width())):
+            width = self._badge_width(text, token)
             if token == COMMENTS:
                 text = text.split()[0]
-            width = chip_width(text, fonts.caption) + (badge_height if token == COMMENTS else 0)
             badge_rect = QRect(path_right - width, box.y() + (box.height() - badge_height) // 2, width, badge_height)
             if token == COMMENTS:
                 size = badge_height - 4
@@ -115,3 +116,23 @@ class ChangedFileDelegate(ItemDelegate):
         painter.setPen(theme.text)
         path_rect = QRect(path_left, box.y(), path_right - path_left, box.height())
         painter.drawText(path_rect, Qt.AlignmentFlag.AlignVCenter, elided_path)
+
+    def fitting_badges(self, story: ChangedFile, width: int) -> list[tuple[str, str]]:
+        """Return the badges for which a row of this width has room beside the path; line counts give way first."""
+        metrics = QFontMetrics(self.look.fonts.mono)
+        path_width = min(metrics.horizontalAdvance(visible(story.path)), NAME_CHARS * metrics.averageCharWidth())
+        room = width - 2 * EDGE - self.look.size(ICON) - 7 - 4 - path_width
+        badges = self._rows.badges(story)
+        while badges and sum(self._badge_width(*badge) + 6 for badge in badges) > room:
+            counts = [badge for badge in badges if badge[0][0] in "+−"]
+            others = [badge for badge in badges if badge[1] != "waiting"]
+            badges.remove((counts or others or badges)[-1])
+        return badges
+
+    def _badge_width(self, text: str, token: str) -> int:
+        if token == COMMENTS:
+            return chip_width(text.split()[0], self.look.fonts.caption) + self._badge_height()
+        return chip_width(text, self.look.fonts.caption)
+
+    def _badge_height(self) -> int:
+        return QFontMetrics(self.look.fonts.caption).height() + 4

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from ui.changes.review_state import ReviewComment
-from ui.diff.diff_view import CommentWidget
+from ui.diff.comment_widget import CommentWidget
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
@@ -100,11 +100,18 @@ class CommentCard(CommentWidget):
 
     def _change(self) -> None:
         self.edited.emit(self._comment.id, self._field.toPlainText())
-        self.height_changed.emit()
 
     def _leave(self) -> None:
         if not self._field.stripped_text():
             self.abandoned.emit(self._comment.id)
+
+    # Qt overrides
+
+    def event(self, event: QEvent) -> bool:
+        handled = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:  # for example because a line of the text has wrapped
+            self.height_changed.emit()
+        return handled
 
 
 class _CommentField(TextField):

@@ -1,12 +1,10 @@
 """The panel of the Changes tab: the changed files, the diff of the selected one, comments, and buttons to revert."""
 
-import os
-import posixpath
 from typing import Final, Protocol
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent
-from PySide6.QtWidgets import QMenu, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
@@ -14,7 +12,8 @@ from core.domain.untrusted_file import UntrustedFile
 from core.store.untrusted_files import absolute_path
 from core.timeline.session_activity import ChangedFile, FileEdit, SessionActivity
 from core.timeline.text_diff import diff_texts, is_text
-from ui.changes.change_texts import StepLookup, origin, step_name, step_of
+from ui.changes.change_texts import StepLookup, hunk_obstacle, origin, step_name, step_of, unreviewed_row
+from ui.changes.entry_menu import EntryMenu
 from ui.changes.file_column import LIST_WIDTH, FileColumn
 from ui.changes.review import Review
 from ui.changes.review_bar import ReviewBar
@@ -54,6 +53,8 @@ class ChangesPanel(QWidget):
     row_requested = Signal(int)
     steps_requested = Signal()
     commit_requested = Signal()
+    revert_refused = Signal(str)
+    """Why the hunk that the user wants to revert cannot be reverted."""
     open_requested = Signal(str, int)
     """The path of a file to open in the editor, and the line; 0 for none."""
 
@@ -160,6 +161,7 @@ class ChangesPanel(QWidget):
         self._layout_button.clicked.connect(lambda: self.show_side_by_side(not self._side_by_side))
         self._keep_button.clicked.connect(review.keep_file)
         self._diff_view.revert_requested.connect(self._revert_hunk)
+        self._diff_view.revert_blocked.connect(self._refuse_revert)
         self._commit_button.clicked.connect(self.commit_requested)
         self._open_button.clicked.connect(self._diff_view.open_current_line)
         self._diff_view.open_requested.connect(self._open_file)
@@ -243,6 +245,13 @@ class ChangesPanel(QWidget):
     def send_comments(self) -> None:
         """Send all comments that are not sent yet as one message."""
         self.review.send(self._column.rows.items, self._contents.find_blob)
+
+    def open_revert_menu(self) -> None:
+        """Open the menu of states to revert the files to, or show why they cannot be reverted."""
+        if obstacle := self._revert_obstacle() or ("" if self._story else self._empty.text()):
+            self.revert_refused.emit(obstacle)
+        else:
+            self._column.revert_to_button.click()
 
     def go_to_file(self, by: int, to_hunk: bool) -> None:
         """Go to the next (1) or previous (-1) file, and to its first or last hunk if `to_hunk` is true."""
@@ -332,10 +341,8 @@ class ChangesPanel(QWidget):
         self._show_unreviewed()
         can_revert = story.has_contents and not story.unchanged and not self._session.imported_from
         self._column.revert_file_button.setVisible(can_revert)
-        before = change.before if change else story.changes[0].before
-        after = change.after if change else story.changes[-1].after
-        can_revert_hunks = after == story.changes[-1].after and bool(after) and bool(before)
-        can_revert_hunks = can_revert_hunks and not self._revert_obstacle()
+        before, after = self._shown_contents(story)
+        can_revert_hunks = not self._hunk_obstacle(story)
         shown = (self._session.id, story.path, before, after, self._side_by_side, can_revert_hunks)
         if shown != self._shown:
             in_place, self._shown = shown[:2] == self._shown[:2], shown
@@ -343,6 +350,15 @@ class ChangesPanel(QWidget):
         self._open_button.setEnabled(not story.deleted and not self._missing_folder)
         self._keep_button.setVisible(self._contents_stack.currentWidget() is self._diff_view)
         self._show_kept()
+
+    def _shown_contents(self, story: ChangedFile) -> tuple[str, str]:
+        """Return the ids of the contents before and after the changes shown; "" if there is no file."""
+        change = self._change
+        return change.before if change else story.changes[0].before, change.after if change else story.changes[-1].after
+
+    def _hunk_obstacle(self, story: ChangedFile) -> str:
+        """Return why no hunk of the diff shown can be reverted now, or an empty string."""
+        return self._revert_obstacle() or hunk_obstacle(story, *self._shown_contents(story))
 
     def _compare(self, story: ChangedFile, before: str, after: str, *, can_revert: bool, in_place: bool) -> None:
         if not story.has_contents:
@@ -379,13 +395,7 @@ class ChangesPanel(QWidget):
         self._contents_stack.setCurrentWidget(self._plain)
 
     def _unreviewed_row(self, path: str) -> UntrustedFile | None:
-        """Return the row by which a file of the folder counts as untrusted, or None."""
-        if not self._unreviewed:
-            return None
-        full = posixpath.normpath(posixpath.join(self._folder_path, path.replace(os.sep, "/")))
-        parts = full.split("/")
-        folders = ("/".join(parts[:count]) + "/" for count in range(len(parts), 0, -1))
-        return next((row for name in (full, *folders) if (row := self._unreviewed.get(name))), None)
+        return unreviewed_row(self._unreviewed, self._folder_path, path)
 
     def _show_unreviewed(self) -> None:
         if not self._story:
@@ -395,17 +405,15 @@ class ChangesPanel(QWidget):
         warning = text.format(visible(", ".join(row.sources))) if row else ""
         self._column.show_note(origin(self._contents, self._session.id, self._story), warning)
 
-    def _review_menu(self) -> QMenu:
-        menu = self._menu("changes.review.menu", self.tr("Mark as reviewed"))
+    def _review_menu(self) -> EntryMenu:
+        menu = EntryMenu("changes.review.menu", self.tr("Mark as reviewed"), self)
         row = self._unreviewed_row(self._story.path) if self._story else None
         if row and self._story:
             content_hash = self._story.changes[-1].after if not row.path.endswith("/") else ""
             name = self._story.path if not row.path.endswith("/") else row.path.rstrip("/")
             text = self.tr("This file") if content_hash else self.tr("All files in {}").format(visible(row.path))
-            self._entry(menu, text).triggered.connect(lambda: self.review_requested.emit({name: content_hash}))
-        self._entry(menu, self.tr("All files in this folder")).triggered.connect(
-            lambda: self.review_requested.emit(None)
-        )
+            menu.add_entry(text).triggered.connect(lambda: self.review_requested.emit({name: content_hash}))
+        menu.add_entry(self.tr("All files in this folder")).triggered.connect(lambda: self.review_requested.emit(None))
         return menu
 
     def _step_of(self, change: FileEdit) -> Step | None:
@@ -419,9 +427,15 @@ class ChangesPanel(QWidget):
             self.revert_file_requested.emit(self._story.path)
 
     def _revert_hunk(self, hunk: int) -> None:
-        if self._story:
+        if self._story and not all(self._shown_contents(self._story)):
+            self._revert_file()  # the only hunk of a new or deleted file is the whole file
+        elif self._story:
             text = self._diff_view.rows.diff.without_hunk(hunk)
             self.revert_hunk_requested.emit(self._story.path, self._story.changes[-1].after, text)
+
+    def _refuse_revert(self) -> None:
+        if self._story and (obstacle := self._hunk_obstacle(self._story)):
+            self.revert_refused.emit(obstacle)
 
     def show_side_by_side(self, side_by_side: bool) -> None:
         """Show diffs side by side, or unified."""
@@ -432,27 +446,27 @@ class ChangesPanel(QWidget):
         self._change = change
         self._show_story()
 
-    def _open_menu(self, button: QWidget, menu: QMenu) -> None:
+    def _open_menu(self, button: QWidget, menu: EntryMenu) -> None:
         menu.popup(button.mapToGlobal(QPoint(0, button.height() + 2)))
 
-    def _change_menu(self) -> QMenu:
-        menu = self._menu("changes.which.menu", self.tr("Which changes"))
-        self._entry(menu, self.tr("All changes")).triggered.connect(lambda: self._show_change(None))
+    def _change_menu(self) -> EntryMenu:
+        menu = EntryMenu("changes.which.menu", self.tr("Which changes"), self)
+        menu.add_entry(self.tr("All changes")).triggered.connect(lambda: self._show_change(None))
         for change in self._story.changes[-40:] if self._story else ():
             figures = f"  +{change.added} −{change.removed}" if change.added or change.removed else ""
-            action = self._entry(menu, self._step_name(change) + figures)
+            action = menu.add_entry(self._step_name(change) + figures)
             action.triggered.connect(lambda _=False, change=change: self._show_change(change))
         if self._change and (step := self._step_of(self._change)):
             menu.addSeparator()
-            self._entry(menu, self.tr("Show this step in the timeline")).triggered.connect(
+            menu.add_entry(self.tr("Show this step in the timeline")).triggered.connect(
                 lambda: self.row_requested.emit(step.row)
             )
         return menu
 
-    def _revert_to_menu(self) -> QMenu:
+    def _revert_to_menu(self) -> EntryMenu:
         """Return the menu of states to revert to: before the first change, and after each step that changed files."""
-        menu = self._menu("changes.back.menu", self.tr("Revert to"))
-        self._entry(menu, self.tr("Before all changes")).triggered.connect(
+        menu = EntryMenu("changes.back.menu", self.tr("Revert to"), self)
+        menu.add_entry(self.tr("Before all changes")).triggered.connect(
             lambda: self.revert_to_requested.emit(0, self.tr("before all changes"))
         )
         steps: dict[int, Step] = {}
@@ -464,25 +478,12 @@ class ChangesPanel(QWidget):
         for row in sorted(steps)[-30:]:
             step = steps[row]
             text = self.tr("After step {}: {}").format(step.number, visible(step.object)[:60])
-            self._entry(menu, text).triggered.connect(
+            menu.add_entry(text).triggered.connect(
                 lambda _=False, step=step: self.revert_to_requested.emit(
                     step.last_seq, self.tr("after step {}").format(step.number)
                 )
             )
         return menu
-
-    def _menu(self, name: str, text: str) -> QMenu:
-        menu = QMenu(self)
-        menu.setObjectName(name)
-        menu.setAccessibleName(text)
-        menu.aboutToHide.connect(menu.deleteLater)
-        return menu
-
-    @staticmethod
-    def _entry(menu: QMenu, text: str) -> QAction:
-        action = QAction(text.replace("&", "&&"), menu)
-        menu.addAction(action)
-        return action
 
     # Qt overrides
 

@@ -33,7 +33,8 @@ class RevertDialog(QDialog):
 
     def __init__(self, look: Look, title: str, plan: "RewindPlan", parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._plan = look, plan
+        self._look = look
+        self._plan = plan
         self._force_boxes: dict[str, QCheckBox] = {}
         self.setObjectName("putback")
         self.setWindowTitle(title)

@@ -10,8 +10,9 @@ from core.timeline.text_diff import TextDiff, diff_texts
 from ui.changes.comment_card import CommentCard
 from ui.changes.review_bar import ReviewBar
 from ui.changes.review_state import ReviewComment, ReviewState, review_message
+from ui.diff.comment_widget import CommentWidget
 from ui.diff.diff_rows import NO_COMMENTS, DiffLine
-from ui.diff.diff_view import CommentWidget, DiffView
+from ui.diff.diff_view import DiffView
 from ui.style.theme import Look
 
 FindBlob = Callable[[str], bytes | None]
@@ -38,7 +39,8 @@ class Review(QObject):
     def __init__(self, look: Look, view: DiffView, bar: ReviewBar, parent: QObject) -> None:
         super().__init__(parent)
         self.look = look
-        self._view, self._bar = view, bar
+        self._view = view
+        self._bar = bar
         self._store: ReviewStore | None = None
         self._session = self._path = self._after = self._obstacle = ""
         self._state = ReviewState()

@@ -10,6 +10,7 @@ from ui.style.theme import Look
 from ui.text.markdown import MarkdownStream
 from ui.text.safe_document import SafeDocument
 from ui.widgets.button import Button
+from ui.widgets.compact_row import CompactRow
 from ui.widgets.labels import hairline, label
 
 REPLY_HEIGHT: Final = 150
@@ -87,16 +88,14 @@ class ReviewBar(QWidget):
         drafts.setContentsMargins(0, 0, 0, 0)
         drafts.setSpacing(0)
         drafts.addWidget(hairline())
-        row = QHBoxLayout()
-        row.setContentsMargins(14, 7, 12, 7)
-        row.setSpacing(6)
-        row.addWidget(self._drafts)
-        row.addWidget(self._previous)
-        row.addWidget(self._next)
-        row.addStretch(1)
-        row.addWidget(self._discard)
-        row.addWidget(self._send)
-        drafts.addLayout(row)
+        bar = CompactRow((14, 7, 12, 7))
+        bar.row.addWidget(self._drafts)
+        bar.row.addWidget(self._previous)
+        bar.row.addWidget(self._next)
+        bar.row.addStretch(1)
+        bar.row.addWidget(self._discard)
+        bar.row.addWidget(self._send)
+        drafts.addWidget(bar)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)

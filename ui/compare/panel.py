@@ -36,8 +36,13 @@ class ComparePanel(PanelPage):
         show_event: Callable[[str, int], None],
     ) -> None:
         super().__init__()
-        self._look, self._bridge, self._start = look, bridge, start_task
-        self._show_toast, self._row, self._pick, self._go_to = show_toast, row, pick_session, show_event
+        self._look = look
+        self._bridge = bridge
+        self._start = start_task
+        self._show_toast = show_toast
+        self._row = row
+        self._pick = pick_session
+        self._go_to = show_event
         self._sessions = ["", ""]
         self._alignment: Alignment | None = None
         self._title = label(self.tr("Compare"), look.fonts.title, name="compare.title")

@@ -25,9 +25,9 @@ from ui.message.completion import Completion
 from ui.message.message_field import MessageField
 from ui.message.mode_button import ModeButton
 from ui.style.icons import icon
-from ui.style.theme import Look, set_style_properties
+from ui.style.theme import Look
 from ui.widgets.elided import ElidedLabel
-from ui.widgets.labels import styled_frame
+from ui.widgets.labels import show_focus_on, styled_frame
 
 LINES: Final = 8
 DRAFT_DELAY_MS: Final = 400
@@ -71,7 +71,6 @@ class ComposerPanel(QFrame):
         self.completion.files_requested.connect(self.files_requested)
         self.attached.changed.connect(self._on_files_changed)
         self._attach_button.clicked.connect(self.choose_files)
-        self._input.focus_changed.connect(self._show_focus)
         self._send.clicked.connect(self.submit)
         self._update_state()
 
@@ -201,6 +200,7 @@ class ComposerPanel(QFrame):
         self._box.setObjectName("composer.box")
         self._input = MessageField(fonts.text, max_lines=LINES)
         self._input.setObjectName("composer.input")
+        show_focus_on(self._box, self._input)
         self._input.setAccessibleName(self.tr("Message to the agent"))
         self.attached = AttachmentBar(self._look)
         self.queue = QueueCards(self._look)
@@ -291,9 +291,6 @@ class ComposerPanel(QFrame):
         self._attach_button.setIconSize(QSize(icon_size, icon_size))
         self._attach_button.setIcon(icon("paperclip", theme.second, icon_size))
         self._send.setIcon(icon("corner-down-left", color, icon_size))
-
-    def _show_focus(self, on: bool) -> None:
-        set_style_properties(self._box, focused=on)
 
     def sizeHint(self) -> QSize:
         return QSize(480, super().sizeHint().height())

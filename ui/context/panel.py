@@ -3,8 +3,8 @@
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtGui import QAccessible, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtWidgets import QLabel, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.notices import instruction_file_text
 from core.timeline.session_activity import SentRequest, SessionActivity
@@ -12,7 +12,8 @@ from ui.style.number_formats import amount, duration
 from ui.style.theme import Look, blend
 from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.labels import label
+from ui.widgets.flow_layout import WrappingRow
+from ui.widgets.labels import allow_breaks, label
 from ui.widgets.paint import draw_line, draw_right_aligned
 from ui.widgets.themed_widget import ThemedWidget
 
@@ -56,6 +57,7 @@ def translate(text: str) -> str:
 class ContextChart(ThemedWidget):
     """A stacked area chart of tokens by category, one point per model request; `request_hovered` carries its index."""
 
+    accessible_role = QAccessible.Role.Chart
     request_hovered = Signal(int)
 
     def __init__(self, look: Look) -> None:
@@ -220,7 +222,7 @@ class ContextPanel(QWidget):
         self._activity = SessionActivity()
         self.setObjectName("context")
         self._title = label("", look.fonts.title, name="context.title")
-        self._detail = label("", look.fonts.text, "second", name="context.told")
+        self._detail = label("", look.fonts.text, "second", name="context.told", wrap=True)
         self._compact = Button(look, self.tr("Compact now"), name="context.compact")
         self._compact.clicked.connect(self.compact_requested)
         self._resize_prompt = Button(look, "", name="context.prompt_size")
@@ -232,13 +234,11 @@ class ContextPanel(QWidget):
         self._instructions_title = label(self.tr("Instructions of the latest run"), look.fonts.strong)
         self._instructions = label("", look.fonts.text, "second", name="context.instructions", wrap=True)
         self._instructions.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        header = QHBoxLayout()
+        header = QVBoxLayout()
         header.setContentsMargins(EDGE, 14, EDGE, 6)
-        header.setSpacing(14)
-        header.addWidget(self._title)
-        header.addWidget(self._detail, 1)
-        header.addWidget(self._resize_prompt)
-        header.addWidget(self._compact)
+        header.setSpacing(6)
+        header.addWidget(WrappingRow(self._title, self._resize_prompt, self._compact))
+        header.addWidget(self._detail)
         content = QWidget()
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
@@ -283,7 +283,8 @@ class ContextPanel(QWidget):
         self._stack.setCurrentIndex(0 if activity.requests else 1)
         self._compact.setEnabled(bool(activity.requests))
         lines = [visible(instruction_file_text(file)) for file in activity.instructions]
-        self._instructions.setText("\n".join(lines) or self.tr("None: no AGENTS.md or CLAUDE.md applies here."))
+        instructions = "\n".join(lines) or self.tr("None: no AGENTS.md or CLAUDE.md applies here.")
+        self._instructions.setText(allow_breaks(instructions))
         self._compact.setToolTip(self.tr("Compacts the context before the next request") if running else "")
         self._set_hovered(-1)
 

@@ -28,7 +28,10 @@ class AnswerImageController(QObject):
 
     def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
-        self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
+        self._window = window
+        self._view = view
+        self._bridge = bridge
+        self._tasks = tasks
         view.page.images.requested.connect(self._load)
 
     def open_image(self, path: str) -> None:

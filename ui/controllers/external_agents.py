@@ -19,7 +19,9 @@ class ExternalAgentsController:
     """Serves one settings dialog until its `closed` signal. Errors are shown in the dialog."""
 
     def __init__(self, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
-        self._dialog, self._bridge, self._tasks = dialog, bridge, tasks
+        self._dialog = dialog
+        self._bridge = bridge
+        self._tasks = tasks
         self.closed = False
         dialog.agent_action_requested.connect(self._run_action)
 

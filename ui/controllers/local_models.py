@@ -34,8 +34,12 @@ class LocalModelsController(QObject):
         folder: str,
     ) -> None:
         super().__init__(window)
-        self._window, self._bridge, self._tasks = window, bridge, tasks
-        self._new_session, self._settings, self._folder = new_session, settings, folder
+        self._window = window
+        self._bridge = bridge
+        self._tasks = tasks
+        self._new_session = new_session
+        self._settings = settings
+        self._folder = folder
         self._states = LocalModelStates()
         self._awaited: set[str] = set()  # models that were requested on the start screen
         window.local_models_changed.connect(self._on_changed)

@@ -41,8 +41,12 @@ class McpServersController:
     """Serves one settings dialog until its `closed` signal. Errors are shown in the dialog."""
 
     def __init__(self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
-        self._look, self._dialog, self._bridge, self._tasks = look, dialog, bridge, tasks
-        self.closed, self._loaded = False, False
+        self._look = look
+        self._dialog = dialog
+        self._bridge = bridge
+        self._tasks = tasks
+        self.closed = False
+        self._loaded = False
         self._browser = _Browser()
         dialog.mcp_action_requested.connect(self._run_action)
 

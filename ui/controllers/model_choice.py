@@ -33,7 +33,9 @@ class ModelController(QObject):
     def __init__(self, palette: Palette, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
         self._palette = palette
-        self._view, self._bridge, self._tasks = view, bridge, tasks
+        self._view = view
+        self._bridge = bridge
+        self._tasks = tasks
         self._button = view.composer.model
         self._button.models_requested.connect(self.list_models)
         self._button.search_requested.connect(self.search)

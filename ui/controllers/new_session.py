@@ -32,15 +32,18 @@ class NewSessionController:
     """
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
-        self._window, self._bridge, self._tasks = window, bridge, tasks
+        self._window = window
+        self._bridge = bridge
+        self._tasks = tasks
+        self._starting = ""  # the task of a session that is being created; until then it is kept as the draft
         start = window.start
         start.start_requested.connect(lambda session: tasks.start(self._start_session_for(session), "begin"))
-        start.form.draft_changed.connect(lambda text: window.state.set_draft(NEW_SESSION, text))
+        start.form.draft_changed.connect(lambda text: window.state.set_draft(NEW_SESSION, text or self._starting))
         start.form.completion.files_requested.connect(self._list_completions)
         start.form.attached.rejected.connect(
             lambda error, cause: window.show_error(ErrorDetails(error, cause), ErrorSource("attach"))
         )
-        start.form.fill(window.state.draft(NEW_SESSION))
+        start.form.restore_draft(window.state.draft(NEW_SESSION))
         start.api_key_entered.connect(
             lambda server, key: tasks.start(self._set_api_key(server, key), "set the API key")
         )
@@ -66,11 +69,14 @@ class NewSessionController:
         await self._load_models()
 
     async def _load_models(self) -> None:
-        form = self._window.start.form
+        start, form = self._window.start, self._window.start.form
+        model = await self._bridge.ask(_default_model)
+        if model and not form.isVisibleTo(start):
+            start.show_providers((), model)  # the task can be written before the providers have answered
         form.set_recent_folders(await self._bridge.ask(_recent_folders))
         form.set_usual_limits(await self._bridge.ask(_usual_limits))
         offers, chosen = await self._bridge.ask(_offers)
-        self._window.start.show_providers(offers, chosen)
+        start.show_providers(offers, chosen)
         form.set_agents(await self._bridge.ask(_agents))
 
     def _list_completions(self) -> None:
@@ -90,6 +96,8 @@ class NewSessionController:
     async def _start_session_for(self, new: NewSession) -> None:
         form = self._window.start.form
         worktree = form.use_worktree
+        self._starting = new.task
+        self._window.state.set_draft(NEW_SESSION, new.task)
         form.clear()
         try:
             if not await confirm_folder_trust(self._window, self._bridge, new.folder):
@@ -99,6 +107,8 @@ class NewSessionController:
         except Problem:
             form.fill(new.task, new.files)
             raise
+        finally:
+            self._starting = ""
         form.choose_limits(None)
         self._window.state.set_draft(NEW_SESSION, "")
         self._window.state.set_text("folder", new.folder)  # preselected for the next session
@@ -112,6 +122,10 @@ class NewSessionController:
             else _tr("The API key for {} is kept until you quit Journeyman.").format(server)
         )
         await self._load_models()
+
+
+async def _default_model(engine: "Engine") -> str:
+    return engine.settings.current.model
 
 
 async def _offers(engine: "Engine") -> tuple[list[ProviderOffer], str]:
@@ -138,10 +152,12 @@ async def _usual_limits(engine: "Engine") -> RunLimits:
 
 
 async def _agents(engine: "Engine") -> list[OfferedAgent]:
-    return [
+    valid = [
         OfferedAgent(name, engine.default_model(name) if profile.model or profile.tier else "", profile.description)
-        for name, profile in sorted(engine.profiles().items())
+        for name, profile in engine.profiles().items()
     ]
+    invalid = [OfferedAgent(name, error=str(problem)) for name, problem in engine.invalid_profiles().items()]
+    return sorted(valid + invalid)
 
 
 async def _recent_folders(engine: "Engine") -> list[str]:

@@ -25,7 +25,10 @@ class OpenFileController(QObject):
 
     def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
-        self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
+        self._window = window
+        self._view = view
+        self._bridge = bridge
+        self._tasks = tasks
         view.page.link_clicked.connect(self.open_link)
         view.page.file_requested.connect(self.open_file)
         view.changes.open_requested.connect(self.open_file)

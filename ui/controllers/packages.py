@@ -27,7 +27,10 @@ class PackagesController:
     def __init__(
         self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks, refresh_servers: Callable[[], None]
     ) -> None:
-        self._look, self._dialog, self._bridge, self._tasks = look, dialog, bridge, tasks
+        self._look = look
+        self._dialog = dialog
+        self._bridge = bridge
+        self._tasks = tasks
         self._refresh_servers = refresh_servers
         self.closed = False
         dialog.package_action_requested.connect(self._run_action)

@@ -34,8 +34,12 @@ class PermissionRulesController:
         folder: str,
         reload: Callable[[], Awaitable[None]],
     ) -> None:
-        self._look, self._dialog, self._bridge, self._tasks = look, dialog, bridge, tasks
-        self._folder, self._reload = folder, reload
+        self._look = look
+        self._dialog = dialog
+        self._bridge = bridge
+        self._tasks = tasks
+        self._folder = folder
+        self._reload = reload
         self.closed = False
         dialog.rule_action_requested.connect(lambda action, name: tasks.start(self._act(action, name), action))
 

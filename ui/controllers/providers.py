@@ -34,8 +34,13 @@ class ProvidersController:
     def __init__(
         self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks, change: Callable[[str, Any], ChangeTask]
     ) -> None:
-        self._look, self._dialog, self._bridge, self._tasks, self._change = look, dialog, bridge, tasks, change
-        self.closed, self._loaded = False, False
+        self._look = look
+        self._dialog = dialog
+        self._bridge = bridge
+        self._tasks = tasks
+        self._change = change
+        self.closed = False
+        self._loaded = False
         self._palette: Palette | None = None
         dialog.provider_action_requested.connect(self._run_action)
 
@@ -110,8 +115,9 @@ class ProvidersController:
             dialog.show_error(problem.details)
             return
         dialog.accept()
-        self._show_message(_tr("Added {}.").format(name))
         await self._load_providers(fresh=True)
+        if not self.closed:
+            self._show_message(_tr("Added {}: {}").format(name, self._dialog.providers.state_of(name)))
 
     async def _set_api_key(self, server: str, key: str) -> None:
         stored = await self._bridge.ask(partial(_store_api_key, server, key))

@@ -13,7 +13,10 @@ class QueueController(QObject):
 
     def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
-        self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
+        self._window = window
+        self._view = view
+        self._bridge = bridge
+        self._tasks = tasks
         cards = view.composer.queue
         cards.edited.connect(self.edit)
         cards.moved.connect(self.move)

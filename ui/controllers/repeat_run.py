@@ -26,7 +26,10 @@ class RepeatController(QObject):
 
     def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
-        self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
+        self._window = window
+        self._view = view
+        self._bridge = bridge
+        self._tasks = tasks
         view.page.edit_requested.connect(self.edit)
         view.page.rerun_requested.connect(self.choose_model)
 

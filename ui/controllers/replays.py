@@ -21,7 +21,9 @@ class ReplayController:
     """Opens a dialog for each replay."""
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
-        self._window, self._bridge, self._tasks = window, bridge, tasks
+        self._window = window
+        self._bridge = bridge
+        self._tasks = tasks
 
     def open(self, session: str, from_row: int = 0) -> None:
         """Open the replay of a session. It goes on to a row at once, and waits there."""
@@ -45,7 +47,10 @@ class _DialogReplay(QObject):
 
     def __init__(self, dialog: ReplayDialog, session: str, bridge: Bridge, tasks: Tasks) -> None:
         super().__init__(dialog)
-        self._dialog, self._session, self._bridge, self._tasks = dialog, session, bridge, tasks
+        self._dialog = dialog
+        self._session = session
+        self._bridge = bridge
+        self._tasks = tasks
         self._replay: SteppedReplay | None = None
         self._closed = False
         self.reported.connect(self._show)

@@ -26,7 +26,10 @@ class RunViewController(QObject):
 
     def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
-        self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
+        self._window = window
+        self._view = view
+        self._bridge = bridge
+        self._tasks = tasks
         self.dialog: RevertDialog | None = None
         view.page.pause.connect(self.pause)
         view.page.resume.connect(self.resume)
@@ -34,6 +37,7 @@ class RunViewController(QObject):
         view.page.rated.connect(self.rate)
         view.changes.revert_file_requested.connect(self.revert_file)
         view.changes.revert_hunk_requested.connect(self.revert_hunk)
+        view.changes.revert_refused.connect(window.toast.show_message)
         view.changes.revert_to_requested.connect(self.revert_to)
         view.page.rewind_requested.connect(self.revert_to)
         view.changes.undo_revert_requested.connect(self.undo_revert)

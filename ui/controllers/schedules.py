@@ -20,8 +20,11 @@ class SchedulesController:
     """Serves one settings dialog until its `closed` signal. Errors are shown in the dialog."""
 
     def __init__(self, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
-        self._dialog, self._bridge, self._tasks = dialog, bridge, tasks
-        self.closed, self._loaded = False, False
+        self._dialog = dialog
+        self._bridge = bridge
+        self._tasks = tasks
+        self.closed = False
+        self._loaded = False
         dialog.schedule_added.connect(lambda draft: tasks.start(self._add(draft), "add a schedule"))
         dialog.schedule_removed.connect(lambda name: tasks.start(self._remove(name), "remove a schedule"))
         dialog.schedules_requested.connect(lambda: tasks.start(self._refresh(), "read the schedules"))

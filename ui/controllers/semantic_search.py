@@ -20,7 +20,10 @@ class SemanticSearchController:
     def __init__(
         self, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks, on_changed: Callable[[str, str], None]
     ) -> None:
-        self._dialog, self._bridge, self._tasks, self._on_changed = dialog, bridge, tasks, on_changed
+        self._dialog = dialog
+        self._bridge = bridge
+        self._tasks = tasks
+        self._on_changed = on_changed
         self.closed = False
         dialog.semantic_search_requested.connect(self._run)
 

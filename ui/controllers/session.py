@@ -32,7 +32,10 @@ class SessionController(QObject):
 
     def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
-        self._window, self._view, self._bridge, self._tasks = window, view, bridge, tasks
+        self._window = window
+        self._view = view
+        self._bridge = bridge
+        self._tasks = tasks
         page, composer, asking = view.page, view.composer, view.asking
         page.stop.connect(self.stop)
         page.interruption_resolved.connect(self.resume_after_interrupt)

@@ -39,7 +39,9 @@ class ExportController(QObject):
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
         super().__init__(window)
-        self._window, self._bridge, self._tasks = window, bridge, tasks
+        self._window = window
+        self._bridge = bridge
+        self._tasks = tasks
         window.setting_changed.connect(self._on_setting_changed)
         tasks.start(self._show_trace_port(), "read the trace receiver port")
 

@@ -46,7 +46,9 @@ class ImportController(QObject):
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
         super().__init__(window)
-        self._window, self._bridge, self._tasks = window, bridge, tasks
+        self._window = window
+        self._bridge = bridge
+        self._tasks = tasks
         self._queue: deque[str] = deque()
         self._import_task: asyncio.Task[None] | None = None
         self._dialog: SessionImportDialog | None = None

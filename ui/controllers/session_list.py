@@ -31,7 +31,9 @@ class SessionListController:
     """Runs the actions; only permanent deletion asks for confirmation, because it cannot be undone."""
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
-        self._window, self._bridge, self._tasks = window, bridge, tasks
+        self._window = window
+        self._bridge = bridge
+        self._tasks = tasks
 
     def run_action(self, action: str, sessions: Sequence[str]) -> None:
         if action in OPPOSITE:

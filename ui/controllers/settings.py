@@ -38,7 +38,9 @@ class SettingsController(QObject):
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks, folder: str) -> None:
         super().__init__(window)
-        self._window, self._bridge, self._folder = window, bridge, folder
+        self._window = window
+        self._bridge = bridge
+        self._folder = folder
         self.tasks = Tasks(self._show_error, self._resolve_error, tasks)
         self._snapshot: SettingsSnapshot | None = None
         self._changes = 0

@@ -29,7 +29,9 @@ class WindowController(QObject):
 
     def __init__(self, window: MainWindow, bridge: Bridge, start_demo: StartDemo, folder: str) -> None:
         super().__init__(window)
-        self._window, self._bridge, self._start_demo = window, bridge, start_demo
+        self._window = window
+        self._bridge = bridge
+        self._start_demo = start_demo
         self.tasks = Tasks(window.show_error, window.notice.resolve, self)
         self.sessions: list[SessionController] = []
         window.connect_engine(bridge, self.tasks.start)

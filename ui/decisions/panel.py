@@ -52,8 +52,10 @@ class DecisionsPanel(QWidget):
 
     def __init__(self, look: Look, entries: DecisionsSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._entries = look, entries
-        self._session, self._group = "", ""
+        self._look = look
+        self._entries = entries
+        self._session = ""
+        self._group = ""
         self._activity = SessionActivity()
         self._call_texts: dict[int, str] = {}
         self._revoked: set[str] = set()

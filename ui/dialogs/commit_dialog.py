@@ -47,7 +47,8 @@ class CommitDialog(QDialog):
 
     def __init__(self, look: Look, propose: Callable[[list[str]], str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._propose = look, propose
+        self._look = look
+        self._propose = propose
         self._status: GitStatus | None = None
         self._proposed = ""
         self._for_pull_request = False

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter
 from ui.widgets.labels import TextField, label, styled_frame
 
 MIN_LINES = 4
@@ -54,6 +54,7 @@ class EditMessageDialog(QDialog):
         self._send.setEnabled(bool(text.strip()))  # a message can consist of attachments alone
         self._field.entered.connect(self._submit)
         self._send.clicked.connect(self._submit)
+        click_on_ctrl_enter(self, self._send)
         cancel.clicked.connect(self.reject)
         self._field.setFocus()
 

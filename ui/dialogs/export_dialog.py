@@ -48,7 +48,9 @@ class ExportDialog(QDialog):
 
     def __init__(self, look: Look, title: str, formats: Sequence[ExportFormat], folder: str, parent: QWidget) -> None:
         super().__init__(parent)
-        self._look, self._formats, self._path = look, tuple(formats), ""
+        self._look = look
+        self._formats = tuple(formats)
+        self._path = ""
         self._stem = re.sub(r"[^\w.-]+", "-", visible(title).strip().lower())[:MAX_NAME].strip("-.") or "session"
         self.setObjectName("export")
         self.setWindowTitle(self.tr("Export session"))

@@ -1,7 +1,7 @@
 """The dialog that shows one image of a session's folder, as large as it fits."""
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QImage, QPainter, QPaintEvent
+from PySide6.QtGui import QAccessible, QGuiApplication, QImage, QPainter, QPaintEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from ui.style.number_formats import size
@@ -68,9 +68,12 @@ class ImageDialog(QDialog):
 class _FittedImage(QWidget):
     """An image, reduced to the size of the widget and centered."""
 
+    accessible_role = QAccessible.Role.Graphic
+
     def __init__(self, look: Look, image: QImage, description: str) -> None:
         super().__init__()
-        self._look, self._image = look, on_light_ground(image)
+        self._look = look
+        self._image = on_light_ground(image)
         self.setObjectName("image.picture")
         self.setAccessibleName(description)
         self.setMinimumSize(LEAST)

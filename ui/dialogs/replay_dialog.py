@@ -113,7 +113,8 @@ class ReplayDialog(QDialog):
 
     def __init__(self, look: Look, title: str, steps: Sequence[Step], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._ended = look, False
+        self._look = look
+        self._ended = False
         self.setObjectName("replay")
         self.setWindowTitle(self.tr("Replay"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

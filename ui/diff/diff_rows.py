@@ -195,6 +195,8 @@ class DiffTableModel(QAbstractTableModel):
             return self.describe_comment(row.text) if role == Qt.ItemDataRole.AccessibleTextRole else ""
         if row.sign == "head":
             text = unchanged_lines_text(int(row.text))
+            if role == Qt.ItemDataRole.AccessibleTextRole and row.text == "0" and row.hunk >= 0:
+                text = self.hunk_figures(row.hunk)
             return self.tr("kept {}, {}").format(self.hunk_figures(row.hunk), text) if self.is_kept(row.hunk) else text
         change = {"-": self.tr("removed"), "+": self.tr("added")}.get(row.sign, "")
         return visible(f"{change} {row.old or row.new}: {row.text.rstrip()}".strip())

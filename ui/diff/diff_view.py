@@ -7,6 +7,7 @@ from typing import Final
 from PySide6.QtCore import QModelIndex, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
+    QFocusEvent,
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
@@ -18,6 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, QTableView, QWidget
 
 from core.timeline.text_diff import TextDiff
+from ui.diff.comment_widget import CommentWidget
 from ui.diff.diff_delegate import ROW_HEIGHT, DiffLineDelegate
 from ui.diff.diff_rows import COMMENT, MORE_LINES, NO_COMMENTS, DiffLine, DiffTableModel
 from ui.diff.line_menu import LineAction, line_menu
@@ -26,22 +28,6 @@ from ui.style.theme import Look
 MAX_WIDTH: Final = 12_000
 SCROLLED_CHARACTERS: Final = 8  # by one press of Left or Right
 ALL_LINES: Final = 1 << 30
-
-
-class CommentWidget(QWidget):
-    """The widget of a comment on a line. The view replaces it when the lines around it change."""
-
-    def cursor_position(self) -> int:
-        """Return where the cursor is in its text; -1 without the focus."""
-        raise NotImplementedError
-
-    def description(self) -> str:
-        """Return where it belongs and its text, for screen readers."""
-        raise NotImplementedError
-
-    def edit(self, position: int = -1) -> None:
-        """Move the focus into the text, to this position or its end."""
-        raise NotImplementedError
 
 
 class DiffView(QTableView):
@@ -53,6 +39,8 @@ class DiffView(QTableView):
     """
 
     revert_requested = Signal(int)
+    revert_blocked = Signal()
+    """The user wants to revert a hunk of a diff whose hunks cannot be reverted."""
     keep_requested = Signal(int)
     """The index of a hunk to keep, or to show again if it is kept."""
     comment_requested = Signal(object, object)
@@ -188,7 +176,10 @@ class DiffView(QTableView):
 
     def revert_current_hunk(self) -> None:
         """Request the revert of the hunk that contains the selected line."""
-        if (hunk := self.current_hunk()) >= 0 and self._rows.can_revert and not self._rows.is_kept(hunk):
+        hunk = self.current_hunk()
+        if not self._rows.can_revert:
+            self.revert_blocked.emit()
+        elif hunk >= 0 and not self._rows.is_kept(hunk):
             self.revert_requested.emit(hunk)
 
     def keep_current_hunk(self) -> None:
@@ -388,6 +379,13 @@ class DiffView(QTableView):
         return self._rows.line_at(index.row(), index.column()) if left < self._painter.number_width() else None
 
     # Qt overrides
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Select the first hunk, so that the keys for a hunk have an effect at once; a click selects its own line."""
+        super().focusInEvent(event)
+        by_mouse = event.reason() == Qt.FocusReason.MouseFocusReason
+        if self._rows.can_keep and not by_mouse and not self.selectionModel().hasSelection():
+            self.select_edge_hunk(1)
 
     def updateGeometries(self) -> None:
         """Let the horizontal scroll bar move the text within the columns."""

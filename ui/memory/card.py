@@ -44,7 +44,8 @@ class MemoryCard(QWidget):
 
     def __init__(self, look: Look, title_of: TitleOf) -> None:
         super().__init__()
-        self._look, self._title_of = look, title_of
+        self._look = look
+        self._title_of = title_of
         self._shown: MemoryDetails | None = None
         self.setObjectName("memory.card")
         self._kind = label("", look.fonts.bold, name="memory.card.kind")

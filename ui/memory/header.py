@@ -33,7 +33,8 @@ class MemoryHeader(QWidget):
 
     def __init__(self, look: Look) -> None:
         super().__init__()
-        self._look, self._waiting = look, 0
+        self._look = look
+        self._waiting = 0
         self._title = label(tr("Memory"), look.fonts.title, name="memory.title")
         self.proposals_button = Button(look, "", name="memory.waits", icon="sparkles", tone="learnt")
         self.proposals_button.hide()

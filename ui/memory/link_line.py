@@ -20,7 +20,9 @@ class LinkLine(QPushButton):
         self, look: Look, text: str, *, name: str, description: str, icon: str = "", color_token: str = "second"
     ) -> None:
         super().__init__(text)
-        self._look, self._icon, self._token = look, icon, color_token
+        self._look = look
+        self._icon = icon
+        self._token = color_token
         self._description = description
         self.setObjectName(name)
         self.setProperty("tone", "link")

@@ -14,9 +14,9 @@ from ui.memory.controller import MemoryInput
 from ui.memory.texts import field_label, folder_label, kind_description, kind_label, tr
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row, fit_to_content, grow_to_fit
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, fit_to_content, grow_to_fit
 from ui.widgets.drop_down import DropDown
-from ui.widgets.labels import TextField, error_text, label, styled_frame
+from ui.widgets.labels import TextField, error_text, label, show_focus_on, styled_frame
 
 KINDS_WITH_FIELDS: Final[tuple[MemoryKind, ...]] = ("heuristic", "anti-pattern")
 REQUIRED_FIELDS: Final = {"heuristic": ("when", "do"), "anti-pattern": ("what",)}
@@ -29,7 +29,8 @@ class MemoryDialog(QDialog):
 
     def __init__(self, look: Look, folders: Sequence[str], memory: Memory | None, parent: QWidget) -> None:
         super().__init__(parent)
-        self._look, self._memory = look, memory
+        self._look = look
+        self._memory = memory
         title = tr("Edit memory") if memory else tr("Add memory")
         self.setObjectName("memory.write")
         self.setWindowTitle(title)
@@ -43,12 +44,14 @@ class MemoryDialog(QDialog):
         self._text.setObjectName("memory.write.text")
         self._text.setAccessibleName(tr("What to remember"))
         self._well = styled_frame("input")
+        show_focus_on(self._well, self._text)
         inner = QVBoxLayout(self._well)
         inner.setContentsMargins(10, 8, 10, 8)
         inner.addWidget(self._text)
         self._fields: dict[str, tuple[QLabel, QLineEdit]] = {}
         self._reach = self._choice("memory.write.reach", tr("Applies to"))
-        self._tags, self._expires = QLineEdit(), QLineEdit()
+        self._tags = QLineEdit()
+        self._expires = QLineEdit()
         self._expires.setPlaceholderText(tr("Never. For example: 2027-01-31 or 30d"))
         self._tags.setPlaceholderText(tr("Words to find it by, with commas between them"))
         self._wrong_expiry = label("", look.fonts.second, "failed", name="memory.write.wrong_expiry", wrap=True)
@@ -60,6 +63,7 @@ class MemoryDialog(QDialog):
         self._text.textChanged.connect(self._validate)
         self._text.entered.connect(self._submit)
         self._yes.clicked.connect(self._submit)
+        click_on_ctrl_enter(self, self._yes)
         self._show_kind()
 
     def current_input(self) -> MemoryInput:

@@ -83,13 +83,19 @@ class MemoryPanel(PanelPage, LocalShortcuts):
     ) -> None:
         super().__init__()
         self.look = look
-        self._start_task, self._show_event, self._clock = start_task, show_event, clock
-        self._selection, self._reading, self._state = selection, reader, state
+        self._start_task = start_task
+        self._show_event = show_event
+        self._clock = clock
+        self._selection = selection
+        self._reading = reader
+        self._state = state
         self._listed: Sequence[MemoryListing] = ()
         self._found: Sequence[MemoryListing] | None = None
         self._asked = ("", "", "")
         self._proposals: dict[str, Proposal] = {}
-        self._id_to_open, self._key, self._folded = "", "", False
+        self._id_to_open = ""
+        self._key = ""
+        self._folded = False
         self.controller = MemoryController(bridge)
         self.header = MemoryHeader(look)
         self.list = MemoryList(look)

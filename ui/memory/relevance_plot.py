@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import QPointF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from core.domain.memory import DAY
@@ -19,6 +19,8 @@ Point = tuple[int, float]
 
 class RelevancePlot(QWidget):
     """A plot with the history as a solid line and the forecast as a dashed line."""
+
+    accessible_role = QAccessible.Role.Chart
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -57,7 +57,7 @@ def field_label(name: str) -> str:
         "about": tr("About"), "when": tr("When"), "do": tr("Do"), "source": tr("Source"), "task": tr("Task"),
         "tried": tr("Tried"), "tools": tr("Tools"), "status": tr("Result"), "rating": tr("Rating"),
         "error": tr("Error"), "seconds": tr("Seconds"), "what": tr("Do not"), "why": tr("Reason"),
-        "instead": tr("Instead"),
+        "instead": tr("Instead"), "run": tr("Run"),
     }.get(name, name)  # fmt: skip
 
 

@@ -24,7 +24,8 @@ class Completion(QListWidget):
 
     def __init__(self, look: Look, field: TextField) -> None:
         super().__init__(field)
-        self._look, self._field = look, field
+        self._look = look
+        self._field = field
         self._files: Sequence[str] = ()
         self._commands: Mapping[str, str] = {}
         self._engine_commands: Mapping[str, str] = {}

@@ -30,8 +30,11 @@ class BoardRow(AccentFrame):
     def __init__(self, look: Look, row: SessionRow, clock: Callable[[], int]) -> None:
         theme = look.theme
         super().__init__(fill=theme.panel, line=theme.line, edge=theme.panel)
-        self._look, self._clock = look, clock
-        self.row, self._chosen, self._last_line = row, False, ""
+        self._look = look
+        self._clock = clock
+        self.row = row
+        self._chosen = False
+        self._last_line = ""
         self.agents: tuple[str, ...] = ()
         self.setObjectName(f"overview.session.{row.id}")
         self._glyph = QLabel()

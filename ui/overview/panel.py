@@ -49,8 +49,13 @@ class OverviewPanel(PanelPage):
         board: BoardSource, clock: Callable[[], int] = wall_clock,
     ) -> None:  # fmt: skip
         super().__init__()
-        self._look, self._reading, self._board, self._clock = look, reader, board, clock
-        self._start_task, self._bridge, self._show_toast = start_task, bridge, show_toast
+        self._look = look
+        self._reading = reader
+        self._board = board
+        self._clock = clock
+        self._start_task = start_task
+        self._bridge = bridge
+        self._show_toast = show_toast
         self._rows: dict[str, BoardRow] = {}
         self._order: list[tuple[str, str]] = []  # group and session of each row
         self._headings: dict[str, QLabel] = {}

@@ -114,7 +114,8 @@ class Palette(QFrame):
 
     def __init__(self, look: Look, parent: QWidget) -> None:
         super().__init__(parent)
-        self._look, self._parent = look, parent
+        self._look = look
+        self._parent = parent
         self._entries: Sequence[PaletteEntry] = ()
         self._recent: Sequence[str] = ()
         self._on_chosen: Callable[[str], object] = lambda _: None
@@ -138,6 +139,7 @@ class Palette(QFrame):
         self._list.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._list.setMouseTracking(True)
+        self._announced = ""
         self._no_matches = label("", look.fonts.text, "second", name="palette.none")
         self._no_matches.setContentsMargins(16, 8, 16, 8)
         column = QVBoxLayout(self)
@@ -161,7 +163,7 @@ class Palette(QFrame):
             return
         if not self.isVisible():
             self._previous_focus = self.window().focusWidget()
-        self._entries, self._recent, self._on_chosen = entries, recent, on_chosen
+        self._entries, self._recent, self._on_chosen, self._announced = entries, recent, on_chosen, ""
         self._field.setPlaceholderText(hint)
         self._field.setAccessibleName(hint)
         self._list.setAccessibleName(hint)
@@ -196,15 +198,16 @@ class Palette(QFrame):
         self._model.show(rank_entries(self._entries, self._field.text(), self._recent))
         first = next((row for row, match in enumerate(self._model.items) if match.entry.enabled), -1)
         self._list.setCurrentIndex(self._model.index(first))
-        empty = (
-            self.tr("No matches. Try a shorter search.") if self._entries else self.tr("There is nothing to choose.")
-        )
+        empty = self.tr("No matches. Try a shorter search.") if self._entries else self.tr("The list is empty.")
         self._no_matches.setText(empty)
         self._no_matches.setVisible(not self._model.items)
         self._list.setVisible(bool(self._model.items))
         self._update_geometry()
         if self.isVisible():
-            self._announce_current() if self._model.items else announce(self, self._no_matches.text())
+            if self._model.items:
+                self._announce_current()
+            else:
+                self._announce(self._no_matches.text())
 
     def _choose(self, index: QModelIndex) -> None:
         if not index.isValid() or not self._model.items[index.row()].entry.enabled:
@@ -268,7 +271,13 @@ class Palette(QFrame):
     def _announce_current(self) -> None:
         """Announce the selected entry, which screen readers do not follow because the field has the focus."""
         if text := self._list.currentIndex().data(Qt.ItemDataRole.AccessibleTextRole):
-            announce(self, str(text))
+            self._announce(str(text))
+
+    def _announce(self, text: str) -> None:
+        """Announce a text, unless it was the last one: typing further letters often leaves the same entry selected."""
+        if text != self._announced:
+            self._announced = text
+            announce(self, text)
 
 
 def _split_by_match(text: str, positions: set[int]) -> list[tuple[str, bool]]:

@@ -17,8 +17,11 @@ class FooterButton(QAbstractButton):
 
     def __init__(self, look: Look, text: str, *, name: str, icon: str) -> None:
         super().__init__()
-        self._look, self._icon = look, icon
-        self._current, self._hovered, self._number = False, False, 0
+        self._look = look
+        self._icon = icon
+        self._current = False
+        self._hovered = False
+        self._number = 0
         self.setObjectName(name)
         self.setText(text)
         self.setAccessibleName(text)

@@ -64,7 +64,8 @@ class SessionsPanel(QFrame):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._look, self._clock = look, clock
+        self._look = look
+        self._clock = clock
         self.setObjectName("sessions")
         self.setAccessibleName(self.tr("Sessions"))
         self.setProperty("surface", "panel")

@@ -43,7 +43,8 @@ class SearchFilters(QWidget):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._text, self._query = "", SessionQuery()
+        self._text = ""
+        self._query = SessionQuery()
         self.setObjectName("sessions.filters")
         self.button = QToolButton()
         self.button.setObjectName("sessions.add_filter")

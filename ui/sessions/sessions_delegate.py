@@ -44,11 +44,13 @@ class SessionsDelegate(QStyledItemDelegate):
 
     def __init__(self, look: Look, *, home: str, clock: Callable[[], int], parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.look, self.current_session = look, ""
+        self.look = look
+        self.current_session = ""
         self.unseen: frozenset[str] = frozenset()
         self.right_margin = MARGIN
         self.keyboard_used = self.multiple_selected = False
-        self._home, self._clock = home, clock
+        self._home = home
+        self._clock = clock
 
     def row_height(self) -> int:
         fonts = self.look.fonts

@@ -42,7 +42,8 @@ class SessionsModel(QAbstractListModel):
     def __init__(self, *, home: str, clock: Callable[[], int], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.unseen: frozenset[str] = frozenset()
-        self._home, self._clock = home, clock
+        self._home = home
+        self._clock = clock
         self._rows: dict[str, SessionRow] = {}
         self._query = ""
         self._hits: tuple[SessionHit, ...] = ()

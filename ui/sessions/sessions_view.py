@@ -25,7 +25,8 @@ class SessionsView(QTableView):
 
     def __init__(self, model: SessionsModel, delegate: SessionsDelegate, parent: QWidget) -> None:
         super().__init__(parent)
-        self._rows, self._painter = model, delegate
+        self._rows = model
+        self._painter = delegate
         self.setObjectName("sessions.list")
         self.setProperty("surface", "sessions")  # no selection color: the delegate paints it
         self.setAccessibleName(self.tr("Sessions"))

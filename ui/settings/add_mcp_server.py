@@ -14,7 +14,7 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
-from ui.widgets.dialog_parts import button_row, grow_to_fit
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit
 from ui.widgets.labels import TextField, allow_breaks, error_text, label, styled_frame
 
 JSON_STARTS: Final = ("{", "[")
@@ -63,6 +63,7 @@ class AddMcpServerDialog(QDialog):
             changed.connect(self._update_state)
         self._allow_http.toggled.connect(self._update_state)
         self._add.clicked.connect(self._emit_added)
+        click_on_ctrl_enter(self, self._add)
         self._update_state()
         self._source.setFocus()
 

@@ -4,14 +4,14 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QFormLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFormLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.address import is_loopback
 from core.domain.problems import ErrorDetails
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
-from ui.widgets.dialog_parts import button_row, grow_to_fit
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit
 from ui.widgets.drop_down import DropDown
 from ui.widgets.labels import error_text, label
 
@@ -48,6 +48,7 @@ class AddProviderDialog(QDialog):
         self._api_format.setAccessibleName(self.tr("API format"))
         self._api_format.setFont(look.fonts.text)
         self._api_format.setMinimumHeight(look.size(28))
+        self._api_format.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         for api_format, text in API_FORMATS:
             self._api_format.addItem(self.tr(text), api_format)
         self._allow_http = CheckBox(
@@ -65,6 +66,7 @@ class AddProviderDialog(QDialog):
         for field in (self._name, self._url):
             field.textChanged.connect(self._update_state)
         self._add.clicked.connect(self._emit_added)
+        click_on_ctrl_enter(self, self._add)
         self._name.setFocus()
 
     def show_error(self, error: ErrorDetails) -> None:

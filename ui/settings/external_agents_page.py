@@ -33,7 +33,8 @@ class ExternalAgentsPage(QWidget):
             "Protocol (ACP). Journeyman shows what they do and passes on their questions, but does not sandbox them: "
             "add only agents you trust."
         )
-        self._name = self._text_field("name", _tr("Name"), _tr("Name (lowercase letters, digits)"))
+        self._name = self._text_field("name", _tr("Name"), _tr("Name, for example: opencode"))
+        self._name.setToolTip(_tr("Lowercase letters and digits, with hyphens between words"))
         self._command = self._text_field("command", _tr("Command"), _tr("Command, for example: opencode acp"))
         self._add = Button(look, _tr("Add agent"), name="settings.agents.add", tone="primary")
         self._add.setEnabled(False)
@@ -46,8 +47,8 @@ class ExternalAgentsPage(QWidget):
         column.addLayout(self._list)
         row = QHBoxLayout()
         row.setSpacing(8)
-        row.addWidget(self._name, 1)
-        row.addWidget(self._command, 2)
+        row.addWidget(self._name, 2)
+        row.addWidget(self._command, 3)
         row.addWidget(self._add)
         column.addLayout(row)
         for field in (self._name, self._command):

@@ -38,7 +38,10 @@ class McpServerCard(QFrame):
         expanded: bool = False,
     ) -> None:
         super().__init__()
-        self._look, self._row, self._on_action, self._name = look, row, on_action, row.server.name
+        self._look = look
+        self._row = row
+        self._on_action = on_action
+        self._name = row.server.name
         self.setObjectName(f"settings.tool.{self._name}")
         self.setProperty("surface", "well")
         column = QVBoxLayout(self)

@@ -57,7 +57,7 @@ class ProviderCard(QFrame):
         column.setContentsMargins(12, 8, 8, 10)
         column.setSpacing(4)
         column.addLayout(self._head())
-        state = label(_state(row), look.fonts.second, "failed" if row.error else "second", wrap=True)
+        state = label(provider_state(row), look.fonts.second, "failed" if row.error else "second", wrap=True)
         state.setObjectName(f"settings.server.{row.name}.state")
         column.addWidget(state)
         visible_models = row.models if expanded else row.models[:MAX_COLLAPSED_MODELS]
@@ -195,7 +195,8 @@ def outcome_text(trial: "ModelCheck") -> OutcomeText:
     return _tr("The model replied: {}.").format(outcome + why), "done" if trial.streams and trial.tools else "waiting"
 
 
-def _state(row: "ProviderRow") -> str:
+def provider_state(row: "ProviderRow") -> str:
+    """Return how many models a provider offers, or why they cannot be listed."""
     if row.error:
         return visible(str(row.error))
     if row.reachable is False:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from ui.settings.provider_card import OutcomeText, ProviderCard
+from ui.settings.provider_card import OutcomeText, ProviderCard, provider_state
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.announce import announce
@@ -73,6 +73,10 @@ class ProvidersSection(QWidget):
     def display_name(self, name: str) -> str:
         """Return the display name of a provider."""
         return next((row.title or row.name for row in self._rows() if row.name == name), name)
+
+    def state_of(self, name: str) -> str:
+        """Return how many models a provider offers, or why they cannot be listed."""
+        return next((provider_state(row) for row in self._rows() if row.name == name), "")
 
     def _rows(self) -> "tuple[ProviderRow, ...]":
         return self.overview.providers if self.overview else ()

@@ -34,7 +34,8 @@ class RuleDialog(QDialog):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self._look, self._rule = look, rule
+        self._look = look
+        self._rule = rule
         self._title = self.tr("Edit rule") if rule else self.tr("Add rule")
         self.setObjectName("rule")
         self.setWindowTitle(self._title)

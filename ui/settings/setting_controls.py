@@ -143,7 +143,7 @@ def _number(kind: type, about: SettingInfo, value: float, on_change: OnChange) -
     spin_box.setDecimals(0 if kind is int else 2)
     spin_box.setRange(0 if about.low is None else about.low, 1e12 if about.high is None else about.high)
     spin_box.setSingleStep(10 if about.unit == "%" else 1)
-    spin_box.setSuffix(f" {about.unit}" if about.unit else "")
+    spin_box.setSuffix("%" if about.unit == "%" else f" {about.unit}" if about.unit else "")
     spin_box.setGroupSeparatorShown(True)
     spin_box.setKeyboardTracking(False)  # report only finished numbers
     spin_box.setValue(value)

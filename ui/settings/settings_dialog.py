@@ -82,7 +82,8 @@ class SettingsDialog(QDialog):
 
     def __init__(self, look: Look, snapshot: SettingsSnapshot, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._shown = look, snapshot
+        self._look = look
+        self._shown = snapshot
         self._contents = self._all_contents()
         self._built: dict[str, SettingsPage] = {}
         self._data: DataState | None = None
@@ -107,6 +108,7 @@ class SettingsDialog(QDialog):
         self._error_source: ErrorSource | None = None
         self._footer = label("", look.fonts.second, "third", name="settings.said", wrap=True)
         self._none = label(self.tr("No settings match your search."), look.fonts.text, "second", name="settings.none")
+        self._none.setContentsMargins(12, 15, 0, 0)  # level with the text in the search field
         self._lay_out()
         self._pages.currentRowChanged.connect(self._show_row)
         for keys, act in (
@@ -265,6 +267,8 @@ class SettingsDialog(QDialog):
             page.filter(words)
         if first >= 0 and self._pages.currentItem().isHidden():
             self._pages.setCurrentRow(first)
+        if first < 0 and self._none.isHidden() and words:
+            announce(self, self._none.text())
         self._none.setVisible(first < 0)
         self._stack.setVisible(first >= 0)
 
@@ -279,7 +283,7 @@ class SettingsDialog(QDialog):
 
     def _parts(self) -> dict[str, CustomSection]:
         tr = self.tr
-        providers = tr("providers servers api key keys keyring test price cost context window add")
+        providers = tr("providers servers api key keys keyring test price cost context window add base url")
         local = tr("local model models download gguf offline this computer ollama lm studio hugging face add delete")
         tools = tr("mcp model context protocol servers tools api key environment header")
         packages = tr("packages plugins extensions hooks skills commands mcp git install trust update remove")

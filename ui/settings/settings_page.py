@@ -88,9 +88,11 @@ class SettingsPage(QWidget):
 
     def __init__(self, look: Look, contents: PageContents, settings: Settings) -> None:
         super().__init__()
-        self._look, self._contents = look, contents
+        self._look = look
+        self._contents = contents
         self._rows: list[tuple[str, QWidget]] = []
-        self._fields, self._part = ReplaceableContent(), ReplaceableContent()
+        self._fields = ReplaceableContent()
+        self._part = ReplaceableContent()
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 4, 20, 16)
         column.setSpacing(12)

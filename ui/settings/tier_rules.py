@@ -34,7 +34,8 @@ class TierRulesEditor(QWidget):
         self, look: Look, rules: Sequence[TierRule], on_change: Callable[[tuple[TierRule, ...]], None]
     ) -> None:
         super().__init__()
-        self._look, self._on_change = look, on_change
+        self._look = look
+        self._on_change = on_change
         self.setObjectName("settings.tiers.rules")
         before_any = next((at for at, rule in enumerate(rules) if rule.when == "any"), len(rules))
         self._rules = list(rules[:before_any])

@@ -33,7 +33,10 @@ class CloseGuard(QObject):
         running: Callable[[], Sequence[SessionRow]],
     ) -> None:  # fmt: skip
         super().__init__(shell)
-        self._look, self._shell, self._pages, self._selection = look, shell, pages, selection
+        self._look = look
+        self._shell = shell
+        self._pages = pages
+        self._selection = selection
         self._running = running
         self.action = "ask"
         self.has_tray: Callable[[], bool] = lambda: False

@@ -43,7 +43,10 @@ class CommandHandlers(QObject):
         self, look: Look, window: QWidget, state: WindowState, parts: CommandContext, handlers: Handlers
     ) -> None:
         super().__init__(window)
-        self._look, self._window, self._state, self._parts = look, window, state, parts
+        self._look = look
+        self._window = window
+        self._state = state
+        self._parts = parts
         self.palette = Palette(look, window)
         self.actions = CommandActions({**handlers, **self._session_handlers()}, window)
 
@@ -135,4 +138,6 @@ class CommandHandlers(QObject):
 
     def _go_to_nth(self, number: int) -> None:
         if name := self._parts.sessions.nth_session(number):
+            if self.palette.isVisible():
+                self.palette.dismiss()  # what it offers may not apply to the other session
             self._parts.selection.choose_session(name)

@@ -64,6 +64,8 @@ COMMANDS: Final = (
     Command("sessions.import", "Import sessions from other agents", "Ctrl+O", "folder-open", "", SESSION),
     Command("session.folder", "Open the session's folder", "", "folder", "session", SESSION),
     Command("session.commit", "Commit changes", "Ctrl+Shift+G", "git-branch", "session", SESSION),
+    Command("session.revert", "Revert files to a step", "", "history", "session", SESSION),
+    Command("session.undo_revert", "Undo the last revert of files", "", "undo-2", "session", SESSION),
     Command("session.editor", "Open the session's folder in the editor", "", "pencil", "session", SESSION),
     Command("session.terminal", "Open a terminal in the session's folder", "", "terminal", "session", SESSION),
     Command("toast.undo", "Undo what the last notification reports", "Ctrl+Alt+Z", "undo-2", "undo", SESSION),

@@ -314,6 +314,8 @@ class MainWindow(QWidget):
             "session.model": lambda: self.view.composer.model.search_requested.emit(),
             "run.find": lambda: self.view.page.open_find(),
             "session.commit": lambda: self.view.changes.commit_requested.emit(),
+            "session.revert": lambda: self.view.open_revert_menu(),
+            "session.undo_revert": lambda: self.view.changes.undo_revert_requested.emit(),
             "composer.attach": lambda: self.view.composer.choose_files(),
             "composer.focus": lambda: self.view.focus_composer(),
             "question.next": self.go_to_next_request,

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QAccessible, QMouseEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from ui.base.window_state import WindowState
@@ -27,6 +27,7 @@ class SessionPane(QWidget):
     shows if the draft of a message cannot be stored.
     """
 
+    accessible_role = QAccessible.Role.Grouping
     activated = Signal()
     """The user clicked in this pane."""
 
@@ -35,7 +36,8 @@ class SessionPane(QWidget):
         *, folder: Path, live_output: LiveOutput, notice: ErrorBar,
     ) -> None:  # fmt: skip
         super().__init__()
-        self._session_index, self._live_output = session_index, live_output
+        self._session_index = session_index
+        self._live_output = live_output
         self.session = ""
         self.view = SessionView(look, session_index.reader)
         self.view.changes.review.set_store(state)

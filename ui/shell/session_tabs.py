@@ -29,8 +29,10 @@ class SessionTabs(QTabBar):
 
     def __init__(self, look: Look, row: Callable[[str], SessionRow]) -> None:
         super().__init__()
-        self._look, self._row = look, row
-        self.marked, self._passing = "", ""
+        self._look = look
+        self._row = row
+        self.marked = ""
+        self._passing = ""
         self.setObjectName("tabs")
         self.setAccessibleName(self.tr("Open sessions"))
         self.setDrawBase(False)

@@ -62,7 +62,8 @@ class SessionView(QWidget):
 
     def __init__(self, look: Look, rows: SessionRows, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._rows = look, rows
+        self._look = look
+        self._rows = rows
         self.page = RunPage(look, rows)
         self.waterfall = WaterfallPanel(look, rows)
         self.changes = ChangesPanel(look, rows)
@@ -233,6 +234,11 @@ class SessionView(QWidget):
         """Show a tab and focus it."""
         self.page.show_tab(name)
         self.page.focus_tab()
+
+    def open_revert_menu(self) -> None:
+        """Show the Changes tab with the menu of states to revert the files to."""
+        self.go_to_tab("changes")
+        self.changes.open_revert_menu()
 
     def focus_composer(self) -> None:
         """Show the steps and focus the composer."""

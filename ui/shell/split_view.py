@@ -31,7 +31,10 @@ class SplitView(QWidget):
         self, build: Callable[[], SessionPane], session_index: SessionIndex, selection: Selection, state: WindowState
     ) -> None:
         super().__init__()
-        self._build, self._session_index, self._selection, self._state = build, session_index, selection, state
+        self._build = build
+        self._session_index = session_index
+        self._selection = selection
+        self._state = state
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._split.setObjectName("desk")
         self._split.setHandleWidth(1)
@@ -40,7 +43,8 @@ class SplitView(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self._split)
         self._all_panes: list[SessionPane] = []
-        self._watched, self._restored = False, False
+        self._watched = False
+        self._restored = False
         self._focus_timer = QTimer(self, singleShot=True, interval=0)
         self._focus_timer.timeout.connect(self._follow_keyboard)
         self.active_pane = self._add()

@@ -16,7 +16,8 @@ class StepPaneUpdater:
     """Keeps the step pane in sync with the rows of a session; updates are deferred so that the rows paint first."""
 
     def __init__(self, page: RunPage, pane: StepPane) -> None:
-        self._page, self._pane = page, pane
+        self._page = page
+        self._pane = pane
         self._session = ""
         self._soon = QTimer(pane, singleShot=True, interval=0)
         self._soon.timeout.connect(self._show)

@@ -43,7 +43,11 @@ class Tray(QObject):
     ) -> None:  # fmt: skip
         super().__init__(window)
         self._app = app
-        self._window, self._picture, self._waiting, self._clock, self._dot = window, picture, waiting, clock, dot
+        self._window = window
+        self._picture = picture
+        self._waiting = waiting
+        self._clock = clock
+        self._dot = dot
         self._last_reply = last_reply
         self._known_ids = {request.id for _, request in waiting()}
         self._notified = ""

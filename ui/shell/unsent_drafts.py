@@ -15,7 +15,9 @@ class UnsentDrafts:
     """Saves the drafts of a composer; `notice` reports attachments that cannot be stored."""
 
     def __init__(self, composer: ComposerPanel, state: WindowState, folder: Path, notice: ErrorBar) -> None:
-        self._composer, self._state, self._notice = composer, state, notice
+        self._composer = composer
+        self._state = state
+        self._notice = notice
         self._files = DraftFiles(folder)
         composer.draft_changed.connect(state.set_draft)
         composer.attachments_changed.connect(lambda session: self._keep_files(session, composer.attached.files()))

@@ -23,10 +23,17 @@ class WindowColumns(QSplitter):
 
     def __init__(self, look: Look, state: WindowState, sidebar: QWidget, middle: QWidget, pane: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal)
-        self._look, self._state, self._sidebar, self._pane = look, state, sidebar, pane
-        self._sidebar_requested, self._folded, self._cramped = True, False, False
-        self._pane_requested, self._pane_fits, self._double = state.text("pane", "yes") == "yes", False, False
-        self._squeezed = False
+        self._look = look
+        self._state = state
+        self._sidebar = sidebar
+        self._pane = pane
+        self._sidebar_requested = True
+        self._folded = False
+        self._cramped = False
+        self._pane_requested = state.text("pane", "yes") == "yes"
+        self._pane_fits = False
+        self._double = False
+        self._squeezed = self._sidebar_gave_way = False
         self._applied_sidebar = 0
         self.setObjectName("window.columns")
         self.setHandleWidth(1)
@@ -72,6 +79,7 @@ class WindowColumns(QSplitter):
     def toggle_sidebar(self) -> None:
         """Toggle the sidebar at the user's request; this overrides what a page requested with `fold_sidebar`."""
         self._sidebar_requested, self._folded = self._sidebar.isHidden(), False
+        self._sidebar_gave_way = False
         self._sidebar.setVisible(self._sidebar_requested)
         self.fit_pane(self._pane_fits, double=self._double)
 
@@ -84,13 +92,16 @@ class WindowColumns(QSplitter):
     def toggle_pane(self) -> None:
         """Toggle the step pane. If it is hidden for lack of room, make room by hiding the sidebar."""
         if self._pane_requested and self._pane_fits and self._pane.isHidden():
-            self._squeezed = True
+            self._squeezed, self._sidebar_gave_way = True, not self._sidebar.isHidden()
             self._sidebar_requested = False
             self._sidebar.hide()
             self.fit_pane(self._pane_fits, double=self._double)
             return
         self._squeezed = False
         self.show_pane(not self._pane_requested)
+        if self._sidebar_gave_way:
+            self._sidebar_requested, self._sidebar_gave_way = True, False
+            self._sidebar.setVisible(not self._folded)
 
     def show_pane(self, visible: bool) -> None:
         """Show or hide the step pane at the user's request, and remember the choice."""

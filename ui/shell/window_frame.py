@@ -29,7 +29,8 @@ class WindowFrame(QMainWindow):
         self.painted = False
         self.may_close: Callable[[], bool] = lambda: True
         # Uses palettes, because the first use of QPainter loads enumerations, which would take longer than all this.
-        self._sidebar, self._edge = _create_background(self, theme.panel), _create_background(self, theme.line)
+        self._sidebar = _create_background(self, theme.panel)
+        self._edge = _create_background(self, theme.line)
         self.setPalette(_filled(theme.background))
         self.setObjectName("window")
         self.setWindowTitle("Journeyman")

@@ -28,7 +28,9 @@ class SaveConflictDialog(QDialog):
         self, look: Look, conflict: SkillSaveConflict, mine: str, author: str, parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self._look, self._moved, self._mine = look, conflict, mine
+        self._look = look
+        self._moved = conflict
+        self._mine = mine
         self._choices: dict[int, SegmentedControl] = {}
         self.setObjectName("skill.moved")
         self.setWindowTitle(self.tr("The skill was saved by someone else"))

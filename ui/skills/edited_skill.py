@@ -12,7 +12,8 @@ class EditedSkill:
     """Tracks the unsaved changes to a skill by path. Changes are based on version `base`."""
 
     def __init__(self, key: str, base: int, text: str, files: Iterable[SkillFile] = ()) -> None:
-        self.key, self.base = key, base
+        self.key = key
+        self.base = base
         self._files = {file.path: file for file in files}
         self._saved: dict[str, str | bytes] = {SKILL_FILE: text}
         self._now: dict[str, FileContents] = {}

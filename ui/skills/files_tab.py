@@ -51,7 +51,9 @@ class FilesTab(LocalShortcuts):
         super().__init__(parent)
         self._look = look
         self._work = EditedSkill("", 0, "")
-        self._path, self._read_only, self._opening = "", False, False
+        self._path = ""
+        self._read_only = False
+        self._opening = False
         self.setObjectName("skill.files")
         self._list = QListWidget()
         self._list.setObjectName("skill.files.list")

@@ -22,7 +22,8 @@ class FindBar(QWidget):
 
     def __init__(self, look: Look, field: SourceEditor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._field = look, field
+        self._look = look
+        self._field = field
         self._search = TextSearch(field)
         self._search_start = 0  # the position of the cursor when the bar was opened
         self.setObjectName("skill.find")

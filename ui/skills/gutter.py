@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from PySide6.QtCore import QEvent, QPointF, QRect, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QHelpEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QAccessible, QFontMetrics, QHelpEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from ui.skills.line_text_edit import LineTextEdit
@@ -24,9 +24,13 @@ class EditorGutter(QWidget):
     line, `changed` holds the lines with unsaved changes, and `added` the lines that a proposal adds.
     """
 
+    accessible_role = QAccessible.Role.StaticText
+
     def __init__(self, look: Look, field: LineTextEdit, tooltip_of: Callable[[int], str]) -> None:
         super().__init__(field)
-        self._look, self._field, self._tooltip_of = look, field, tooltip_of
+        self._look = look
+        self._field = field
+        self._tooltip_of = tooltip_of
         self.levels: Mapping[int, str] = {}
         self.changed: frozenset[int] = frozenset()
         self.added: frozenset[int] = frozenset()

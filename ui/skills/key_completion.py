@@ -20,7 +20,8 @@ class FrontMatterCompletion(QListWidget):
 
     def __init__(self, look: Look, field: SourceEditor) -> None:
         super().__init__(field.viewport())
-        self._look, self._field = look, field
+        self._look = look
+        self._field = field
         self._left = False
         self.setObjectName("skill.completion")
         self.setAccessibleName(self.tr("Front matter keys"))

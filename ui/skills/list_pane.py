@@ -29,7 +29,8 @@ class SkillListPane(QFrame):
         self._rows: Sequence[SkillRow] = ()
         self._proposed: Sequence[ProposalItem] = ()
         self._unsaved: Collection[str] = ()
-        self._folder, self._opened = "", False
+        self._folder = ""
+        self._opened = False
         self.setProperty("surface", "panel")
         self.setObjectName("skills.side")
         self._search = SearchField(look, self.tr("Search skills"), name="skills.search")

@@ -55,11 +55,20 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         start_with: Callable[[str], None],
     ) -> None:
         super().__init__()
-        self._look, self._start_task, self._show_error, self._show_toast = look, start_task, show_error, show_toast
-        self._selection, self._reading, self._state = selection, reader, state
-        self._start_with, self._show_event = start_with, show_event
+        self._look = look
+        self._start_task = start_task
+        self._show_error = show_error
+        self._show_toast = show_toast
+        self._selection = selection
+        self._reading = reader
+        self._state = state
+        self._start_with = start_with
+        self._show_event = show_event
         self._load_count = 0
-        self._key_or_name_to_open, self._folded, self._saving, self._write = "", False, False, False
+        self._key_or_name_to_open = ""
+        self._folded = False
+        self._saving = False
+        self._write = False
         self.controller = SkillsController(bridge)
         self.edits = EditStore(state.folder)
         self.list_pane = SkillListPane(look)
@@ -359,6 +368,7 @@ class SkillsPanel(PanelPage, LocalShortcuts):
     def _connect(self) -> None:
         view, side = self.view, self.list_pane
         side.list.chosen.connect(self.open)
+        side.list.proposal_action_requested.connect(self.proposal_review.run_action)
         side.list.menu_requested.connect(view.header.open_menu)
         side.new_requested.connect(self._actions.ask_new)
         side.import_requested.connect(self._actions.ask_import)

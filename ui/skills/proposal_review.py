@@ -53,7 +53,8 @@ class ProposalReview:
             start_task,
             show_toast,
         )
-        self._title_of, self._show_event = title_of, show_event
+        self._title_of = title_of
+        self._show_event = show_event
         self._all: dict[str, Proposal] = {}
         self.open_id = ""
 

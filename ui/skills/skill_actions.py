@@ -47,8 +47,13 @@ class SkillActions:
         show_toast: ShowToast,
         show_error: Callable[[ErrorDetails], None],
     ) -> None:
-        self._page, self._parent, self._look, self._controller = page, parent, look, controller
-        self._start_task, self._show_toast, self._show_error = start_task, show_toast, show_error
+        self._page = page
+        self._parent = parent
+        self._look = look
+        self._controller = controller
+        self._start_task = start_task
+        self._show_toast = show_toast
+        self._show_error = show_error
 
     def restyle(self, look: Look) -> None:
         self._look = look

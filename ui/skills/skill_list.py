@@ -50,6 +50,10 @@ def item_key(item: SkillListItem | None) -> str:
             return ""
 
 
+# As on the Memory page.
+PROPOSAL_ACTIONS: Final = {Qt.Key.Key_Y: "keep", Qt.Key.Key_E: "edit", Qt.Key.Key_N: "reject"}
+
+
 class SkillListModel(ItemListModel[SkillListItem]):
     """The model of the list. Group headings cannot be selected, except the heading that can be collapsed."""
 
@@ -160,6 +164,8 @@ class SkillList(ItemListView):
     """The list. Arrow keys move the current row; Enter or a click opens it."""
 
     archive_toggled = Signal()
+    proposal_action_requested = Signal(str)
+    """What the user wants to do with the open proposal: keep, edit or reject."""
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         self.rows = SkillListModel()
@@ -199,9 +205,13 @@ class SkillList(ItemListView):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         self._painter.keyboard_focus = True
-        if not self.currentIndex().isValid() and event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Home):
-            self.setCurrentIndex(self.rows.first_item())
-        elif event.key() in ENTER_KEYS and self.currentIndex().isValid():
+        key, item = Qt.Key(event.key()), self.current()
+        action = "" if event.modifiers() else PROPOSAL_ACTIONS.get(key, "")
+        if key == Qt.Key.Key_Home or (key == Qt.Key.Key_Down and not self.currentIndex().isValid()):
+            self.setCurrentIndex(self.rows.first_item())  # Qt would stay, because the first row is a heading
+        elif action and isinstance(item, ProposalItem) and self._painter.shown_key == item_key(item):
+            self.proposal_action_requested.emit(action)
+        elif key in ENTER_KEYS and self.currentIndex().isValid():
             self._choose(self.currentIndex())
         else:
             super().keyPressEvent(event)

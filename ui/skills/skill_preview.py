@@ -37,8 +37,11 @@ class SkillPreview(QTextBrowser):
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._text, self._line, self._shown = "", 0, PreviewSlice(0, "", False)
-        self._name, self._description = "", ""
+        self._text = ""
+        self._line = 0
+        self._shown = PreviewSlice(0, "", False)
+        self._name = ""
+        self._description = ""
         self._places: list[tuple[int, int]] = []
         self._stale = False
         self.setObjectName("skill.preview")

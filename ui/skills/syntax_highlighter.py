@@ -31,7 +31,9 @@ class SyntaxHighlighter(QObject):
         self._first = initial_state("SKILL.md")
         self._numbers: dict[LineState, int] = {}
         self._states: list[LineState] = []
-        self._known, self._sound, self._count = 0, 0, 1
+        self._known = 0
+        self._sound = 0
+        self._count = 1
         self._more = QTimer(self, singleShot=True, interval=PAUSE_MS)
         self._more.timeout.connect(self._slice)
         self._formats = syntax_formats(look)

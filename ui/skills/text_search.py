@@ -53,10 +53,12 @@ class TextSearch(QObject):
     def __init__(self, field: QPlainTextEdit) -> None:
         super().__init__(field)
         self._field = field
-        self._query, self._regex = TextQuery(), QRegularExpression()
+        self._query = TextQuery()
+        self._regex = QRegularExpression()
         self.matches: list[TextMatch] = []
         self.error = ""
-        self._line, self._active = 0, False
+        self._line = 0
+        self._active = False
         self._next = QTimer(self, singleShot=True)
         self._next.timeout.connect(self._slice)
         field.document().contentsChanged.connect(self._restart_later)

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
-from PySide6.QtGui import QKeyEvent, QTextCursor
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent, QStandardItemModel, QTextCursor
 from PySide6.QtWidgets import QComboBox, QFileDialog, QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from core.domain.modes import DEFAULT_MODE, Mode
@@ -25,7 +25,8 @@ from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
 from ui.widgets.dialog_parts import open_folder_picker
 from ui.widgets.drop_down import DropDown
-from ui.widgets.labels import label, styled_frame
+from ui.widgets.flow_layout import WrappingRow
+from ui.widgets.labels import label, show_focus_on, styled_frame
 
 LINES: Final = 8
 LEAST: Final = 3
@@ -45,11 +46,15 @@ class ProviderOffer:
 
 
 class OfferedAgent(NamedTuple):
-    """An agent profile of the user. `model` is the model or tier that it names, or "" if it has no preference."""
+    """An agent profile of the user.
+
+    `model` is the model or tier that it names, or "" if it has no preference. It cannot be chosen if it has an `error`.
+    """
 
     name: str = ""
     model: str = ""
     description: str = ""
+    error: str = ""
 
 
 class NewSession(NamedTuple):
@@ -165,9 +170,16 @@ class NewSessionForm(QWidget):
         self._agents.clear()
         self._agents.addItem(self.tr("Default agent"), OfferedAgent())
         for agent in agents:
-            self._agents.addItem(visible(agent.name), agent)
-            tip = "\n".join(filter(None, (agent.description, agent.model and self.tr("Model: {}").format(agent.model))))
-            self._agents.setItemData(self._agents.count() - 1, visible(tip), Qt.ItemDataRole.ToolTipRole)
+            text = self.tr("{} (invalid file)").format(agent.name) if agent.error else agent.name
+            self._agents.addItem(visible(text), agent)
+            tip = (agent.error, agent.description, agent.model and self.tr("Model: {}").format(agent.model))
+            row = self._agents.count() - 1
+            self._agents.setItemData(row, visible("\n".join(filter(None, tip))), Qt.ItemDataRole.ToolTipRole)
+            items = self._agents.model()
+            assert isinstance(items, QStandardItemModel)
+            items.item(row).setEnabled(not agent.error)
+            if agent.error:
+                self._agents.setItemData(row, self._look.theme.third, Qt.ItemDataRole.ForegroundRole)
         names = ["", *(agent.name for agent in agents)]
         self._agents.setCurrentIndex(names.index(before.name) if before and before.name in names else 0)
         self._agents.setVisible(bool(agents))
@@ -273,6 +285,16 @@ class NewSessionForm(QWidget):
     def focus_task(self) -> None:
         self._task_field.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def type_ahead(self, event: QEvent) -> None:
+        """Let the task field handle a key that was pressed before the form is shown."""
+        QCoreApplication.sendEvent(self._task_field, event)
+
+    def restore_draft(self, draft: str) -> None:
+        """Restore an unsent task; what the user has typed already follows on a line of its own."""
+        typed = self.text()
+        self._task_field.clear()
+        self.fill("\n".join(filter(None, (draft, typed))))
+
     def clear(self) -> None:
         """Empty the form after the session has started."""
         self._task_field.clear()
@@ -326,27 +348,19 @@ class NewSessionForm(QWidget):
 
     def _lay_out(self) -> None:
         box = styled_frame("input")
+        show_focus_on(box, self._task_field)
         box_layout = QVBoxLayout(box)
         box_layout.setContentsMargins(12, 12, 12, 12)
         box_layout.addWidget(self.attached)
         box_layout.addWidget(self._task_field)
-        choices = QHBoxLayout()
-        choices.setSpacing(8)
-        choices.addWidget(self._mode_button)
-        choices.addWidget(self._attach_button)
-        choices.addWidget(self._agents)
-        choices.addWidget(self._efforts)
-        choices.addWidget(self._limits_button)
-        choices.addStretch(1)
-        box_layout.addLayout(choices)
+        box_layout.addWidget(
+            WrappingRow(self._mode_button, self._attach_button, self._agents, self._efforts, self._limits_button)
+        )
         button_row = QHBoxLayout()
         button_row.setSpacing(8)
-        button_row.addWidget(self._folder_button)
-        button_row.addWidget(self._recent_button)
-        button_row.addWidget(self._models)
-        button_row.addStretch(1)
-        button_row.addWidget(self._missing)
-        button_row.addWidget(self._start_button)
+        choices = (self._folder_button, self._recent_button, self._models, self._missing)
+        button_row.addWidget(WrappingRow(*choices), 1)
+        button_row.addWidget(self._start_button, 0, Qt.AlignmentFlag.AlignBottom)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)

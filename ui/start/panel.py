@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from core.models.local.model_state import LocalModelRow, LocalModelStates
@@ -35,6 +35,7 @@ class StartPanel(QFrame):
         super().__init__(parent)
         self._look = look
         self._offers: tuple[ProviderOffer, ...] = ()
+        self._is_loading = True  # whether it is not known yet which models there are
         self._local = ""
         self._chosen = ""
         self._local_models = LocalModelStates()
@@ -76,10 +77,11 @@ class StartPanel(QFrame):
         self._server.button.clicked.connect(self._use_local)
         self.form.start_requested.connect(self.start_requested)
         self.show_providers((), "")
+        self._is_loading = True
 
     def show_providers(self, offers: Sequence[ProviderOffer], chosen: str) -> None:
         """Show the available providers; `chosen` is the default model from the settings."""
-        self._offers = tuple(offers)
+        self._offers, self._is_loading = tuple(offers), False
         names = [name for offer in offers for name in offer.models]
         if chosen and chosen not in names:
             names.insert(0, chosen)
@@ -222,9 +224,27 @@ class StartPanel(QFrame):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(scroll)
 
+    def event(self, event: QEvent) -> bool:
+        """While the models are loaded, add what the user types to the task, also letters that are shortcuts."""
+        types_ahead = self._is_loading and isinstance(event, QKeyEvent) and is_text_input(event)
+        if types_ahead and event.type() == QEvent.Type.ShortcutOverride:
+            event.accept()
+            return True
+        if types_ahead and event.type() == QEvent.Type.KeyPress:
+            self.form.type_ahead(event)
+            return True
+        return super().event(event)
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self.shown.emit()
+
+
+def is_text_input(event: QKeyEvent) -> bool:
+    """Return whether a key enters or removes a character, unless it is `?`, which shows the keyboard shortcuts."""
+    has_command = bool(event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier))
+    text = event.text()
+    return not has_command and (event.key() == Qt.Key.Key_Backspace or (text not in ("", "?") and text.isprintable()))
 
 
 def _offered_model(rows: Sequence[LocalModelRow]) -> LocalModelRow | None:

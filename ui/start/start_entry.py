@@ -14,7 +14,9 @@ ICON = 18
 class StartEntry(QFrame):
     def __init__(self, look: Look, name: str, icon: str, title: str, text: str, action_text: str) -> None:
         super().__init__()
-        self._look, self._name, self._token = look, icon, "second"
+        self._look = look
+        self._name = icon
+        self._token = "second"
         self.setProperty("surface", "well")
         self.setObjectName(f"{name}.entry")
         self._icon = QLabel()

@@ -49,7 +49,8 @@ class TerminalPanel(QWidget):
 
     def __init__(self, look: Look, source: CommandsSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._source = look, source
+        self._look = look
+        self._source = source
         self._output_since: OutputSince = lambda session, call, position: (0, b"")
         self._session = SessionRow("")
         self._unread_rows = 0  # rows at the beginning of the session in which commands were not looked for yet

@@ -49,7 +49,8 @@ class MarkdownStream:
     ) -> None:
         self._document = document
         self._look = look
-        self._file_links, self._images = file_links, images
+        self._file_links = file_links
+        self._images = images
         self._shown_images: set[str] = set()
         self._text = ""
         self._settled_length = 0  # characters of the text whose blocks are final
@@ -252,7 +253,8 @@ class _Writer:
         images: AnswerImages | None = None, shown_images: set[str] | None = None,
     ) -> None:  # fmt: skip
         self._formats = formats
-        self._file_links, self._images = file_links, images
+        self._file_links = file_links
+        self._images = images
         self._shown_images = set[str]() if shown_images is None else shown_images
         self._break_due = False  # after an image, whose description is on a line of its own
         self._fresh = start.fresh

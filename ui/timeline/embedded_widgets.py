@@ -22,7 +22,9 @@ class EmbeddedWidgets:
     def __init__(
         self, rows: TimelineModel, painter: TimelineRowDelegate, replies: ReplyWidgets, endings: RunEndCards
     ) -> None:
-        self._rows, self._painter, self._replies = rows, painter, replies
+        self._rows = rows
+        self._painter = painter
+        self._replies = replies
         self.end_cards = endings
         self._in_focus_order: list[QWidget] = []
         self.run_end_of: Callable[[Step], RunEnd] = lambda step: RunEnd(rows.header(step.run))

@@ -34,8 +34,10 @@ class RunFindBar(QWidget):
 
     def __init__(self, look: Look, rows: FindSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._rows = look, rows
-        self._session, self._index = "", -1
+        self._look = look
+        self._rows = rows
+        self._session = ""
+        self._index = -1
         self._hits: list[int] = []
         self._debounce = QTimer(self, interval=DEBOUNCE_MS, singleShot=True)
         self._debounce.timeout.connect(self._search)

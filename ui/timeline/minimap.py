@@ -41,8 +41,12 @@ class Minimap(QAbstractSlider):
 
     def __init__(self, look: Look, rows: SampleSource, *, clock: Clock = now, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._rows, self._clock = look, rows, clock
-        self._session, self._count, self._drawn_at = "", 0, 0
+        self._look = look
+        self._rows = rows
+        self._clock = clock
+        self._session = ""
+        self._count = 0
+        self._drawn_at = 0
         self._axis = TimeAxis.of((), 0)
         self._marks: list[RowSample] = []
         self._picture = QPixmap()

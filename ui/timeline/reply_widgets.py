@@ -34,7 +34,8 @@ class ReplyText(QTextBrowser):
 
     def __init__(self, look: Look, images: AnswerImages, parent: QWidget) -> None:
         super().__init__(parent)
-        self._look, self._images = look, images
+        self._look = look
+        self._images = images
         self.setObjectName("timeline.reply")
         self.setProperty("bare", True)
         self.setFrameShape(QFrame.Shape.NoFrame)

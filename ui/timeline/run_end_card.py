@@ -36,6 +36,8 @@ MARGIN_BELOW: Final = 12
 MAX_SPARE: Final = 2
 NARROW_WIDTH: Final = 440
 FILES_SHOWN: Final = 4
+LEFT_MARGIN: Final = 15
+RIGHT_MARGIN: Final = 13
 MESSAGE_MS: Final = 1_600
 
 
@@ -79,7 +81,8 @@ class RunEndCard(QFrame):
     def __init__(self, look: Look, parent: QWidget) -> None:
         super().__init__(parent)
         self._look = look
-        self._run, self._word = 0, ""
+        self._run = 0
+        self._word = ""
         self._shown: tuple[Step, RunEnd] | None = None
         self.setObjectName("end")
         self.setProperty("surface", "card")
@@ -101,6 +104,8 @@ class RunEndCard(QFrame):
         self._model.clicked.connect(self.model_change_requested)
         self._names = QHBoxLayout()
         self._names.setSpacing(14)
+        self._file_links: list[QPushButton] = []
+        self._file_count = 0  # of all files, also those without a link
         self._names_box = QWidget()
         self._names_box.setLayout(self._names)
         self._note = QLineEdit()
@@ -132,7 +137,7 @@ class RunEndCard(QFrame):
         note_row.addWidget(self._note, 1)
         note_row.addWidget(self._saved_label)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(15, 9, 13, 9)
+        layout.setContentsMargins(LEFT_MARGIN, 9, RIGHT_MARGIN, 9)
         layout.setSpacing(6)
         layout.addLayout(status_row)
         layout.addWidget(self._reason)
@@ -174,6 +179,7 @@ class RunEndCard(QFrame):
         self._model.setVisible(end.can_retry)
         for direction, thumb in self._thumbs.items():
             thumb.setChecked(direction == self._word)
+            thumb.setAccessibleName(translate("{} (run {})").format(thumb.toolTip(), self._run))
             color = (theme.done if direction == "up" else theme.failed) if direction == self._word else theme.text
             set_icon(thumb, f"thumbs-{direction}", color, size)
         if other_run or not self._note.hasFocus():
@@ -219,17 +225,33 @@ class RunEndCard(QFrame):
             if old := item.widget():
                 old.hide()
                 old.deleteLater()
-        widgets = [self._create_file_link(file) for file in files[:FILES_SHOWN]]
-        if len(files) > FILES_SHOWN:
-            more = self._create_link("end.more")
-            more.setText(f"+{len(files) - FILES_SHOWN}")
-            more.clicked.connect(lambda: self.changes_requested.emit(""))
-            widgets.append(more)
-        for part in widgets:
+        self._file_links = [self._create_file_link(file) for file in files[:FILES_SHOWN]]
+        self._more = self._create_link("end.more")
+        self._more.clicked.connect(lambda: self.changes_requested.emit(""))
+        self._file_count = len(files)
+        for part in (*self._file_links, self._more):
             self._names.addWidget(part)
             part.show()  # the height of the card is needed now, before Qt would show the part
         self._names.addStretch(1)
         self._names_box.setVisible(bool(files))
+        self._fit_files()
+
+    def _fit_files(self) -> None:
+        """Show as many files as there is room for, but at least one, and the number of the others."""
+        room = self.contentsRect().width() - LEFT_MARGIN - RIGHT_MARGIN
+        shown = len(self._file_links)
+        while shown > 1 and self._files_width(shown) > room:
+            shown -= 1
+        self._more.setText(f"+{self._file_count - shown}")
+        self._more.setVisible(shown < self._file_count)
+        for number, link in enumerate(self._file_links):
+            link.setVisible(number < shown)
+
+    def _files_width(self, shown: int) -> int:
+        """Return the width of this many links to files, and of the number of the others."""
+        self._more.setText(f"+{self._file_count - shown}")
+        parts = [*self._file_links[:shown], *([self._more] if shown < self._file_count else [])]
+        return sum(part.sizeHint().width() for part in parts) + self._names.spacing() * (len(parts) - 1)
 
     def _create_file_link(self, file: RunFileChange) -> QPushButton:
         link = self._create_link("end.file")
@@ -261,7 +283,6 @@ class RunEndCard(QFrame):
         thumb_button.setProperty("tone", "framed")
         text = translate("It helped") if direction == "up" else translate("It did not help")
         thumb_button.setToolTip(text)
-        thumb_button.setAccessibleName(text)
         thumb_button.clicked.connect(lambda: self._rate(direction))
         return thumb_button
 
@@ -288,6 +309,8 @@ class RunEndCard(QFrame):
         """Leave out the question beside the thumbs if there is too little width for what the run did."""
         super().resizeEvent(event)
         self._prompt.setHidden(event.size().width() < self._look.size(NARROW_WIDTH))
+        if self._file_links:
+            self._fit_files()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
@@ -297,7 +320,9 @@ class RunEndCards:
     """The run end cards near the viewport. Cards are reused; `on_created` is called with each new one."""
 
     def __init__(self, parent: QWidget, look: Look, on_created: Callable[[RunEndCard], None]) -> None:
-        self._parent, self._look, self._on_created = parent, look, on_created
+        self._parent = parent
+        self._look = look
+        self._on_created = on_created
         self._shown: dict[int, RunEndCard] = {}
         self._spare: list[RunEndCard] = []
         self._needed_rows: set[int] = set()

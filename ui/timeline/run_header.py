@@ -14,6 +14,7 @@ from ui.style.icons import pixmap, set_icon
 from ui.style.number_formats import amount, duration, money, short_folder
 from ui.style.theme import Look, blend
 from ui.text.visible import visible
+from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import hairline
@@ -21,6 +22,7 @@ from ui.widgets.themed_widget import ThemedWidget
 from ui.widgets.tooltip import tooltip_text
 
 ACTIVE_STATUSES: Final = frozenset({"running", "waiting"})
+HALTED_STATUSES: Final = frozenset({"stopped", "paused"})
 ICON: Final = 14
 GAP: Final = 16
 NARROW_WIDTH: Final = 520
@@ -115,7 +117,8 @@ class StatusPill(ThemedWidget):
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
-        self._status, self._short = "done", False
+        self._status = "done"
+        self._short = False
         self.setObjectName("run.status")
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
@@ -181,6 +184,7 @@ class RunHeader(QWidget):
         self._title = ElidedLabel("", look.fonts.title, name="run.title")
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._pill = StatusPill(look)
+        self._shown_status = ("", "")  # the session and its status
         self._facts = FactLine(look)
         self._fork = QToolButton()
         self._fork.setObjectName("run.fork")
@@ -246,6 +250,9 @@ class RunHeader(QWidget):
             self._folder, self._branch = row.folder, ""
         self._title.show_text(visible(row.title))
         self._pill.show_status(row.status)
+        before, self._shown_status = self._shown_status, (row.id, row.status)
+        if row.status in HALTED_STATUSES and before in {(row.id, status) for status in ACTIVE_STATUSES}:
+            announce(self, self._pill.accessibleName())  # the user asked for it; other ends are announced by the window
         self._stop.setVisible(row.status in ACTIVE_STATUSES or row.status == "paused")
         self._pause.setVisible(row.status == "running")
         self._resume.setVisible(row.status == "paused")

@@ -58,8 +58,10 @@ class StepPane(QFrame):
 
     def __init__(self, look: Look, rows: StepPaneSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look, self._rows = look, rows
-        self._session, self._step = "", Step(0, "tool", "done", 0)
+        self._look = look
+        self._rows = rows
+        self._session = ""
+        self._step = Step(0, "tool", "done", 0)
         self._request = 0
         self.live_output = LiveOutput()
         self.setObjectName("step")

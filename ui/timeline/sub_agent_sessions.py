@@ -13,7 +13,8 @@ class SubAgentSessions:
     def __init__(
         self, read_children: Callable[[str], Sequence[SessionRow]], read_session: Callable[[str], SessionRow | None]
     ) -> None:
-        self._read, self._one = read_children, read_session
+        self._read = read_children
+        self._one = read_session
         self._children: dict[str, dict[str, SessionRow]] = {}
         self._titles: dict[str, str] = {}
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QAccessible, QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy
 
 from ui.style.theme import Look
@@ -41,6 +41,8 @@ def model_color(look: Look, index: int, name: str) -> QColor:
 
 class UsagePlot(ThemedWidget):
     """A stacked bar chart; the pointer or the Left and Right keys select a bar."""
+
+    accessible_role = QAccessible.Role.Chart
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)

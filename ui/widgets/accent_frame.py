@@ -18,7 +18,9 @@ class AccentFrame(QFrame):
 
     def __init__(self, *, fill: QColor, line: QColor, edge: QColor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._fill, self._line, self._edge = fill, line, edge
+        self._fill = fill
+        self._line = line
+        self._edge = edge
 
     def set_colors(self, *, fill: QColor, line: QColor, edge: QColor) -> None:
         self._fill, self._line, self._edge = fill, line, edge

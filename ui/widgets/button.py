@@ -35,8 +35,12 @@ class Button(QPushButton):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(text, parent)
-        self._look, self._tone, self._icon, self._hint = look, tone, icon, ""
-        self._opens, self._short = has_menu, False
+        self._look = look
+        self._tone = tone
+        self._icon = icon
+        self._hint = ""
+        self._opens = has_menu
+        self._short = False
         self._may_shrink = False
         self._elide_mode = Qt.TextElideMode.ElideRight
         self.setObjectName(name)

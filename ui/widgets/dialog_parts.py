@@ -3,7 +3,8 @@
 from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QWidget
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QAbstractButton, QDialog, QFileDialog, QHBoxLayout, QWidget
 
 SCREEN_MARGIN = QSize(24, 60)  # room for the window frame and a visible part of the parent
 
@@ -21,6 +22,12 @@ def button_row(*buttons: QWidget) -> QHBoxLayout:
     for button in buttons:
         row.addWidget(button)
     return row
+
+
+def click_on_ctrl_enter(dialog: QDialog, button: QAbstractButton) -> None:
+    """Let Ctrl+Enter press a button of a form, also from a field in which Enter has another meaning."""
+    for keys in ("Ctrl+Return", "Ctrl+Enter"):
+        QShortcut(QKeySequence(keys), dialog).activated.connect(button.click)
 
 
 def grow_to_fit(dialog: QDialog) -> None:

@@ -1,7 +1,7 @@
 """A drop-down list styled like the other input fields."""
 
 from PySide6.QtCore import QRect, QSize
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPalette
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPalette, QWheelEvent
 from PySide6.QtWidgets import QComboBox
 
 from ui.style.icons import pixmap
@@ -27,6 +27,10 @@ class DropDown(QComboBox):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(super().minimumSizeHint().width() + 2 * PADDING, self.sizeHint().height())
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Let the page scroll: the wheel would change a list that only happens to be below the pointer."""
+        event.ignore()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         group = QPalette.ColorGroup.Active if self.isEnabled() else QPalette.ColorGroup.Disabled

@@ -3,7 +3,7 @@
 from typing import Final
 
 from PySide6.QtCore import QRect, QSize
-from PySide6.QtWidgets import QLayout, QLayoutItem, QWidget
+from PySide6.QtWidgets import QLayout, QLayoutItem, QSizePolicy, QWidget
 
 GAP: Final = 6
 
@@ -42,17 +42,47 @@ class FlowLayout(QLayout):
         return self.minimumSize()
 
     def minimumSize(self) -> QSize:
-        sizes = [item.minimumSize() for item in self._items]
+        sizes = [item.minimumSize() for item in self._items if not item.isEmpty()]
         return QSize(min(160, max((s.width() for s in sizes), default=0)), max((s.height() for s in sizes), default=0))
 
     def _arrange(self, rect: QRect, *, move: bool) -> int:
-        x, y, row_height = rect.left(), rect.top(), 0
+        """Return the height of all lines; with `move`, also place the items, centered vertically in their lines."""
+        y = rect.top()
+        for line in self._lines(rect.width()):
+            x, height = rect.left(), max(item.sizeHint().height() for item in line)
+            for item in line if move else ():
+                hint = item.sizeHint()
+                top = y + (height - hint.height()) // 2
+                item.setGeometry(QRect(x, top, min(hint.width(), rect.width()), hint.height()))
+                x += hint.width() + GAP
+            y += height + GAP
+        return max(0, y - GAP - rect.top())
+
+    def _lines(self, width: int) -> list[list[QLayoutItem]]:
+        """Return the visible items of each line."""
+        lines: list[list[QLayoutItem]] = []
+        used = 0
         for item in self._items:
-            hint = item.sizeHint()
-            if x > rect.left() and x + hint.width() > rect.right() + 1:
-                x, y, row_height = rect.left(), y + row_height + GAP, 0
-            if move:
-                item.setGeometry(QRect(x, y, min(hint.width(), rect.width()), hint.height()))
-            x += hint.width() + GAP
-            row_height = max(row_height, hint.height())
-        return y + row_height - rect.top()
+            if item.isEmpty():  # hidden
+                continue
+            needed = item.sizeHint().width()
+            if not lines or used + GAP + needed > width:
+                lines.append([item])
+                used = needed
+            else:
+                lines[-1].append(item)
+                used += GAP + needed
+        return lines
+
+
+class WrappingRow(QWidget):
+    """A row of widgets that wraps them to further lines if there is too little width."""
+
+    def __init__(self, *widgets: QWidget) -> None:
+        super().__init__()
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        row = FlowLayout(self)
+        for widget in widgets:
+            row.addWidget(widget)

@@ -3,7 +3,7 @@
 from typing import Final
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRect, QSize, Qt
-from PySide6.QtGui import QFontMetrics, QImage, QImageReader, QPainter, QPaintEvent
+from PySide6.QtGui import QAccessible, QFontMetrics, QImage, QImageReader, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from ui.style.number_formats import size
@@ -59,6 +59,8 @@ def _reader(buffer: QBuffer) -> QImageReader | None:
 
 class ImageView(QWidget):
     """An image with a caption of its name, dimensions and file size."""
+
+    accessible_role = QAccessible.Role.Graphic
 
     def __init__(self, look: Look, body: bytes, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)

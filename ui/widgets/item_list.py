@@ -101,7 +101,9 @@ class ItemDelegate(QStyledItemDelegate):
 
     def __init__(self, look: Look, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.look, self.shown_key, self.keyboard_focus = look, "", False
+        self.look = look
+        self.shown_key = ""
+        self.keyboard_focus = False
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(0, self.look.size(self.ROW_HEIGHT))

@@ -7,6 +7,8 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
 
+from ui.style.theme import set_style_properties
+
 ENTER_KEYS: Final = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
 
@@ -63,6 +65,11 @@ def read_only_text(text: str, font: QFont, *, name: str, accessible_name: str) -
     return frame, widget
 
 
+def show_focus_on(frame: QFrame, field: "TextField") -> None:
+    """Highlight the frame around a text field while the field has the focus."""
+    field.focus_changed.connect(lambda on: set_style_properties(frame, focused=on))
+
+
 def hairline() -> QFrame:
     frame = styled_frame("line")
     frame.setFixedHeight(1)
@@ -77,7 +84,8 @@ class TextField(QPlainTextEdit):
 
     def __init__(self, font: QFont, *, max_lines: int, min_lines: int = 1, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._lines, self._min_lines = max_lines, min_lines
+        self._lines = max_lines
+        self._min_lines = min_lines
         self.setProperty("bare", True)
         self.setFont(font)
         self.setFrameShape(QFrame.Shape.NoFrame)

@@ -34,7 +34,9 @@ class LocalModelEntry(QFrame):
 
     def __init__(self, look: Look, name: str, *, title: str = "", can_remove: bool = False) -> None:
         super().__init__()
-        self._look, self._fixed_title, self._can_remove = look, title, can_remove
+        self._look = look
+        self._fixed_title = title
+        self._can_remove = can_remove
         self._row: LocalModelRow | None = None
         self._install_hint = ""
         self._actions = (_Action(), _Action())

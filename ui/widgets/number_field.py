@@ -1,7 +1,7 @@
 """A number field styled like the other input fields."""
 
 from PySide6.QtCore import QEvent
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QResizeEvent
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QDoubleSpinBox
 
 from ui.widgets.drop_down import MIN_HEIGHT, PADDING
@@ -9,7 +9,7 @@ from ui.widgets.paint import draw_frame
 
 
 class NumberField(QDoubleSpinBox):
-    """A spin box without buttons; the mouse wheel and the arrow keys change the value."""
+    """A spin box without buttons; the arrow keys change the value."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -25,6 +25,10 @@ class NumberField(QDoubleSpinBox):
         text = super().textFromValue(value)
         point = self.locale().decimalPoint()
         return text.rstrip("0").rstrip(point) if point in text else text
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Let the page scroll: the wheel would change a number that only happens to be below the pointer."""
+        event.ignore()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         palette, roles = self.palette(), QPalette.ColorRole

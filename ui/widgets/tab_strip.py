@@ -23,7 +23,8 @@ class FigureTabBar(QTabBar):
 
     def __init__(self, look: Look, name: str, accessible_name: str, padding: int) -> None:
         super().__init__()
-        self.look, self._padding = look, padding
+        self.look = look
+        self._padding = padding
         self._figures: dict[int, list[TabFigure]] = {}
         self.setObjectName(name)
         self.setAccessibleName(accessible_name)

@@ -12,6 +12,7 @@ from core.engine.policy.proposed_call import ProposedCall
 from core.engine.policy.rule_input import rules_in_folder
 from core.engine.policy.secret_files import (
     has_plain_git,
+    inner_links,
     leads_outside,
     matching_files,
     outside_links,
@@ -47,6 +48,7 @@ async def check_command(command: str, folder: Path, mode: Mode, rules: LoadedRul
         secret_files=partial(secret_files, Path(workspace)),
         leads_outside=partial(leads_outside, Path(workspace)),
         outside_links=partial(outside_links, Path(workspace)),
+        inner_links=partial(inner_links, Path(workspace)),
         searches_folder=partial(searches_folder, Path(workspace)),
         plain_git=partial(has_plain_git, Path(workspace)),
     )

@@ -99,7 +99,11 @@ class Queries:
 
     def profiles(self) -> dict[str, AgentProfile]:
         """Return the agent profiles that the user has defined, by name."""
-        return load_profiles(self._opened.path.parent)
+        return load_profiles(self._opened.path.parent)[0]
+
+    def invalid_profiles(self) -> dict[str, Problem]:
+        """Return the errors of the agent profiles that cannot be used, by name."""
+        return load_profiles(self._opened.path.parent)[1]
 
     def instructions(self, folder: Path) -> tuple[InstructionFile, ...]:
         """Return the instruction files that a new run in this folder would use, or not use and why."""

@@ -2,13 +2,14 @@
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch, fnmatchcase
 from glob import has_magic
 from itertools import pairwise
+from types import MappingProxyType
 
-from core.domain.command_arguments import Recognized, is_plain
+from core.domain.command_arguments import Recognized, is_option, is_plain
 from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
 from core.domain.folder_reading import (
     is_reading_client,
@@ -31,6 +32,13 @@ KEEP_NAMES = frozenset({"cp", "mv"})  # of the files in a folder, but not of a f
 RECURSES = re.compile(r"-[A-Za-z]*[rR][A-Za-z]*|--recursive(=.*)?")
 FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 READING_BUILTINS = frozenset({"cd", "command", "type"})
+UNCLEAR_IN_GLOBS = frozenset("?[\\/")  # what grep reads differently than `fnmatch`
+# The options with which a program follows the links that it finds. Programs that are not listed are taken to do so.
+_GREP_FOLLOWS = ("-R", "--dereference-recursive")
+FOLLOWING: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {"git": (), "rg": ("-L", "--follow"), **dict.fromkeys(("grep", "egrep", "fgrep"), _GREP_FOLLOWS)}
+)
+Links = Callable[[], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,7 @@ class CommandReach:
         offline: bool,
         plain_git: Callable[[], bool],
         outside_links: Callable[[], Sequence[str]],
+        links: Links = dict,
     ) -> bool:
         """Return whether the line does nothing that the tools for reading and searching may not do unasked.
 
@@ -89,7 +98,7 @@ class CommandReach:
         it is outside. `enforced` means that the sandbox prevents everything but reading, `offline` that no approval
         would give the line network access, and `masked` that the sandbox hides the contents of some secrets.
         `plain_git` returns whether no configuration in the workspace makes git run programs, `outside_links` the links
-        that lead out of the workspace.
+        that lead out of the workspace, and `links` those in it with what they lead to.
         """
         line = self.line
         if self.folders is None or line.outputs or line.assignments:
@@ -122,7 +131,7 @@ class CommandReach:
         paths = [locate(path) for path in self._paths(named)]
         if any(path.startswith(("../", "/")) or path == ".." or is_secret(path) for path in paths if path != NOTHING):
             return False
-        return not self.shown_secrets(secret_files, masked=masked, shows=is_secret)
+        return not self.shown_secrets(secret_files, masked=masked, shows=is_secret, links=links)
 
     def _client_shows_nothing(
         self, words: Sequence[str], secret_files: Callable[[], Sequence[str]], masked: bool
@@ -150,11 +159,12 @@ class CommandReach:
         *,
         masked: bool,
         shows: Callable[[str], bool] = shows_secrets,
+        links: Links = dict,
     ) -> tuple[str, ...]:
         """Return the files with secrets whose contents a command may show.
 
-        `secret_files` returns those in the workspace, `shows` selects those that count if a whole folder is read, and
-        `masked` means that the sandbox hides the contents of some.
+        `secret_files` returns those in the workspace, `shows` selects those that count if a whole folder is read,
+        `masked` means that the sandbox hides the contents of some, and `links` returns the links within the workspace.
         """
         secrets: dict[str, None] = {}
         inputs = (posixpath.join(folder, name) for folder in self.folders or ("",) for name in self.line.inputs)
@@ -165,9 +175,9 @@ class CommandReach:
             recognized = recognize(part)
             for folder in self.folders or ("",):
                 if recognized:
-                    secrets |= dict.fromkeys(self._shown(recognized, folder, secret_files, shows))
+                    secrets |= dict.fromkeys(self._shown(recognized, folder, secret_files, shows, links))
                 if not recognized or not recognized.complete:
-                    secrets |= dict.fromkeys(self._possibly_shown(part, folder, secret_files, shows))
+                    secrets |= dict.fromkeys(self._possibly_shown(part, folder, secret_files, shows, links))
         return tuple(path for path in secrets if not (masked and is_hidden_from_commands(path)))
 
     def _shown(
@@ -176,6 +186,7 @@ class CommandReach:
         folder: str,
         secret_files: Callable[[], Sequence[str]],
         shows: Callable[[str], bool],
+        links: Links,
     ) -> Iterator[str]:
         if recognized.command.contents == "none":
             return
@@ -186,13 +197,18 @@ class CommandReach:
         for word in recognized.operands:
             path = posixpath.normpath(posixpath.join(folder, word))
             paths = self.expand(path) if isinstance(word, GlobPattern) else (path,)
-            roots += paths
+            roots += [*paths, *map(self.resolve, paths)]
             yield from (real for candidate in paths if is_secret(real := self.resolve(candidate)))
             if word is ANY_NAMES:
                 yield from secret_files()
-        for path in secret_files() if recursive else ():
-            above = [root for root in roots if _contains(root, path)]
-            if shows(path) and not all(_is_left_out(recognized, root, path) for root in above):
+        secrets = secret_files() if recursive else ()
+        reached = _with_linked(roots, links) if secrets and _follows(recognized) else roots
+        for path in secrets:
+            above = [root for root in reached if _contains(root, path)]
+            # A link to a file has a name of its own, by which the command decides.
+            if shows(path) and not all(
+                (root != path or root in roots) and _is_left_out(recognized, root, path) for root in above
+            ):
                 yield path
 
     def _possibly_shown(
@@ -201,6 +217,7 @@ class CommandReach:
         folder: str,
         secret_files: Callable[[], Sequence[str]],
         shows: Callable[[str], bool],
+        links: Links,
     ) -> Iterator[str]:
         """Yield the secrets that a command of unknown effect is given: by name, by pattern, or with a whole folder."""
         if part[0] in DATA_BUILTINS or program_name(part[0]) in SHOW_NOTHING:
@@ -213,8 +230,10 @@ class CommandReach:
                 given += self.expand(posixpath.normpath(posixpath.join(folder, name)))
         yield from (real for path in given for real in {path, self.resolve(path)} if is_secret(real))
         if program_name(part[0]) not in KEEP_NAMES and any(map(RECURSES.fullmatch, part[1:])):
-            roots = given or [folder or "."]
-            yield from (path for path in secret_files() if shows(path) and any(_contains(root, path) for root in roots))
+            secrets = secret_files()
+            roots = [*given, *map(self.resolve, given)] or [folder or "."]
+            reached = _with_linked(roots, links) if secrets else ()
+            yield from (path for path in secrets if shows(path) and any(_contains(root, path) for root in reached))
 
     @property
     def runs_other_code(self) -> bool:
@@ -345,6 +364,14 @@ def _recurses(recognized: Recognized) -> bool:
     return False
 
 
+def _follows(recognized: Recognized) -> bool:
+    """Return whether a recursive command reads what the links that it finds lead to."""
+    following = FOLLOWING.get(recognized.command.words[0])
+    if following is None or not recognized.complete:
+        return True
+    return any(is_option(option, word) for word in recognized.options for option in following)
+
+
 def _searches_all(recognized: Recognized) -> bool:
     """Return whether a recursive command reads the whole folder: it names no other, or only a revision."""
     return len(recognized.operands) < 2 or recognized.command.words[:2] == ("git", "grep")
@@ -354,6 +381,18 @@ def _names_in(word: str) -> set[str]:
     """Return what may be the name of a file in a word, such as `@name`, `--option=name`, `-oname` and `host:name`."""
     attached = [word[2:]] if re.match(r"-[^-]", word) else []
     return {name for name in (word, *attached, *re.split(r"[=:@,]", word)) if name}
+
+
+def _with_linked(roots: Iterable[str], links: Links) -> list[str]:
+    """Return these paths, and those that links below them lead to."""
+    reached = dict.fromkeys(roots)
+    waiting = list(reached)
+    while waiting:
+        root = waiting.pop()
+        found = {target for link, target in links().items() if _contains(root, link) and target not in reached}
+        reached |= dict.fromkeys(found)
+        waiting += found
+    return list(reached)
 
 
 def _contains(folder: str, path: str) -> bool:
@@ -376,10 +415,13 @@ def _is_left_out(recognized: Recognized, root: str, path: str) -> bool:
 
 def _is_excluded_by_grep(recognized: Recognized, parts: Sequence[str]) -> bool:
     included, excluded = _values(recognized, "--include"), _values(recognized, "--exclude")
-    if any(fnmatchcase(part, pattern) for pattern in _values(recognized, "--exclude-dir") for part in parts[:-1]):
+    folders = filter(UNCLEAR_IN_GLOBS.isdisjoint, _values(recognized, "--exclude-dir"))
+    if any(fnmatchcase(part, pattern) for pattern in folders for part in parts[:-1]):
         return True
     if included and excluded:
         return False  # the order of the options decides
+    if any(UNCLEAR_IN_GLOBS.intersection(pattern) for pattern in (*included, *excluded)):
+        return False  # grep reads them in its own way
     matching = any(fnmatchcase(parts[-1], pattern) for pattern in (*included, *excluded))
     return matching if excluded else bool(included) and not matching
 

@@ -3,7 +3,7 @@
 import posixpath
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -16,14 +16,15 @@ WRITTEN_BY_CONTENT = "You have not written `{}`, but untrusted content that the 
 NAMED_BY_CONTENT = "{} is a new file that you have not named, but untrusted content that the run has read has."
 INTERPRETERS = frozenset({"python", "pypy", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua"})
 SHELL_PREFIXES = frozenset({".", "source", "exec", "command", "builtin", "eval", "then", "do", "else", "!"})
-FOLDERS = r"(?:[\w.~@+-]*/)*"
-PROGRAM_START = rf"(?<![\w./-]){FOLDERS}"
-OPTIONS_BETWEEN = r"(?: -\S*)*"
+# All repetitions are limited, so that no text makes the search slow.
+OPTIONS_BETWEEN = r"(?: -\S{0,80}){0,6}"
+MAX_PREFIX = 80  # characters before a name that are examined
+MAX_PLACES = 1_000  # at which a name is examined; a text with more of them counts as one that contains the command
+_FOLDERS = r"(?:[\w.~@+-]*/)*"
+_IS_PROGRAM = re.compile(rf"(?<![\w./-]){_FOLDERS}\Z")
 # A script is run by its path, or after the name of a program or a word that says so.
-SCRIPT_START = (
-    rf"(?:(?<![\w./-])(?:\.|source|[Rr]un|[Ee]xecute|[Ss]tart|(?:{FOLDERS}(?:\w*sh|{'|'.join(sorted(INTERPRETERS))})"
-    rf"[\d.]*))(?: -\S*)* {FOLDERS}|(?<![\w-])[\w.~@+-]*/{FOLDERS})"
-)
+_RUNNERS = rf"\.|source|[Rr]un|[Ee]xecute|[Ss]tart|{_FOLDERS}(?:\w*sh|{'|'.join(sorted(INTERPRETERS))})[\d.]*"
+_IS_SCRIPT = re.compile(rf"(?:(?<![\w./-])(?:{_RUNNERS}){OPTIONS_BETWEEN} {_FOLDERS}|(?<![\w-])[\w.~@+-]*/)\Z")
 
 
 def dictation_reason(
@@ -63,9 +64,13 @@ def dictated_command(command: str, untrusted_texts: Sequence[str], user_words: S
     for words in split_loosely(command):
         for part in _unwrapped(words):
             is_script = "/" in part[0] or ("." in part[0] and len(part) < len(words))
-            strict, loose = _spellings(part, is_script=is_script)
-            found = (" ".join(part) in content and len(part) > 1) or any(each.search(content) for each in loose)
-            if found and " ".join(words) not in written and not any(each.search(written) for each in strict):
+            found = len(part) > 1 and " ".join(part) in content
+            found = found or any(_contains(content, each, is_script=is_script) for each in _with_other_options(part))
+            if (
+                found
+                and " ".join(words) not in written
+                and not _contains(written, _as_it_is(part), is_script=is_script)
+            ):
                 return " ".join(words)
     return ""
 
@@ -85,11 +90,12 @@ def _unwrapped(words: Sequence[str]) -> Iterator[list[str]]:
         is_value = index > 1 and words[index - 2].startswith("-")
         if not (_runs_another(before) or before.startswith("-") or is_value):
             return
-        yield list(words[index:])
+        if not words[index].startswith("-"):
+            yield list(words[index:])
 
 
 def _runs_another(word: str) -> bool:
-    """Return whether a word can stand before a command without being a part of it."""
+    """Return whether a word can precede a command without being a part of it."""
     programs = program_sets()
     return (
         program_name(word) in {*programs.wrappers, *programs.shells, *UNWRAPPED, *INTERPRETERS, *SHELL_PREFIXES}
@@ -98,25 +104,33 @@ def _runs_another(word: str) -> bool:
     )
 
 
-def _spellings(words: Sequence[str], *, is_script: bool) -> tuple[list[re.Pattern[str]], list[re.Pattern[str]]]:
-    """Return patterns for texts that contain this command: as it is, and with other options."""
-    name, *arguments = words
-    operands = [word for word in arguments if not word.startswith("-")]
-    without_values = [
-        word for before, word in pairwise(words) if not word.startswith("-") and not before.startswith("-")
-    ]
-    base = re.escape(posixpath.basename(name))
-    starts = [*([PROGRAM_START] if operands else []), *([SCRIPT_START] if is_script else [])]
-    strict = [f"{start}{base}{_sequence(arguments, '')}" for start in starts]
-    loose = [
-        f"{start}{base}{_sequence(each, OPTIONS_BETWEEN)}"
-        for start in starts
-        for each in (operands, without_values)
-        if each or is_script
-    ]
-    return [re.compile(each) for each in strict], [re.compile(each) for each in dict.fromkeys(loose)]
+def _with_other_options(words: Sequence[str]) -> Iterator[str]:
+    """Yield patterns for this command with other options: without those that it has, and without their values."""
+    operands = [word for word in words[1:] if not word.startswith("-")]
+    values = [word for option, word in pairwise(words) if option.startswith("-")]
+    yield _pattern([words[0], *operands], OPTIONS_BETWEEN)
+    if values:
+        yield _pattern([words[0], *(word for word in operands if word not in values)], OPTIONS_BETWEEN)
 
 
-def _sequence(words: Iterable[str], between: str) -> str:
-    """Return a pattern for these words one after the other."""
-    return "".join(rf"{between} (?:\./)?{re.escape(word.removeprefix('./'))}" for word in words) + r"(?![\w/-])"
+def _as_it_is(words: Sequence[str]) -> str:
+    return _pattern(words, "")
+
+
+def _pattern(words: Sequence[str], between: str) -> str:
+    """Return a pattern for these words one after the other, from the name of the program without its folder."""
+    name = re.escape(posixpath.basename(words[0]))
+    operands = (rf"{between} (?:\./)?{re.escape(word.removeprefix('./'))}" for word in words[1:])
+    return rf"(?<![\w-]){name}{''.join(operands)}(?![\w/-])"
+
+
+def _contains(text: str, pattern: str, *, is_script: bool) -> bool:
+    """Return whether a text contains a command as `_pattern` describes it, at a place where a command can begin."""
+    is_single = " " not in pattern
+    for count, match in enumerate(re.finditer(pattern, text)):
+        if count == MAX_PLACES:
+            return True
+        prefix = text[max(0, match.start() - MAX_PREFIX) : match.start()]
+        if (is_script and _IS_SCRIPT.search(prefix)) or (not is_single and _IS_PROGRAM.search(prefix)):
+            return True
+    return False

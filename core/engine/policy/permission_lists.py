@@ -1,7 +1,6 @@
 """The permission lists of other agents as permission rules: Claude Code's `permissions` and OpenCode's `permission`."""
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from core.domain.permissions import RuleScope
 from core.domain.problems import Problem
 from core.domain.rules import Effect, PermissionRule, RuleDraft
 from core.engine.policy.rule_input import rule_from_draft
+from core.workspace.regular_files import read_regular
 
 MAX_SIZE = 1 << 20
 MAX_ENTRIES = 500
@@ -59,17 +59,10 @@ def find_permission_lists(folder: Path, created_at: int) -> tuple[PermissionList
     return tuple(each for path, each in lists.items() if path.is_file() and (each.entries or each.error))
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    """Open a file; a FIFO without a writer counts as empty instead of blocking."""
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
-
-
 def read_permission_list(path: Path, scope: RuleScope, scope_id: str, created_at: int) -> PermissionList:
     """Read the permission list in a file, as rules of this scope."""
     try:
-        with open(path, "rb", opener=_open_at_once) as file:
-            body = file.read(MAX_SIZE + 1)
-        settings = json.loads(body) if len(body) <= MAX_SIZE else None
+        settings = json.loads(read_regular(path, MAX_SIZE))
     except (OSError, ValueError, RecursionError) as error:
         return PermissionList(str(path), error=f"It cannot be read: {error}.")
     if not isinstance(settings, dict):

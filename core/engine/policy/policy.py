@@ -7,7 +7,7 @@ that no rule can suppress, ask rules, allow rules, and finally the permission mo
 import os
 import posixpath
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -71,6 +71,7 @@ class PolicyContext:
         secret_files: returns the files in the folder whose names say that they hold secrets.
         leads_outside: returns whether a path in the folder leads out of it through a link.
         outside_links: returns the links in the folder that lead out of it.
+        inner_links: returns the other links in the folder, with what they lead to.
         searches_folder: returns whether the shell also looks for programs in the folder.
         plain_git: returns whether no configuration in the folder makes git run programs.
     """
@@ -95,6 +96,7 @@ class PolicyContext:
     secret_files: Callable[[], Sequence[str]] = lambda: ()
     leads_outside: Callable[[str], bool] = lambda path: False
     outside_links: Callable[[], Sequence[str]] = lambda: ()
+    inner_links: Callable[[], Mapping[str, str]] = dict
     searches_folder: Callable[[], bool] = lambda: False
     plain_git: Callable[[], bool] = lambda: False
 
@@ -177,6 +179,7 @@ class _RequestBuilder:
             patterns=patterns if undoable else (),
             subagent=context.agent,
             protected_paths=protected,
+            hosts=context.hosts if call.access == "execute" else (),
         )
         return NeedsApproval(request, call.arguments)
 
@@ -197,8 +200,8 @@ def _protected_targets(call: ProposedCall, context: PolicyContext) -> tuple[str,
         return tuple(dict.fromkeys((*named_paths, *changed_protected_paths(commands))))
     if call.access != "write":
         return ()
-    pairs = {path: (_relative(path, context), _relative(context.resolve(path), context)) for path in call.subjects}
-    return tuple(dict.fromkeys(pair[1] for pair in pairs.values() if any(map(context.is_trusted, pair))))
+    pairs = [_both_names(path, context) for path in call.subjects]
+    return tuple(dict.fromkeys(pair[1] for pair in pairs if any(map(context.is_trusted, pair))))
 
 
 def _reach(call: ProposedCall, context: PolicyContext) -> CommandReach | None:
@@ -244,11 +247,16 @@ def _relative(path: str, context: PolicyContext) -> str:
     return clean
 
 
+def _both_names(path: str, context: PolicyContext) -> tuple[str, str]:
+    """Return the path relative to the folder, as it is written and with its links resolved."""
+    return _relative(path, context), _relative(context.resolve(path), context)
+
+
 def _built_in_denial(call: ProposedCall, context: PolicyContext) -> Denied | None:
     """Deny access to paths outside the folder, secrets and Journeyman's own data, which nothing can allow."""
     if _is_path(call):
         for path in call.subjects:
-            for relative in {_relative(path, context), _relative(context.resolve(path), context)}:
+            for relative in set(_both_names(path, context)):
                 if relative.startswith(("../", "/")) or relative == "..":
                     return Denied(f"{path} is outside the folder.")
                 if is_secret(relative):
@@ -266,11 +274,8 @@ def _built_in_denial(call: ProposedCall, context: PolicyContext) -> Denied | Non
             for word in words:
                 if names_secret(word) and not EXCLUDED.match(word):
                     return Denied(f"The command names {word}, which contains secrets.")
-        if (
-            context.data_dir
-            and context.data_dir in call.subjects[0]
-            and not context.workspace.startswith(context.data_dir)
-        ):
+        data = context.data_dir
+        if data and data in call.subjects[0] and not context.workspace.startswith(data):
             return Denied("The command names Journeyman's own data folder.")
     return None
 
@@ -294,12 +299,7 @@ def _rule_matches(rule: PermissionRule, call: ProposedCall, context: PolicyConte
         return not rule.pattern
     if not _is_path(call):
         return any(may_match(rule, subject) for subject in call.subjects)
-    relative_paths = [
-        relative
-        for path in call.subjects
-        for relative in (_relative(path, context), _relative(context.resolve(path), context))
-    ]
-    return any(may_match(rule, relative) for relative in relative_paths)
+    return any(may_match(rule, name) for path in call.subjects for name in _both_names(path, context))
 
 
 def _denied_by_rule(call: ProposedCall, rules: Sequence[PermissionRule], context: PolicyContext) -> Denied | None:
@@ -382,7 +382,7 @@ def _join(names: tuple[str, ...]) -> str:
 def _shown_secrets(call: ProposedCall, context: PolicyContext) -> tuple[str, ...]:
     """Return the files with secrets that a command may show because it reads patterns or whole folders."""
     reach = _reach(call, context) or guess_reach(call.subjects[0], context.expand, partial(_path_in_folder, context))
-    return reach.shown_secrets(context.secret_files, masked=context.level == "verified")
+    return reach.shown_secrets(context.secret_files, masked=context.level == "verified", links=context.inner_links)
 
 
 def _readable_secrets(call: ProposedCall, context: PolicyContext) -> tuple[str, ...]:
@@ -419,6 +419,7 @@ def _only_reads(reach: CommandReach, context: PolicyContext, *, enforced: bool) 
         offline=not context.hosts,
         plain_git=context.plain_git,
         outside_links=context.outside_links,
+        links=context.inner_links,
     )
 
 
@@ -447,7 +448,7 @@ def _allowed_by_rules(
         argv = reach.line.parts[0] if reach.line.single and not reach.line.special else ()
         matches = covering_rules(reach, allowing, partial(_needs_no_rule, mode, context)) or ()
     elif _is_path(call):
-        pairs = [(_relative(path, context), _relative(context.resolve(path), context)) for path in call.subjects]
+        pairs = [_both_names(path, context) for path in call.subjects]
         matches = [next((rule for rule in allowing if all(allows(rule, p) for p in pair)), None) for pair in pairs]
     else:
         matches = [next((rule for rule in allowing if allows(rule, subject)), None) for subject in call.subjects]

@@ -72,6 +72,20 @@ def outside_links(folder: Path) -> tuple[str, ...]:
     return tuple(found)
 
 
+def inner_links(folder: Path) -> dict[str, str]:
+    """Return the links in a folder to what is in it, each with what it leads to, relative to the folder."""
+    root = os.path.realpath(folder)
+    links: dict[str, str] = {}
+    for directory, folders, names in os.walk(root):
+        folders[:] = [name for name in folders if not is_git(name)]
+        for path in (os.path.join(directory, name) for name in (*folders, *names)):  # noqa: PTH118 - as above
+            if os.path.islink(path):  # noqa: PTH114 - as above
+                target = os.path.realpath(path)
+                if os.path.commonpath([root, target]) == root:
+                    links[os.path.relpath(path, root)] = os.path.relpath(target, root)
+    return links
+
+
 def searches_folder(folder: Path) -> bool:
     """Return whether the shell also looks for programs in the folder, because PATH names it or depends on it."""
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)

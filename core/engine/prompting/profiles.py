@@ -27,18 +27,12 @@ class LearningRules:
     Attributes:
         may: topics that may be remembered; empty means all topics.
         never: topics that are not remembered, even if `may` lists them.
-        templates: patterns that learned heuristics should follow.
-        outcome: fields that the memory of a run's outcome should have.
         least: number of similar outcomes from which a heuristic is proposed.
-        about: free-form notes of the user.
     """
 
     may: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
-    templates: tuple[str, ...] = ()
-    outcome: tuple[str, ...] = ()
     least: int = 3
-    about: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +64,16 @@ class AgentProfile:
 DEFAULT_PROFILE = AgentProfile()
 
 
-def load_profiles(home: Path) -> dict[str, AgentProfile]:
-    """Return all valid profiles by file name. Invalid files are skipped; `load_profile` reports their errors."""
+def load_profiles(home: Path) -> tuple[dict[str, AgentProfile], dict[str, Problem]]:
+    """Return all valid profiles by file name, and the errors of the invalid ones."""
     profiles: dict[str, AgentProfile] = {}
+    invalid: dict[str, Problem] = {}
     for path in sorted((home / FOLDER).glob("*.toml")):
         try:
             profiles[path.stem] = load_profile(home, path.stem)
-        except Problem:
-            continue
-    return profiles
+        except Problem as problem:
+            invalid[path.stem] = problem
+    return profiles, invalid
 
 
 def load_profile(home: Path, name: str) -> AgentProfile:
@@ -124,7 +119,7 @@ def memory_limits(home: Path, agent: str) -> LearningLimits:
         learn = load_profile(home, agent).learn
     except Problem:
         return LearningLimits(denied=MEMORY_KINDS)
-    return LearningLimits(learn.may, learn.never)
+    return LearningLimits(learn.may, learn.never, learn.least)
 
 
 def _read(data: dict[str, Any], name: str) -> AgentProfile:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from core.domain.events import ContextCompacted, RequestSent, SessionEvent, ToolReturned
 from core.domain.messages import Message
@@ -40,7 +41,7 @@ def choose_request_model(run: RunContext) -> ModelChoice:
     if tiers == NO_TIERS:
         return ModelChoice(run.model_name)
     conditions: list[TierCondition] = []
-    if _has_images(run.conversation.queued):
+    if _has_images(run.conversation.queued) or _has_images(_new_results(run.conversation.messages)):
         conditions.append("vision")
     if run.conversation.call_failed:
         conditions.append("after_failure")
@@ -50,6 +51,11 @@ def choose_request_model(run: RunContext) -> ModelChoice:
     if choice.fallbacks and (_has_images(run.conversation.queued) or _has_images(run.conversation.messages)):
         return _prefer_vision(choice, run.accepts_images)
     return choice
+
+
+def _new_results(messages: Sequence[Message]) -> Iterable[Message]:
+    """Return the messages after the last reply, which no model has seen yet."""
+    return takewhile(lambda message: message.role != "assistant", reversed(messages))
 
 
 def _has_images(messages: Iterable[Message]) -> bool:

@@ -96,8 +96,10 @@ class _LastReply:
     """The reply that ended the work on a task, which begins after the event `since`."""
 
     def __init__(self, run: RunContext, since: int) -> None:
-        self._run, self._since = run, since
-        self._conversation, self._files = run.conversation, run.tool_context.broker
+        self._run = run
+        self._since = since
+        self._conversation = run.conversation
+        self._files = run.tool_context.broker
         self._request = run.request()
         self._text = run.last_reply_text()
         self._task = task_of(self._request)

@@ -19,6 +19,7 @@ from core.engine.policy.proposed_call import ProposedCall, propose_call
 from core.engine.policy.rule_input import rules_in_folder
 from core.engine.policy.secret_files import (
     has_plain_git,
+    inner_links,
     leads_outside,
     matching_files,
     outside_links,
@@ -30,8 +31,9 @@ from core.engine.state.conversation import Conversation
 from core.store.rule_store import RuleStore
 from core.tools.read_before_edit import content_digest
 from core.tools.tool import Tool
+from core.tools.tool_context import ToolContext
+from core.tools.trusted_config import is_trusted
 from core.workspace.broker import FileBroker
-from core.workspace.folder_scan import FolderScan
 from core.workspace.installation import installation_inside
 from core.workspace.threads import run_to_completion
 
@@ -88,12 +90,13 @@ def _policy_context(
         unsettled=run.tool_context.unsettled.described(),
         agent=start.script_role,
         resolve=cache(run.tool_context.broker.resolve),
-        is_trusted=partial(_is_trusted, run.tool_context.scan),
+        is_trusted=partial(_is_trusted, run.tool_context),
         content_mark=partial(_content_mark, run.tool_context.broker),
         expand=cache(partial(matching_files, run.tool_context.folder)),
         secret_files=cache(partial(secret_files, run.tool_context.folder)),
         leads_outside=partial(leads_outside, run.tool_context.folder),
         outside_links=partial(outside_links, run.tool_context.folder),
+        inner_links=cache(partial(inner_links, run.tool_context.folder)),
         searches_folder=partial(searches_folder, run.tool_context.folder),
         plain_git=cache(partial(has_plain_git, run.tool_context.folder)),
     )
@@ -134,12 +137,12 @@ def _dictation_reason(run: RunContext, untrusted_texts: Callable[[], Sequence[st
     return dictation_reason(call, mark, untrusted_texts, run.conversation.permissions.user_words)
 
 
-def _is_trusted(scan: FolderScan, path: str) -> bool:
+def _is_trusted(context: ToolContext, path: str) -> bool:
     if is_protected(path):
         return True
-    scan.find_places()
-    own = installation_inside(scan.folder)
-    return scan.is_trusted(path) or any((scan.folder.resolve() / path).is_relative_to(place) for place in own)
+    context.scan.find_places()
+    own = installation_inside(context.folder)
+    return is_trusted(context, path) or any((context.folder.resolve() / path).is_relative_to(place) for place in own)
 
 
 def _content_mark(broker: FileBroker, name: str) -> str:

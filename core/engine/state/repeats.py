@@ -21,9 +21,10 @@ class CallResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCalls:
-    """The calls, in order, that were made `count` times in a row with the same results. A count of 1 is no repetition.
+    """The calls, in order, that were made `count` times in a row with the same results.
 
-    They count as failing if one of them fails: the others alone do not bring the model any further.
+    With a count of 1, they were not repeated. They count as failing if one of them fails: the others alone do not bring
+    the model any further.
     """
 
     calls: Sequence[CallResult] = ()

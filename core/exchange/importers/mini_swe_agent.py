@@ -51,23 +51,26 @@ class MiniSweAgentImporter:
             builder.latest = max(builder.latest, parse_time(message.get("at")))
             _set_details(message["info"], builder)
             return True
-        extra = message.get("extra") if isinstance(message.get("extra"), dict) else {}
-        assert isinstance(extra, dict)
+        extra = dict_or_empty(message.get("extra"))
         at = parse_time(extra.get("timestamp"))
         text = plain_text(message.get("content"))
         match message.get("role"):
             case "assistant":
-                _assistant(message, text, extra, at, builder)
+                _add_reply(message, text, extra, at, builder)
             case "tool":
-                _result(str(message.get("tool_call_id")), text, extra, at, builder)
-            case "user" if waiting := builder.state.get("waiting"):
-                _result(waiting.pop(0), text, extra, at, builder)
+                _add_result(str(message.get("tool_call_id")), text, extra, at, builder)
+            case "user" if unanswered := builder.state.get(
+                "unanswered_calls"
+            ):  # outputs come in the order of the calls
+                _add_result(unanswered.pop(0), text, extra, at, builder)
             case "user":
                 builder.add_user_message(text, at)
             case "exit":
                 status = str(extra.get("exit_status") or "")
-                is_complete = status in ("", "Submitted")
-                builder.complete_run(text, at) if is_complete else builder.stop_run(status, at)
+                if status in ("", "Submitted"):
+                    builder.complete_run(text, at)
+                else:
+                    builder.stop_run(status, at)
             case _:
                 return False
         return True
@@ -90,40 +93,44 @@ def _with_action(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _set_details(info: dict[str, Any], builder: SessionBuilder) -> None:
-    config = info.get("config") if isinstance(info.get("config"), dict) else {}
-    model = (config or {}).get("model")
-    environment = (config or {}).get("environment")
-    builder.set_details(
-        model=str(model.get("model_name") or "") if isinstance(model, dict) else "",
-        folder=str(environment.get("cwd") or "") if isinstance(environment, dict) else "",
+    config = dict_or_empty(info.get("config"))
+    model = dict_or_empty(config.get("model"))
+    environment = dict_or_empty(config.get("environment"))
+    builder.set_details(model=str(model.get("model_name") or ""), folder=str(environment.get("cwd") or ""))
+
+
+def _add_reply(message: dict[str, Any], text: str, extra: dict[str, Any], at: int, builder: SessionBuilder) -> None:
+    response = dict_or_empty(extra.get("response"))
+    calls = chat_calls(message.get("tool_calls"))
+    builder.state["unanswered_calls"] = []
+    if not calls:  # the commands are in the text of the reply, and have no IDs
+        calls = _text_calls(extra, builder)
+        builder.state["unanswered_calls"] = [call.id for call in calls]
+    builder.add_reply(
+        text,
+        at=at,
+        reasoning=str(message.get("reasoning_content") or ""),
+        calls=calls,
+        usage=parse_usage(response.get("usage")),
+        model=str(response.get("model") or ""),
+        cost=parse_cost(extra.get("cost")),
     )
 
 
-def _assistant(message: dict[str, Any], text: str, extra: dict[str, Any], at: int, builder: SessionBuilder) -> None:
-    response = extra.get("response") if isinstance(extra.get("response"), dict) else {}
-    assert isinstance(response, dict)
-    calls = chat_calls(message.get("tool_calls"))
-    waiting: list[str] = []
-    if not calls:  # the commands are in the text of the reply
-        count = builder.state["count"] = builder.state.get("count", 0) + 1
-        actions = extra.get("actions") if isinstance(extra.get("actions"), list) else []
-        for index, action in enumerate(actions or ()):
-            command = action.get("command") if isinstance(action, dict) else action
-            calls.append(ForeignCall(f"a{count}.{index}", "bash", arguments_json({"command": command})))
-        waiting = [call.id for call in calls]
-    builder.state["waiting"] = waiting
-    cost = extra.get("cost")
-    builder.add_reply(
-        text, at=at, reasoning=str(message.get("reasoning_content") or ""), calls=calls,
-        usage=parse_usage(response.get("usage")), model=str(response.get("model") or ""),
-        cost=parse_cost(cost),
-    )  # fmt: skip
+def _text_calls(extra: dict[str, Any], builder: SessionBuilder) -> list[ForeignCall]:
+    reply_number = builder.state["replies"] = builder.state.get("replies", 0) + 1
+    actions = extra.get("actions")
+    calls = []
+    for index, action in enumerate(actions if isinstance(actions, list) else ()):
+        command = action.get("command") if isinstance(action, dict) else action
+        calls.append(ForeignCall(f"a{reply_number}.{index}", "bash", arguments_json({"command": command})))
+    return calls
 
 
-def _result(id: str, text: str, extra: dict[str, Any], at: int, builder: SessionBuilder) -> None:
+def _add_result(call_id: str, text: str, extra: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     code = extra.get("returncode")
     if not isinstance(code, int):
         match = CODE.search(text)
-        code = int(match.group(1)) if match else None
+        code = int(match[1]) if match else None
     output = extra.get("raw_output")
-    builder.add_result(id, output if isinstance(output, str) else text, at=at, failed=bool(code), exit_code=code)
+    builder.add_result(call_id, output if isinstance(output, str) else text, at=at, failed=bool(code), exit_code=code)

@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 import time
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -190,7 +191,7 @@ def test_a_long_run_of_backslashes_is_read_once(escape: str) -> None:
     assert decoded is None or decoded.text.endswith({"n": "\n", "u0041": "A"}.get(escape, escape))
 
 
-ENCODED = {
+ENCODED: dict[str, Callable[[bytes], str]] = {
     "hexadecimal": lambda body: body.hex(),
     "capital hexadecimal": lambda body: body.hex().upper(),
     "spaced hexadecimal": lambda body: body.hex(" "),

@@ -328,6 +328,28 @@ def test_settings_of_the_user_reach_the_runs(tmp_path: Path, monkeypatch: pytest
     run_bounded(main())
 
 
+def test_an_image_that_a_tool_returned_chooses_the_tier_for_images_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = ModelCatalog.model
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            (scene.folder / "a.png").write_bytes(b"\x89PNG\r\n\x1a\n" + b"\0" * 100)
+            (scene.folder / "a.txt").write_text("a")
+            monkeypatch.setattr(ModelCatalog, "model", lambda c, n, s: real(c, "scripted", s))
+            tiers = Tiers(("s",), ("m",), ("f",), (TierRule("vision", "frontier"), TierRule("any", "mid")))
+            scene.services.runs._factory.tiers = lambda: tiers
+            reads = [call_reply("read", path=path) for path in ("a.png", "a.txt")]
+            script = scripted_replies(*reads, {"text": "ok"})
+            session = await scene.engine.start("Go.", scene.folder, RunStarted(AUTO, 60, Text(script)))
+            await scene.engine.wait_idle(session)
+            sent = [(e.model, e.reason) for e in await scene.events(session) if isinstance(e, RequestSent)]
+            assert sent == [("m", "the default"), ("f", "there are images to look at"), ("m", "the default")]
+
+    run_bounded(main())
+
+
 def test_images_go_to_the_model_of_the_tier_that_accepts_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = ModelCatalog.model
 

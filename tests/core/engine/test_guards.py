@@ -153,7 +153,7 @@ def test_calls_repeated_in_turn_cause_a_reminder_then_a_question(tmp_path: Path,
             assert "3 times in a row" in reminder.text.head
             assert sum(isinstance(event, ToolReturned) for event in events) == 6 * len(paths)
             await scene.engine.answer(asked.question.id, Answer(text="Look elsewhere."))
-            await scene.until(QuestionAsked, 2)  # The count starts anew after the answer.
+            await scene.until(QuestionAsked, 2)  # After the answer, the count starts again at 0.
             events = await scene.events(session)
             assert sum(isinstance(event, ToolReturned) for event in events) == 12 * len(paths)
             await scene.engine.stop(session)

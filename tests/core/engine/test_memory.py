@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -356,6 +357,15 @@ def test_the_memory_profile_of_an_agent_is_enforced(tmp_path: Path) -> None:
                 ("The letters go out on Mondays.", "agent", "clerk")
             ]
             assert not [e for e in scene.log if isinstance(e.event, Replied) and "salary" in e.event.text.head]
+            for task in ("Add up the salary of Ana.", "Add up the hours of Ana."):
+                began = replace(started, script=Text(scripted_replies({"text": "ok"})))
+                await scene.engine.wait_idle(await scene.engine.start(task, scene.folder, began))
+            memories = scene.services.engine._memories
+            database = scene.services.opened.database
+            assert database is not None
+            await database.run(lambda _: None)  # Outcomes are written in the background, in this queue.
+            outcomes = [one.content.text for one in memories.listed(kind="outcome")]
+            assert outcomes == ["Add up the hours of Ana. It completed.", "Learn. It completed."]
 
     run_bounded(main())
 

@@ -286,7 +286,7 @@ def test_a_deny_rule_precedes_an_approval(tmp_path: Path) -> None:
             session = await scene.start(scripted_replies(call_reply("run", command="git commit"), DONE), mode="ask")
             request = await wait_for_request(scene)
             rule = new_rule("abc234", "deny", "run", "command", "git commit *", scope="always")
-            await scene.services.rule_book.add([rule])
+            await scene.services.rules.add([rule])
             await scene.engine.allow(request.id)
             await scene.engine.wait_idle(session)
             (refused,) = await events_of(scene, session, CallRefused)

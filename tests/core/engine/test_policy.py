@@ -330,3 +330,10 @@ def test_the_parser_never_fails_and_never_passes_a_special_character(text: str) 
 def test_events_and_tools_are_plain_values() -> None:
     assert PolicyContext("s", "r", "/w", "/d", "none").changed_files == frozenset()
     assert {field.name for field in dataclasses.fields(Tool)} >= {"with_known_files", "event", "paths"}
+
+
+def test_a_request_names_the_hosts_that_a_command_can_reach() -> None:
+    facts = dataclasses.replace(FACTS, hosts=("example.org:443",))
+    for call, hosts in ((act("run", command="make"), facts.hosts), (act("write", path="a", content="b"), ())):
+        found = verdict(call, facts=facts)
+        assert isinstance(found, NeedsApproval) and found.request.hosts == hosts

@@ -60,6 +60,27 @@ def test_an_approval_opens_what_was_shown(tmp_path: Path, mode: Mode) -> None:
     run_bounded(main())
 
 
+@pytest.mark.parametrize("mode", ["accept-edits", "auto"])
+@pytest.mark.parametrize("name", ["config", "config.worktree", "commondir", "hooks/pre-commit", "link/config"])
+def test_git_settings_in_a_folder_of_any_name_are_asked_about(name: str, mode: Mode, tmp_path: Path) -> None:
+    """Git treats each folder with a HEAD as a repository, and runs what its configuration names."""
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            (scene.folder / "src").mkdir()
+            (scene.folder / "src/HEAD").write_text("ref: refs/heads/main\n")
+            (scene.folder / "link").symlink_to("src")
+            path = name if name.startswith("link/") else f"src/{name}"
+            session = await scene.start(scripted_replies(call_reply("write", path=path, content="x"), DONE), mode=mode)
+            request = (await scene.until(PermissionRequested)).event.request  # type: ignore[union-attr]
+            assert request.protected_paths == (path.replace("link", "src"),)
+            await scene.engine.deny(request.id, "no")
+            await scene.engine.wait_idle(session)
+            assert [each.name for each in (scene.folder / "src").iterdir()] == ["HEAD"]
+
+    run_bounded(main())
+
+
 def test_an_approval_for_a_file_does_not_open_its_replacement(tmp_path: Path) -> None:
     """The path was shown as an ordinary file, but has become a link to a hook since then."""
 

@@ -15,6 +15,7 @@ from core.domain.rewind_events import FilesRewound, RewoundFile
 from core.engine.history.rewind import last_rewind
 from core.engine.state.conversation import fold_events
 from core.store.blobs import blob_hash
+from core.store.reader import Reader
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 
 SCRIPT = scripted_replies(
@@ -60,6 +61,19 @@ def test_files_are_rewound_to_each_step_and_restored(tmp_path: Path) -> None:
                 assert texts(scene.folder) == after
             with pytest.raises(Problem, match="no rewind to undo"):
                 await undo(scene, session)
+
+    run_bounded(main())
+
+
+def test_the_timeline_tells_an_undone_revert_from_a_revert(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            session = await scene.run(SCRIPT)
+            await back(scene, session, 4)
+            await undo(scene, session)
+        with contextlib.closing(Reader(scene.services.opened.path)) as reader:
+            rows = reader.steps(session, 0, 100)
+            assert [row.object for row in rows if row.kind == "rewind"] == ["a.txt", "the revert of a.txt"]
 
     run_bounded(main())
 

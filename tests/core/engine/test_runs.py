@@ -53,6 +53,7 @@ def test_a_run_is_its_events(tmp_path: Path) -> None:
             ]  # fmt: skip
             assert isinstance(events[-2], Replied) and events[-2].text.head == "Done: hi\n"
             assert [entry.event for entry in scene.log] == events
+            assert [entry.seq for entry in scene.log] == list(range(1, len(events) + 1))
             assert scene.status(session) == "done" and not scene.bugs
 
     run_bounded(main())
@@ -343,9 +344,12 @@ def test_concurrent_starts_make_one_run(tmp_path: Path) -> None:
 def test_limits_and_lasting_errors_end_the_run(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            read = call_reply("read", path="nothing")
+            read = {"text": "I read.", **call_reply("read", path="nothing")}
             session = await scene.run(scripted_replies(read, then="loop"), max_turns=3)
-            assert scene.status(session) == "limit" and (await scene.kinds(session)).count("Replied") == 3
+            kinds = await scene.kinds(session)
+            assert scene.status(session) == "limit" and kinds.count("Replied") == kinds.count("RequestSent") == 3
+            ended = (await scene.events(session))[-1]
+            assert isinstance(ended, RunEnded) and ended.summary.head == "I read."
             fault = {"fault": "rate_limited", "retry_after_s": 3600}
             session = await scene.run(scripted_replies(fault))
             last = (await scene.events(session))[-1]

@@ -10,7 +10,7 @@ import pytest
 from core.domain.modes import Mode
 from core.domain.permissions import Allowed, Denied, NeedsApproval, PolicyDecision, SandboxLevel
 from core.domain.sensitive_paths import is_hidden_from_commands, is_secret, names_secret
-from core.engine.policy.secret_files import MAX_MATCHES, matching_files, secret_files
+from core.engine.policy.secret_files import MAX_MATCHES, inner_links, matching_files, secret_files
 from core.workspace.folder_scan import FolderScan
 from core.workspace.launcher import CommandRequest
 from core.workspace.trusted_places import NOTEWORTHY
@@ -52,6 +52,7 @@ def decide(folder: Path, command: str, level: SandboxLevel, mode: Mode = "auto",
         resolve=resolve,
         expand=partial(matching_files, folder),
         secret_files=partial(secret_files, folder),
+        inner_links=partial(inner_links, folder),
     )
     saved = [rule(pattern, scope="always", scope_id="") for pattern in rules]
     return verdict(act("run", command=command), *saved, mode=mode, facts=facts)
@@ -398,3 +399,53 @@ def test_patterns_match_as_in_a_shell(tmp_path: Path) -> None:
         assert sorted(matching_files(tmp_path, pattern)) == sorted(name.replace("//", "/") for name in shell), pattern
     absolute = matching_files(tmp_path, f"{tmp_path}/*.py")
     assert list(absolute) == [f"{tmp_path}/a.py"]
+
+
+@pytest.mark.parametrize("level", ["verified", "reduced"])
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        r"--include='prod.tf\vars'",
+        "--include='prod.tfvar[[:alpha:]]'",
+        "--exclude='[^p]rod.*' --exclude-dir=certs --exclude-dir=conf",
+        "--exclude-dir='[^d]eploy' --exclude-dir=certs --exclude-dir=conf",
+    ],
+)
+def test_a_pattern_that_grep_reads_in_its_own_way_leaves_no_file_out(
+    options: str, mode: Mode, level: SandboxLevel, folder: Path
+) -> None:
+    command = f"grep -rh X {options} ."
+    ran = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=True)
+    assert SECRET in ran.stdout
+    assert isinstance(decide(folder, command, level, mode), NeedsApproval)
+
+
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "grep -rh X direct",
+        "grep -rh X ./direct/.",
+        "grep -rh X self/deploy",
+        "grep -Rh X far",
+        "grep -Rh --include='*.txt' X files",
+        "diff -rN direct src",
+        "diff -N far/near/direct src",
+        "rg -L X far",
+        "rg X direct",
+        "rg --follow X files",
+    ],
+)
+def test_a_folder_is_read_through_the_links_to_it(command: str, mode: Mode, folder: Path) -> None:
+    (folder / "direct").symlink_to("deploy")
+    (folder / "self").symlink_to(".")
+    for name, target in (
+        ("far/near", "../near"),
+        ("near/direct", "../direct"),
+        ("files/a.txt", "../deploy/prod.tfvars"),
+    ):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).symlink_to(target)
+    assert isinstance(decide(folder, command, "verified", mode), NeedsApproval)
+    assert isinstance(decide(folder, "grep -rh X src", "verified", mode), Allowed)

@@ -197,7 +197,7 @@ def test_an_unknown_agent_name_is_not_a_path(name: str, tmp_path: Path) -> None:
         agent(tmp_path, "careful", CAREFUL)
         with pytest.raises(Problem, match="There is no agent"):
             async with open_engine(tmp_path) as scene:
-                await prepare_start(RunStarted("scripted", profile=name), tmp_path, tmp_path, scene.services.rule_book)
+                await prepare_start(RunStarted("scripted", profile=name), tmp_path, tmp_path, scene.services.rules)
 
     run_bounded(test())
 

@@ -32,7 +32,7 @@ def test_i15_ten_thousand_compositions_are_not_allowed_in_a_run(tmp_path: Path) 
     async def test() -> None:
         async with open_engine(tmp_path / "home", tmp_path / "work") as scene:
             session = await waits(scene)
-            work, book = scene.services.runs._live[session].context, scene.services.rule_book
+            work, book = scene.services.runs._live[session].context, scene.services.rules
 
             async def found(command: str) -> PolicyDecision:
                 return await check_policy(book, work, TOOLS["run"], "r1c1", RunArguments(command))

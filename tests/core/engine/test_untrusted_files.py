@@ -271,7 +271,7 @@ def test_after_a_crash_during_a_command_the_whole_folder_counts(tmp_path: Path) 
             while not (scene.folder / "ready").exists():  # noqa: ASYNC110 - another process creates it
                 await asyncio.sleep(0.02)
             await crash(scene)
-            scene.services.memory_book.close()
+            scene.services.memory_store.close()
         async with open_engine(tmp_path) as scene:
             assert await sources_after(scene, call_reply("read", path="lost.md"))
 

@@ -172,7 +172,7 @@ def test_trust_and_rules_of_the_folder_apply_to_its_worktree(tmp_path: Path) -> 
             assert trust.trusted and trust.changed == ()
             [held] = await scene.engine.worktrees.in_repository(top)
             await scene.engine.worktrees.remove(top, held.tree.branch, discard=True)
-            said = scene.services.rule_book.read().rules
+            said = scene.services.rules.read().rules
             assert said is not None and [rule.scope_id for rule in said] == [str(top.resolve())]
             await scene.engine.trust(top, False)
             with pytest.raises(Problem, match="do not trust"):

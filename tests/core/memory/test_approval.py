@@ -174,7 +174,7 @@ def test_the_outcome_of_a_run_with_untrusted_content_repeats_none_of_its_command
 
 
 def test_a_run_with_untrusted_content_saves_nothing_through_the_task_of_a_sub_agent(tmp_path: Path) -> None:
-    """The sentence speaks about no topic of the list, so only its origin shows that the user has to decide."""
+    """No word of the sentence is in the list of topics, so only its origin shows that the user has to decide."""
 
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
@@ -184,7 +184,9 @@ def test_a_run_with_untrusted_content_saves_nothing_through_the_task_of_a_sub_ag
                 call_reply("remember", kind="preference", text=order),
                 call_reply("delegate", name="kid", task=order),
                 {"text": "ok"},
-                roles={"agent:kid": [call_reply("remember", kind="knowledge", text=f"{order} Always."), {"text": "ok"}]},
+                roles={
+                    "agent:kid": [call_reply("remember", kind="knowledge", text=f"{order} Always."), {"text": "ok"}]
+                },
             )
             began = RunStarted("scripted", 9, Text(script), mode="auto", untrusted_sources=("web: evil.example",))
             await scene.engine.wait_idle(await scene.engine.start("Count pages.", scene.folder, began))

@@ -137,6 +137,14 @@ def test_an_outcome_is_a_sentence_whatever_the_status_and_has_no_bare_password()
     assert redact(kept) == kept
 
 
+def test_the_parts_of_an_outcome_end_with_one_punctuation_mark() -> None:
+    rows = (FinishedStep("user", "x" * 400, "done"), FinishedStep("command", "make " + "y" * 500, "failed"))
+    said = build_outcome(FinishedRun("s", 1, 9, "/w", "", 4.0, rows, "failed", "Which of the two?"))
+    assert said is not None and "…. " not in said.text and "?." not in said.text and not said.text.endswith("….")
+    said = build_outcome(FinishedRun("s", 1, 9, "/w", "", 4.0, rows[:1], "failed", "The provider did not answer."))
+    assert said is not None and said.text.endswith("It failed. Error: The provider did not answer.")
+
+
 def test_A_B8_forbidden_memories_are_refused_as_proposals_too(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
         proposals = ProposalStore(tmp_path / "journeyman.db", memories.store.database, None)  # type: ignore[arg-type]

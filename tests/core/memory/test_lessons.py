@@ -16,8 +16,8 @@ from core.store.reader import Reader
 from tests.core.memory.made import memories_at, run_now, save_memory
 
 
-def ended(n: int, task: str, tried: str, verdict: str = "", status: str = "completed", error: str = "") -> Memory:
-    parts = {"task": task, "tried": tried, "status": status, "rating": verdict, "error": error}
+def ended(n: int, task: str, tried: str, verdict: str = "", status: str = "completed", **more: str) -> Memory:
+    parts = {"task": task, "tried": tried, "status": status, "rating": verdict, **more}
     told = {name: text for name, text in parts.items() if text}
     said = MemoryContent("outcome", sentence("outcome", told), "folder", "/w", fields=told)
     return Memory(f"m{n}", said, "run", n, n, 1, f"s{n}")
@@ -34,6 +34,12 @@ def test_three_similar_successes_are_a_heuristic_and_two_are_none() -> None:
         lesson.content.kind == "heuristic" and "make release" in lesson.content.text and lesson.content.scope_id == "/w"
     )
     assert lesson.content.confidence == 4 / 6 and lesson.reason.startswith("4 similar runs went well")
+
+
+def test_an_agent_may_need_more_similar_runs() -> None:
+    assert derive_lessons(deploys(4, least="5")) == []
+    (lesson,) = derive_lessons(deploys(5, least="5"))
+    assert lesson.reason.startswith("5 similar runs")
 
 
 def test_a_completed_run_alone_teaches_nothing() -> None:
@@ -119,14 +125,18 @@ def test_a_rejected_lesson_is_not_proposed_again_after_each_new_outcome(tmp_path
         proposals = ProposalStore(reader.path, memories.store.database, Journal(memories.store.database, reader))
         for number in range(6):
             error = f"Port {8000 + number} of the site is taken"
-            outcome = ended(number, f"Deploy the site number {number}", "command make release", "", "failed", error)
+            outcome = ended(
+                number, f"Deploy the site number {number}", "command make release", "", "failed", error=error
+            )
             run_now(memories.save(outcome.content, MemorySource("run", f"s{number}")))
             _, made = run_now(run_daily_maintenance(memories, proposals))
             assert len(made) == (number == 2), "the same lesson was proposed again"
             for one in made:
                 run_now(proposals.resolve(one.id, "rejected", text="Deploy at night."))  # as if edited before
         for number in range(3):
-            outcome = ended(number, "Write the letters of the week", "command make letters", "", "failed", "No paper")
+            outcome = ended(
+                number, "Write the letters of the week", "command make letters", "", "failed", error="No paper"
+            )
             run_now(memories.save(outcome.content, MemorySource("run", f"t{number}")))
         assert len(run_now(run_daily_maintenance(memories, proposals))[1]) == 1, "another lesson is still proposed"
         reader.close()

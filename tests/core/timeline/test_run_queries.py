@@ -34,6 +34,7 @@ from core.domain.problems import ErrorDetails, Problem
 from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked
 from core.domain.text import Text
 from core.engine.history.session_analytics import SessionAnalytics
+from core.engine.prompting.profiles import load_profile
 from core.store import database as database_module
 from core.store.journal import Journal
 from core.store.reader import Reader
@@ -180,9 +181,13 @@ def test_V_B6_a_fork_exists_completely_or_not_at_all(tmp_path: Path) -> None:
 def test_V_B7_a_name_is_never_a_path(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            for name in ("../../etc/passwd", "/etc/passwd", "", "%", "x' OR '1'='1"):
+            (tmp_path / "secret.toml").write_text("")
+            for name in ("../secret", "../../etc/passwd", "/etc/passwd", "", "%", "x' OR '1'='1"):
                 with pytest.raises(Problem, match="There is no session"):
                     scene.engine.session(name)
+                if name:
+                    with pytest.raises(Problem, match="There is no agent"):
+                        load_profile(tmp_path, name)
 
     run_bounded(main())
 
@@ -225,6 +230,12 @@ def test_V10_a_run_is_summarized_in_a_sentence() -> None:
     assert report_run(made).narrative == (
         "1 turn, 2 calls, 1 failed, 1 without a result. It reached a limit: 2 turns. Rating: unknown."
     )
+
+
+def test_a_reason_that_is_a_sentence_gets_no_second_period() -> None:
+    for reason in ("The provider is rate limiting requests.", "Which key?", "It said: one, two…"):
+        made = one(RunEnded("failed", reason))
+        assert report_run(made).narrative.endswith(f". It failed: {reason} Rating: unknown.")
 
 
 def test_V10_a_run_that_waits_for_the_user_says_so_until_it_is_answered() -> None:
@@ -317,6 +328,12 @@ def test_V12_a_run_over_a_threshold_is_flagged() -> None:
     flags = report_run(one(*events)).flags
     assert len(flags) == 4 and flags[0] == "it ended with status failed"
     assert any("requests were retried" in flag for flag in flags) and any("tokens" in flag for flag in flags)
+    asked = [QuestionAsked(Question(f"q{n}", "Which?"), f"r9c{n}") for n in range(3)]
+    slow_and_asking = report_run(one(*events, *asked)).flags
+    assert any("asked you 3 questions (more than 2)" in flag for flag in slow_and_asking)
+    assert any(
+        "it took" in flag and "more than 1 s" in flag for flag in report_run(one(*events), Thresholds(seconds=1)).flags
+    )
     assert report_run(one(RunEnded("completed"))).flags == ()
     assert report_run(one(*events), Thresholds(9, 9, 999, 10**9, 999)).flags == ("it ended with status failed",)
 

@@ -23,6 +23,15 @@ PLANTED = {
     ),
     "a strategy": ("mkdir $common/rebase-merge; echo x/y > $common/rebase-merge/strategy", "rebase-merge/strategy"),
     "a linked state": ("mkdir s; touch s/strategy; ln -s $PWD/s $common/rebase-merge", "rebase-merge"),
+    "a log that leads elsewhere": (
+        "mkdir -p $common/logs/refs; ln -s /etc/x $common/logs/refs/stash",
+        "logs/refs/stash",
+    ),
+    "a repository among the objects": (
+        f"git init -q --bare $common/objects/new; {COPY} cat fake/config >> $common/objects/new/config; "
+        "mkdir -p $common/objects/new/hooks; touch $common/objects/new/hooks/pre-commit",
+        "objects/new/hooks/pre-commit",
+    ),
     "a remote": ("mkdir -p $common/remotes; echo 'URL: /x' > $common/remotes/origin", "remotes/origin"),
     "a submodule": (
         "git init -q --bare $common/modules/refs; "
@@ -63,6 +72,15 @@ def test_what_git_would_obey_in_the_shared_folder_is_removed_and_named(planted: 
     assert not list(main.parent.rglob("OBEYED"))
     modules = shared / "modules" / "refs" / "config"
     assert not modules.exists() or "OBEYED" not in modules.read_text()
+
+
+def test_no_number_of_files_hides_what_git_would_obey(main: Path) -> None:
+    shared = main / ".git"
+    for number in range(21_000):
+        os.close(os.open(shared / f"a{number}", os.O_CREAT))
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, main.parent / "tree") as made:
+        done = made.use(f'{COMMON}{COPY} echo "$PWD/fake" > $common/commondir')
+    assert not (shared / "commondir").exists() and "did not approve it" in done.output
 
 
 def test_the_other_work_trees_keep_what_the_user_does_there(main: Path) -> None:

@@ -48,6 +48,40 @@ REPOSITORIES = {
         ".",
     ),
 }
+PLAIN = "'[core]\\n\\trepositoryformatversion = 0\\n\\tbare = true\\n'"
+OBEYED = "'[core]\\n\\trepositoryformatversion = 0\\n\\tworktree = ..\\n\\tfsmonitor = touch OBEYED; false\\n'"
+HEAD = "echo ref: refs/heads/main > src/HEAD"
+# Commands of which each one alone does no harm; after them, the user runs git in the folder `src`.
+STEPS = {
+    "a linked configuration": (
+        f"mkdir -p src/objects src/refs; printf {PLAIN} > plain; ln -s ../plain src/config",
+        HEAD,
+        f"printf {OBEYED} > plain",
+    ),
+    "linked hooks": (
+        f"mkdir -p src/objects src/refs scripts; printf {PLAIN} > src/config; {HEAD}; ln -s ../scripts src/hooks",
+        "printf '#!/bin/sh\\ntouch OBEYED\\n' > scripts/reference-transaction; chmod +x scripts/reference-transaction",
+    ),
+    "linked hooks before the head": (
+        f"mkdir -p src/objects src/refs scripts; printf {PLAIN} > src/config; ln -s ../scripts src/hooks",
+        HEAD,
+        "printf '#!/bin/sh\\ntouch OBEYED\\n' > scripts/reference-transaction; chmod +x scripts/reference-transaction",
+    ),
+    "settings of one worktree": (
+        "mkdir -p src/objects src/refs; git config -f src/config extensions.worktreeConfig true; "
+        f"git config -f src/config core.repositoryFormatVersion 1; printf {OBEYED} > src/config.worktree",
+        HEAD,
+    ),
+    "parts of two folders": (
+        f"mkdir -p old/objects old/refs other; {HEAD.replace('src', 'old')}; printf {OBEYED} > other/config",
+        "mkdir src; mv old/* other/config src",
+    ),
+    "hooks of another folder": (
+        "git init -q --bare old; rm -r old/hooks; mkdir -p other/hooks; "
+        "printf '#!/bin/sh\\ntouch OBEYED\\n' > other/hooks/reference-transaction; chmod +x other/hooks/*",
+        "mv old src; mv other/hooks src",
+    ),
+}
 MAKE = {
     "plain": "true",
     "git": "git init -q . && git commit -q --allow-empty -m one",
@@ -81,6 +115,38 @@ def test_p13_git_of_the_user_starts_no_program_that_a_command_configured(case: s
     if folder.is_dir():
         subprocess.run(["git", "status"], cwd=folder, capture_output=True, check=False)
     assert not list(ground.folder.rglob("OBEYED"))
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("case", sorted(STEPS))
+def test_commands_cannot_make_an_ordinary_folder_a_repository_that_starts_a_program(
+    case: str, rung: str, ground: Ground
+) -> None:
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        for command in STEPS[case]:
+            assert made.use(command).exit_code == 0
+    for words in (["status"], ["symbolic-ref", "HEAD", "refs/heads/new"], ["fetch", "-q", ".", "HEAD:refs/heads/new"]):
+        subprocess.run(["git", *words], cwd=ground.folder / "src", capture_output=True, check=False)
+    commit = "git commit-tree -m x $(git mktree < /dev/null)"
+    subprocess.run(["sh", "-c", f"git update-ref refs/heads/new $({commit})"], cwd=ground.folder / "src", check=False)
+    assert not list(ground.folder.rglob("OBEYED"))
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_no_log_of_git_leads_to_another_file(rung: str, ground: Ground) -> None:
+    """Git appends to the file that a log leads to, such as the settings of the user's shell."""
+    subprocess.run(["sh", "-c", MAKE["git"]], cwd=ground.folder, check=True)
+    other = ground.folder.parent / "other"
+    other.write_text("mine\n")
+    (ground.folder / "a").write_text("changed")
+    logs = [ground.folder / ".git/logs/refs" / name for name in ("stash", "heads/new", "remotes/origin/HEAD")]
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        command = "; ".join(f"mkdir -p '{log.parent}'; ln -s '{other}' '{log}'" for log in logs)
+        assert "did not approve it" in made.use(command).output
+    assert not any(log.is_symlink() for log in logs)
+    for words in ("add a", "stash -q", "branch new"):
+        subprocess.run(["git", *words.split()], cwd=ground.folder, check=True)
+    assert other.read_text() == "mine\n"
 
 
 def test_a_linked_worktree_leads_to_no_other_settings(ground: Ground) -> None:

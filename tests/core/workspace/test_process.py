@@ -235,3 +235,29 @@ def test_a_command_that_cannot_be_started_leaves_no_descriptor_open(
 
     asyncio.run(main())
     assert remaining_processes(tmp_path) == []
+
+
+# Ends a hundred children that have ended already, and prints how often it listed them.
+END_CHILDREN = """
+import os, sys
+from core.workspace import confine
+
+listed, numbers = [], confine._numbers
+confine._numbers = lambda folder: listed.append(folder) or numbers(folder)
+for _ in range(100):
+    child = os.fork()
+    if child == 0:
+        os._exit(0)
+    os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+confine.end_children()
+print(len(listed))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Landlock is a feature of Linux")
+def test_processes_that_have_ended_are_not_listed_again_for_each_one() -> None:
+    """A command that forks without pause kept its runner busy for minutes after it was stopped."""
+    root = Path(process_tree.__file__).parents[2]
+    words = [sys.executable, "-c", END_CHILDREN]
+    ran = subprocess.run(words, cwd=root, capture_output=True, text=True, check=True, timeout=60)
+    assert int(ran.stdout) == 1

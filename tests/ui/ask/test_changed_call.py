@@ -42,6 +42,14 @@ def field(form: QWidget) -> QPlainTextEdit:
     return find(form, QPlainTextEdit, "consent.edit")
 
 
+def test_discarding_a_change_shows_no_scopes_for_a_call_that_can_only_be_allowed_once(look: Look, qtbot: QtBot) -> None:
+    form = shown(look, qtbot, [IRREVERSIBLE])
+    assert not form.scope.isVisible()
+    press(form, Qt.Key.Key_C)
+    press(field(form), Qt.Key.Key_Escape)
+    assert not field(form).isVisible() and not form.scope.isVisible()
+
+
 @pytest.mark.parametrize(
     ("pending", "text"),
     [

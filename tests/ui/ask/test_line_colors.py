@@ -45,3 +45,22 @@ def test_strings_over_several_lines_are_followed_on_each_side() -> None:
     colors = line_colors(lines)
     assert [span.kind for span in colors[3].spans] == ["word"], "the new text has no open string"
     assert [span.kind for span in colors[4].spans] == ["string"], "the old text has one"
+
+
+def test_an_edit_is_a_diff_also_with_the_default_arguments_that_the_engine_adds() -> None:
+    once, everywhere = (
+        call_lines(
+            pending_permission(
+                "edit",
+                "write",
+                "letter.md",
+                path="letter.md",
+                old_string="old\n",
+                new_string="new\n",
+                replace_all=every,
+            )
+        )
+        for every in (False, True)
+    )
+    assert [line.sign + line.text for line in once] == ["@letter.md", "-old", "+new"]
+    assert [line.sign + line.text for line in everywhere] == ["@letter.md, every occurrence", "-old", "+new"]

@@ -484,6 +484,17 @@ def test_a_sub_agent_that_asks_is_named() -> None:
     assert request_details(CHAIN)[0].label == "Reason"
 
 
+def test_what_an_approval_makes_writable_and_reachable_is_shown() -> None:
+    """A command that only names a protected path may change it once it is approved."""
+    paths = (*(f"sub{number}/.vscode" for number in range(5)), ".git/ho\u202eoks")
+    opening = replace(CHAIN, request=replace(CHAIN.request, protected_paths=paths, hosts=("example.org:443",)))
+    details = {detail.label: detail.text for detail in request_details(opening)}
+    assert all(path in details["Protected"] for path in paths[:-1]) and ".git/ho⟦U+202E⟧oks" in details["Protected"]
+    assert "can reach example.org:443" in details["Access"] and "no network" not in details["Access"]
+    plain = {detail.label: detail.text for detail in request_details(CHAIN)}
+    assert "Protected" not in plain and "no network" in plain["Access"]
+
+
 def test_an_mcp_call_names_its_server_and_says_that_it_is_not_sandboxed() -> None:
     pending = pending_permission("files__search", "network", "search of files", query="boiler")
     assert request_title(pending.request) == "Use a tool of the MCP server files?"

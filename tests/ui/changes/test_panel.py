@@ -154,6 +154,8 @@ def test_a_diff_is_shown_in_total_and_by_step(panel: ChangesPanel) -> None:
     assert [action.text() for action in menu.actions()] == ["All changes", "step 11  +1 −0", "step 12  +40 −1"]
     menu.actions()[1].trigger()
     assert lines(panel) == ["0 unchanged lines", "added 1: one"]
+    head = find(panel, DiffView, "changes.lines").rows.index(0, 0)
+    assert head.data(Qt.ItemDataRole.AccessibleTextRole) == "+1 −0"
     menu.close()
 
 
@@ -205,10 +207,51 @@ def test_a_file_and_a_hunk_are_reverted(panel: ChangesPanel, qtbot: QtBot) -> No
     assert told.args == ["code.py", "new", OLD.replace("line 30\n", "")]
 
 
+def test_the_keys_for_a_hunk_have_an_effect_as_soon_as_the_diff_has_the_focus(
+    panel: ChangesPanel, qtbot: QtBot
+) -> None:
+    panel.activateWindow()
+    panel.show_file("code.py")
+    view = find(panel, DiffView, "changes.lines")
+    view.setFocus()
+    qtbot.waitUntil(view.hasFocus)
+    assert view.current_hunk() == 0
+    with qtbot.waitSignal(panel.revert_hunk_requested):
+        press(view, Qt.Key.Key_U)
+
+
+def test_the_key_for_a_hunk_reverts_a_new_and_a_deleted_file(panel: ChangesPanel, qtbot: QtBot) -> None:
+    panel.show_past(ROW, past(changed(1, "a.md", "", "first", 1), changed(2, "b.md", "old", "", 0, 40)), loading=False)
+    view = find(panel, DiffView, "changes.lines")
+    for path in ("a.md", "b.md"):
+        panel.show_file(path)
+        press(view, Qt.Key.Key_N)
+        with qtbot.waitSignal(panel.revert_file_requested) as told:
+            press(view, Qt.Key.Key_U)
+        assert told.args == [path]
+    with qtbot.waitSignal(panel.revert_file_requested):
+        click(view.viewport(), view.link_rects(0)["revert"].center())
+
+
 def test_nothing_is_reverted_while_the_run_is_active(panel: ChangesPanel, qtbot: QtBot) -> None:
     panel.show_past(SessionRow("s", status="running"), PAST, loading=False)
     for name in ("changes.undo", "changes.back"):
         assert not find(panel, QPushButton, name).isEnabled()
+    with qtbot.waitSignal(panel.revert_refused) as told:
+        press(find(panel, DiffView, "changes.lines"), Qt.Key.Key_U)
+    assert told.args == ["Pause or stop the run to revert files."]
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+def test_a_hunk_of_an_earlier_step_is_not_reverted_and_the_reason_is_shown(panel: ChangesPanel, qtbot: QtBot) -> None:
+    panel.show_file("letter.md")
+    click(find(panel, QPushButton, "changes.which"))
+    menu = find(panel, QMenu, "changes.which.menu")
+    menu.actions()[1].trigger()
+    menu.close()
+    with qtbot.waitSignal(panel.revert_refused) as told:
+        press(find(panel, DiffView, "changes.lines"), Qt.Key.Key_U)
+    assert told.args == ["Later steps changed this file again. Show all its changes to revert a hunk."]
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)

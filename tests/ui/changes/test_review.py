@@ -98,8 +98,8 @@ def field(panel: ChangesPanel) -> TextField:
 def test_keys_go_through_all_hunks_of_all_files(panel: ChangesPanel) -> None:
     view = view_of(panel)
     view.setFocus()
-    visited = []
-    for _ in range(6):
+    visited = [(current_file(panel), view.current_hunk())]
+    for _ in range(5):
         press(view, Qt.Key.Key_N)
         visited.append((current_file(panel), view.current_hunk()))
     assert visited == [("a.py", 0), ("a.py", 1), ("b.py", 0), ("b.py", 1), ("c.py", 0), ("c.py", 0)]
@@ -191,6 +191,20 @@ def test_a_comment_is_written_by_keys_and_sent(panel: ChangesPanel, store: Store
     assert ReviewState.load(store.texts["s"]).comments[0].sent
     panel.review.restore_unsent("s")
     assert find(panel, QPushButton, "changes.send").isVisible() and not field(panel).isReadOnly()
+
+
+def test_the_row_of_a_comment_grows_with_each_line_that_wraps(panel: ChangesPanel, qtbot: QtBot) -> None:
+    view = view_of(panel)
+    view.setFocus()
+    press(view, Qt.Key.Key_N)
+    view.selectRow(view.rows.position_of(DiffLine("new", 6)))
+    press(view, Qt.Key.Key_C)
+    one_line = field(panel).height()
+    while field(panel).height() < 3 * one_line:
+        height = field(panel).height()
+        while field(panel).height() == height:  # so that the last letter is the one that wraps the line
+            write(field(panel), "m")
+        qtbot.waitUntil(lambda: field(panel).visibleRegion().boundingRect() == field(panel).rect())
 
 
 def test_comments_are_written_by_mouse_on_several_lines_of_several_files(panel: ChangesPanel, qtbot: QtBot) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from core.domain.event_values import InstructionFile
 from core.timeline.session_activity import MAX_REQUESTS, SessionActivity
 from tests.ui.hands import click, find
 from ui.context.panel import CATEGORIES, ContextChart, ContextPanel
@@ -130,3 +131,12 @@ def test_the_instructions_of_the_latest_run_are_listed_with_their_tokens(panel: 
     assert shown.text() == "../AGENTS.md, about 1,200 tokens\nCLAUDE.md: It is not followed." and shown.isVisible()
     panel.show_past(filled(), loading=False, running=False)
     assert shown.text().startswith("None")
+
+
+def test_long_paths_of_instructions_wrap_and_do_not_widen_the_page(panel: ContextPanel, qtbot: QtBot) -> None:
+    past = filled()
+    past.instructions = (InstructionFile("folder-of-a-package/" * 20 + "AGENTS.md", 10, 10, tokens=3),)
+    panel.show_past(past, loading=False, running=False)
+    button = find(panel, QPushButton, "context.compact")
+    qtbot.waitUntil(lambda: button.mapTo(panel, button.rect().topRight()).x() < panel.width())
+    assert find(panel, QLabel, "context.instructions").text().replace("\u200b", "").startswith("folder-of-a-package/")

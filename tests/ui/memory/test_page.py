@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtWidgets import (
     QApplication,
@@ -18,6 +19,7 @@ from PySide6.QtWidgets import (
     QTabBar,
     QWidget,
 )
+from pytestqt.qtbot import QtBot
 
 from core.domain.events import RunStarted
 from core.domain.memory import MemoryContent
@@ -32,6 +34,7 @@ from ui.memory.memory_dialog import MemoryDialog
 from ui.memory.memory_lines import MemoryLine
 from ui.memory.panel import MIN_LIST_WIDTH, MemoryPanel
 from ui.memory.version_history import VersionHistory
+from ui.style.theme import Look
 from ui.widgets.confirm_dialog import ConfirmDialog
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -163,6 +166,22 @@ def test_a_memory_is_added_pinned_forgotten_and_restored_with_the_keyboard(qapp:
         await until(lambda: texts(page) == [text], "it is restored")
 
     live(qapp, home, act)
+
+
+@pytest.mark.parametrize("name", ["text", "tags", "kind", "expires"])
+def test_ctrl_enter_adds_a_memory_from_every_field(name: str, look: Look, qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    parent.show()
+    dialog = MemoryDialog(look, (), None, parent)
+    with qtbot.waitActive(dialog):
+        dialog.open()
+    write(find(dialog, QPlainTextEdit, "memory.write.text"), "Invoices go to the blue folder.")
+    field = find(dialog, QWidget, f"memory.write.{name}")
+    field.setFocus()
+    with qtbot.waitSignal(dialog.submitted) as submitted:
+        press(field, Qt.Key.Key_Return, CONTROL)
+    assert submitted.args is not None and submitted.args[0].text == "Invoices go to the blue folder."
 
 
 def test_rejected_input_can_be_corrected(qapp: QApplication, home: Path) -> None:

@@ -161,6 +161,7 @@ def test_the_search_filters_and_says_when_nothing_matches(dialog: SettingsDialog
         ("permission", [], [RULES, FOLDERS]),
         ("sandbox", [], [RULES]),
         ("MCP", [], [MCP_SERVERS]),
+        ("base url", [], [MODELS]),
         ("embedding", ["embedding_model"], []),
         ("budget", ["max_cost", "max_tokens"], []),
         ("proxy", ["proxy"], []),

@@ -169,6 +169,7 @@ def test_the_form_of_a_provider_stays_open_until_it_is_accepted(look: Look, qtbo
     made.show()
     add, plain = find(made, QPushButton, "add_server.add"), find(made, QCheckBox, "add_server.plain")
     assert not add.isEnabled() and not plain.isVisible()
+    assert find(made, QComboBox, "add_server.wire").width() == find(made, QLineEdit, "add_server.url").width()
     write(find(made, QLineEdit, "add_server.name"), "work")
     write(find(made, QLineEdit, "add_server.url"), "http://10.0.0.1/v1")
     find(made, QComboBox, "add_server.wire").setCurrentIndex(1)

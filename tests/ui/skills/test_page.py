@@ -290,7 +290,12 @@ def test_a_proposal_is_edited_accepted_rejected_and_undone(qapp: QApplication, h
         await until(lambda: page.list_pane.proposed(), "the proposal")
         page.open(f"proposal/{second.id}")
         await until(keep.isVisible, "the proposal is open")
-        click(find(page, QPushButton, "skill.reject"))
+        rows = page.list_pane.list
+        press(rows, Qt.Key.Key_End)
+        press(rows, Qt.Key.Key_N)
+        assert page.list_pane.proposed(), "the keys are for the proposal that is open and selected"
+        press(rows, Qt.Key.Key_Home)
+        press(rows, Qt.Key.Key_N)
         await until(lambda: not page.list_pane.proposed(), "rejected")
         assert await engine.ask(lambda e: e.skills.read_text("library/letters")) == SKILL
         person.window.toast.undo()

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -26,6 +27,26 @@ def test_it_says_where_data_is_kept(look: Look, qtbot: QtBot) -> None:
     panel = StartPanel(look, data_folder="/data/<b>x</b>")
     qtbot.addWidget(panel)
     assert "/data/<b>x</b>" in find(panel, QLabel, "start.place").text()
+
+
+def test_what_is_typed_while_the_models_are_loaded_is_in_the_task(look: Look, qtbot: QtBot) -> None:
+    panel = StartPanel(look, data_folder="x")
+    qtbot.addWidget(panel)
+    shortcut = QShortcut(QKeySequence("Q"), panel)
+    pressed: list[bool] = []
+    shortcut.activated.connect(lambda: pressed.append(True))
+    panel.show()
+    qtbot.waitUntil(panel.isActiveWindow)
+    panel.focus_content()
+    write(panel, "Quicklyy")
+    press(panel, Qt.Key.Key_Backspace)
+    panel.show_providers((), "work/large")
+    task = find(panel, QPlainTextEdit, "start.task")
+    assert task.hasFocus() and task.toPlainText() == "Quickly" and not pressed
+    write(task, " now")
+    assert task.toPlainText() == "Quickly now"
+    panel.form.restore_draft("Half a task")
+    assert task.toPlainText() == "Half a task\nQuickly now" and task.textCursor().atEnd()
 
 
 def test_a_low_window_scrolls(look: Look, qtbot: QtBot) -> None:

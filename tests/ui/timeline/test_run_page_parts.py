@@ -1,9 +1,9 @@
 """Around the steps: tabs, minimap, find bar, run end card, forking and pausing."""
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QTabBar, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QTabBar, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.clock import SECOND
@@ -192,6 +192,19 @@ def test_card_shows_the_result_of_the_run(card: RunEndCard, qtbot: QtBot) -> Non
         click(find(card, QPushButton, "end.file"))
     assert emitted.args == ["complaint.md"]
     assert find(card, QPushButton, "end.more").text() == "+2"
+
+
+def test_card_names_as_many_files_as_it_has_room_for(card: RunEndCard) -> None:
+    rows = letter_session()
+    files = tuple(RunFileChange(f"src/a_module_with_a_long_name_{n}.py", 80, 0, True) for n in range(8))
+    card.show_end(rows.rows[11], RunEnd(rows.rows[1], files))
+    more = card.findChildren(QPushButton, "end.more")[-1]  # the one of the files shown before is about to be deleted
+    for width, shown in ((1600, 4), (700, 2), (330, 1)):
+        card.resize(width, card.height_at())
+        QApplication.sendPostedEvents(None, QEvent.Type.LayoutRequest.value)
+        links = [link for link in card.findChildren(QPushButton, "end.file") if not link.isHidden()]
+        assert (len(links), more.text()) == (shown, f"+{8 - shown}"), width
+        assert all(link.width() >= link.sizeHint().width() for link in (*links, more)), width
 
 
 @pytest.mark.colors

@@ -1,9 +1,14 @@
-"""A drop-down list is wide enough for its longest item."""
+"""A drop-down list is wide enough for its longest item, and scrolling over input fields does not change them."""
 
+from PySide6.QtCore import QPoint
 from PySide6.QtGui import QFontMetrics
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
 
 from ui.style.theme import Look
 from ui.widgets.drop_down import ARROW_SIZE, PADDING, DropDown
+from ui.widgets.number_field import NumberField
 
 
 def test_size_hint_fits_the_longest_item(look: Look) -> None:
@@ -12,3 +17,24 @@ def test_size_hint_fits_the_longest_item(look: Look) -> None:
     made.addItems(["last", "The current text"])
     words = QFontMetrics(made.font()).horizontalAdvance("The current text")
     assert made.sizeHint().width() >= words + 3 * PADDING + ARROW_SIZE
+
+
+def test_the_wheel_scrolls_the_page_and_does_not_change_the_field_below_the_pointer(look: Look, qtbot: QtBot) -> None:
+    area, page = QScrollArea(), QWidget()
+    qtbot.addWidget(area)
+    drop_down, number = DropDown(), NumberField()
+    drop_down.addItems(["Automatic", "Full", "Compact"])
+    number.setValue(60)
+    column = QVBoxLayout(page)
+    for widget in (drop_down, number):
+        column.addWidget(widget)
+    column.addSpacing(2_000)
+    area.setWidget(page)
+    area.show()
+    for widget in (drop_down, number):
+        widget.setFocus()  # a field that was changed before keeps the focus
+        bar = area.verticalScrollBar()
+        bar.setValue(0)
+        QTest.wheelEvent(area.windowHandle(), widget.mapTo(area, widget.rect().center()), QPoint(0, -120))
+        assert bar.value() > 0
+    assert drop_down.currentText() == "Automatic" and number.value() == 60

@@ -45,7 +45,8 @@ class WaterfallModel(QAbstractTableModel):
 
     def __init__(self, rows: RowSampleSource, clock: Clock = now, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._source, self._clock = rows, clock
+        self._source = rows
+        self._clock = clock
         self._next = QTimer(self, singleShot=True, interval=PAUSE_MS)
         self._next.timeout.connect(self.read_slice)
         self._start("", 0, 0)

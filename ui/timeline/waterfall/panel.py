@@ -30,11 +30,14 @@ SHORTCUTS: Final = (("W", "S"), "zoom"), (("A", "D"), "move"), (("F",), "fit ste
 
 
 class TimeRuler(ThemedWidget):
-    """The time ruler above the bars; dragging it pans."""
+    """The time ruler above the bars; dragging it pans. Screen readers skip it: each bar says its own times."""
+
+    accessible_role = None
 
     def __init__(self, look: Look, bars: WaterfallView, rows: WaterfallModel) -> None:
         super().__init__(look)
-        self._bars, self._rows = bars, rows
+        self._bars = bars
+        self._rows = rows
         self._drag_x: float | None = None
         self.setObjectName("waterfall.ruler")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -79,7 +82,7 @@ class TimeRuler(ThemedWidget):
 
 
 class ShortcutHints(ThemedWidget):
-    """Shows the keyboard shortcuts of the bars as key caps."""
+    """Shows the keyboard shortcuts of the bars as key caps, as many as there is room for."""
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
@@ -100,13 +103,15 @@ class ShortcutHints(ThemedWidget):
         fonts, theme, x = self._look.fonts, self._look.theme, 0
         metrics, chip_height = QFontMetrics(fonts.second), QFontMetrics(fonts.caption).height() + 3
         for keys, text in SHORTCUTS:
-            for key in keys:
-                width = max(chip_height, chip_width(key, fonts.caption))
+            chip_widths = [max(chip_height, chip_width(key, fonts.caption)) for key in keys]
+            text_width = metrics.horizontalAdvance(translate(text))
+            if painter and x + sum(chip_widths) + 4 * len(keys) + 2 + text_width > self.width():
+                break
+            for key, width in zip(keys, chip_widths, strict=True):
                 if painter:
                     rect = QRect(x, (self.height() - chip_height) // 2, width, chip_height)
                     draw_chip(painter, rect, key, fonts.caption, theme.second, theme.strong_line)
                 x += width + 4
-            text_width = metrics.horizontalAdvance(translate(text))
             if painter:
                 draw_line(
                     painter, QRect(x + 2, 0, text_width + 2, self.height()), translate(text), fonts.second, theme.second
@@ -169,7 +174,8 @@ class WaterfallPanel(QWidget):
         self._totals.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self._refresh)
-        self._run, self._row_range = 0, (0, 0)
+        self._run = 0
+        self._row_range = (0, 0)
         self._switcher = RunSwitcher(look)
         self._shorten = CheckBox(look, self.tr("Shorten long waits"), name="waterfall.shorten")
         self._head = QWidget()

@@ -143,7 +143,8 @@ class WaterfallView(SingleColumnTable):
         super().__init__(parent)
         self._rows = rows
         self._painter = BarDelegate(rows, look, self)
-        self._shows_all, self._shortens_waits = True, False
+        self._shows_all = True
+        self._shortens_waits = False
         self.setObjectName("waterfall.bars")
         self.setAccessibleName(self.tr("Steps on a time axis"))
         self.setItemDelegate(self._painter)
