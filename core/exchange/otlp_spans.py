@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.domain.protobuf import fields
-from core.exchange.importers.message_parts import dict_or_empty
 
 MAX_DEPTH = 32  # of nested attribute values
 TIME_LIMIT = 1 << 64  # OTLP times are unsigned 64-bit nanoseconds since 1970
@@ -99,7 +98,9 @@ def _any(body: bytes, depth: int) -> Any:
 def _span_from_json(plain: Any, scope: str) -> OtlpSpan | None:
     if not isinstance(plain, dict) or not plain.get("traceId") or not plain.get("spanId"):
         return None
-    status = dict_or_empty(plain.get("status"))
+    status = plain.get("status")
+    if not isinstance(status, dict):
+        status = {}
     attributes = {
         str(attribute.get("key")): _plain(attribute.get("value"), 0) for attribute in _list(plain, "attributes")
     }
