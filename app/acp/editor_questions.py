@@ -11,6 +11,7 @@ from core.agents.json_rpc import JsonRpcPeer, Params, PeerClosed, RpcError
 from core.domain.permissions import PermissionRequest, RuleScope, offered_scopes
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question, SubAnswer, SubQuestion
+from core.domain.visible import visible_exactly
 from core.engine.api.engine import Engine
 
 SCOPES: dict[RuleScope, str] = {
@@ -88,9 +89,10 @@ class EditorQuestions:
             options.append({"optionId": DENY, "name": "Deny", "kind": "reject_once"})
         pending = next((each for _, each in self._engine.permission_requests() if each.request.id == request.id), None)
         arguments = json.loads(pending.arguments or "{}") if pending else self._updates.arguments(request.call_id)
-        call = {"toolCallId": request.call_id, "title": f"{request.tool}: {request.object}", "status": "pending",
+        title = visible_exactly(f"{request.tool}: {request.object}")
+        call = {"toolCallId": request.call_id, "title": title, "status": "pending",
                 "kind": KINDS.get(TOUCHES.get(request.access, ""), "other"), "rawInput": arguments,
-                "content": [{"type": "content", "content": {"type": "text", "text": request.reason}}]}  # fmt: skip
+                "content": [{"type": "content", "content": {"type": "text", "text": _details(request)}}]}  # fmt: skip
         option_id = await self._request_choice(call, options)
         if option_id is None:
             return
@@ -149,6 +151,19 @@ class EditorQuestions:
                 await self._engine.answer(question.id, Answer(declined=True))
             case _:
                 return
+
+
+def _details(request: PermissionRequest) -> str:
+    """Return the reason, and what the user has to know about the call besides, each on a line."""
+    lines = [request.reason]
+    if request.protected_paths:
+        names = ", ".join(request.protected_paths)
+        lines.append(f"Approval lets it change {names}, which other programs execute or follow.")
+    if request.untrusted_sources:
+        lines.append(f"The run has read untrusted content: {', '.join(request.untrusted_sources)}")
+    if request.access == "execute":
+        lines.append(f"Sandbox: {request.sandbox_level}; network: {', '.join(request.hosts) or 'none'}")
+    return "\n".join(visible_exactly(line).replace("\n", "⟦U+000A⟧") for line in lines)
 
 
 def _kind(allows: bool, lasts: bool) -> str:

@@ -17,6 +17,7 @@ from core import __version__
 from core.agents.json_rpc import INVALID_PARAMS, METHOD_NOT_FOUND, JsonRpcPeer, Params, PeerClosed, RpcError
 from core.domain.memory import MemoryKind
 from core.domain.problems import Problem
+from core.domain.visible import visible_name
 from core.engine.api.engine import Engine
 from core.tools.json_schema import validation_errors
 
@@ -103,7 +104,7 @@ class McpShareServer:
     def _initialize(self, params: Params) -> Params:
         info = params.get("clientInfo")
         if isinstance(info, dict) and info.get("name"):
-            self._client = str(info["name"])[:80]
+            self._client = visible_name(str(info["name"]))[:80]
         asked = str(params.get("protocolVersion"))
         return {
             "protocolVersion": asked if asked in PROTOCOLS else PROTOCOLS[0],

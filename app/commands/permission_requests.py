@@ -15,6 +15,7 @@ LABELS: dict[RuleScope, str] = {
     "once": "Allow once", "run": "Allow for this run", "folder": "Allow in this folder", "always": "Allow always",
 }  # fmt: skip
 INDENT = "\n    "
+PROTECTED_BECAUSE = "which other programs execute or follow."
 
 
 def request_options(request: PermissionRequest) -> list[tuple[RuleScope, str]]:
@@ -75,7 +76,10 @@ def print_request(out: Output, pending: PendingPermissionRequest) -> None:
     if request.untrusted_sources:
         out.write(f"  The run has read untrusted content: {escape_lines(', '.join(request.untrusted_sources))}")
     if request.access == "execute":
-        out.write(f"  In {escape_lines(request.cwd)}; sandbox: {request.sandbox_level}")
+        network = f"; network: {escape_lines(', '.join(request.hosts))}" if request.hosts else ""
+        out.write(f"  In {escape_lines(request.cwd)}; sandbox: {request.sandbox_level}{network}")
+    if request.protected_paths:
+        out.write(f"  Approval lets it change {escape_lines(', '.join(request.protected_paths))}, {PROTECTED_BECAUSE}")
     for number, (_, label) in enumerate(request_options(request), 1):
         out.write(f"  {number}  {escape_lines(label)}")
     change = "" if request.options else " | --change TEXT"

@@ -10,19 +10,17 @@ from core.domain.problems import Problem
 
 MAX_LINE_BYTES = 32 << 20  # bytes of a line
 MAX_INVALID_LINES = 200  # invalid lines after which the connection is given up
-MAX_ERROR_RESPONSES = (
-    5  # invalid lines that get an error response; more could make two peers answer each other endlessly
-)
+# Invalid lines that get an error response; more could make two peers answer each other endlessly.
+MAX_ERROR_RESPONSES = 5
 MAX_CONCURRENT_REQUESTS = 64  # concurrent requests from the other side
-METHOD_NOT_FOUND, INVALID_REQUEST, INVALID_PARAMS, INTERNAL_ERROR, REQUEST_CANCELED = (
-    -32601,
-    -32600,
-    -32602,
-    -32603,
-    -32800,
-)
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+REQUEST_CANCELED = -32800
 RESOURCE_NOT_FOUND = -32002  # defined by ACP
-PARSE_ERROR, RESOURCE_NOT_FOUND = -32700, -32002
 
 Params = dict[str, Any]
 Write = Callable[[bytes], Awaitable[None]]

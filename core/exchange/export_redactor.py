@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from core.domain.events import SessionEvent
 from core.domain.redact import Redactor
+from core.domain.sessions import SessionRow
 from core.domain.text import Text
 
 CONTEXT_LENGTH = 30  # characters of context shown on each side of a removed secret
@@ -72,6 +73,14 @@ class ExportRedactor:
                 )
                 self.samples.append(RemovedSecret(finding.kind, self.session, self.seq, " ".join(sample.split())))
         return self._redactor.redact(text)
+
+    def redact_row(self, row: SessionRow) -> SessionRow:
+        """Return a session without secrets in its texts, such as the name of a sub-agent, which an agent chooses."""
+        self.session, self.seq = row.id, 0
+        clean = self.redact_text
+        return row._replace(
+            title=clean(row.title), folder=clean(row.folder), subagent=clean(row.subagent), model=clean(row.model)
+        )
 
     def redact_json(self, text: str) -> str:
         """Redact the strings of a JSON text so that it stays valid JSON. Text that is not JSON is redacted as text."""

@@ -29,7 +29,7 @@ class ExportSource:
         row = reader.session(session)
         if row is None:
             raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
-        self.sessions = list(_family(reader, row))
+        self.sessions = [cleaner.redact_row(each) for each in _family(reader, row)]
         self.events_read = 0
 
     @property
@@ -43,7 +43,7 @@ class ExportSource:
 
     @property
     def title(self) -> str:
-        return self.redactor.redact_text(self.root.title)
+        return self.root.title
 
     def children(self, session: str) -> list[SessionRow]:
         return [row for row in self.sessions if row.parent == session and row.id != self.root.id]

@@ -98,8 +98,9 @@ def _any(body: bytes, depth: int) -> Any:
 def _span_from_json(plain: Any, scope: str) -> OtlpSpan | None:
     if not isinstance(plain, dict) or not plain.get("traceId") or not plain.get("spanId"):
         return None
-    status = plain.get("status") if isinstance(plain.get("status"), dict) else {}
-    assert isinstance(status, dict)
+    status = plain.get("status")
+    if not isinstance(status, dict):
+        status = {}
     attributes = {
         str(attribute.get("key")): _plain(attribute.get("value"), 0) for attribute in _list(plain, "attributes")
     }

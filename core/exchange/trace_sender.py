@@ -51,7 +51,7 @@ class TraceSender:
             return
         trace = self._traces.setdefault(row.id, self._traces.get(row.parent, row.parent or row.id))
         if row.id not in self._spans:
-            self._spans[row.id] = OtlpSpanBuilder(trace, row, self._cleaner.redact_text(row.title))
+            self._spans[row.id] = OtlpSpanBuilder(trace, self._cleaner.redact_row(row))
         entry = update.entry
         event = self._cleaner.redact_event(load_texts(entry.event, self._kept), lambda name: name)
         entry = type(entry)(entry.session, entry.seq, entry.run, entry.at, event)

@@ -17,11 +17,14 @@ _BLOCK = re.compile(
 
 
 def write_call(reply: str, asked: AskedFile) -> RequestedCall | None:
-    """Return the call that writes the code block of a reply; None if it has not exactly one with a whole text."""
-    blocks = list(_BLOCK.finditer(reply))
-    if len(blocks) != 1 or reply.count("\n```") > 2:
+    """Return the call that writes the code block of a reply; None if it has not exactly one with a whole text.
+
+    The same block given twice counts as one: a small model repeats what it has just written.
+    """
+    texts = [block["text"] for block in _BLOCK.finditer(reply)]
+    if len(set(texts)) != 1 or reply.count("\n```") > 2 * len(texts):
         return None
-    text = blocks[0]["text"]
+    text = texts[0]
     if not text.strip() or _lines(text) < MIN_SHARE * _lines(asked.text):
         return None
     return RequestedCall("write", json.dumps({"path": asked.path, "content": text}, ensure_ascii=False))

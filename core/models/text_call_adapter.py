@@ -70,7 +70,7 @@ class TextCallAdapter:
             {"tool": tool.name, "does": tool.description, "arguments": tool.parameters} for tool in request.tools
         ]
         tool_lines = "\n".join(json.dumps(entry, ensure_ascii=False) for entry in tool_list)
-        instructions = f"{_instructions(self._boundary)}\n{tool_lines}" if request.tools else ""
+        instructions = _instructions(tool_lines, self._boundary) if request.tools else ""
         system = f"{request.system_prompt}\n\n{instructions}".strip()
         return replace(request, messages=messages, tools=(), system_prompt=system, output_schema=None)
 
@@ -93,9 +93,10 @@ def _add_result(messages: list[Message], text: str) -> None:
     messages.append(Message("user", Text(text), call_id="results"))
 
 
-def _instructions(boundary: str) -> str:
+def _instructions(tool_lines: str, boundary: str) -> str:
+    """Return how to call these tools. What differs between runs comes last, so that the rest stays in prompt caches."""
     text = (resources.files("resources") / "prompts" / "calls.md").read_text("utf-8")
-    return Template(text).substitute(boundary=boundary).strip()
+    return Template(text).substitute(tools=tool_lines, boundary=boundary).strip()
 
 
 def parse_text_calls(text: str, fence: str) -> tuple[str, tuple[RequestedCall, ...], bool]:

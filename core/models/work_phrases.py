@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 # Verbs that ask for a change of files, whatever their object is, and those that ask for some other effect.
-_CHANGE = "add|append|correct|edit|fix|implement|insert|modify|patch|refactor|rename|repair|replace"
+_CHANGE = r"add(?!\s+up\b)|append|correct|edit|fix|implement|insert|modify|patch|refactor|rename|repair|replace"
 _WORK = (
     f"{_CHANGE}|apply|bump|commit|delete|deploy|execute|install|merge|migrate|move|port|remove|revert|run|uninstall|"
     "update|upgrade"
@@ -16,8 +16,8 @@ _MAYBE = (
     "resolve|rewrite|save|set|sort|split|store|translate|write"
 )
 _LOOKING = (
-    "analyze|begin|call|check|examine|explore|find|inspect|investigate|list|look|open|read|review|search|see|start|try|"
-    "use|verify|view"
+    "add up|analyze|begin|call|check|examine|explore|find|inspect|investigate|list|look|open|read|review|search|see|"
+    "start|try|use|verify|view"
 )
 _OBJECT = re.compile(
     r"\b[\w-]+\.\w{1,5}\b|\b(?:bugs?|branch|class|code|director(?:y|ies)|files?|folders?|functions?|lines?|methods?|"
@@ -85,6 +85,9 @@ _RELOCATION = re.compile(r"\b(?:delete|rename|move|split)\b", re.IGNORECASE)
 _FAULT = re.compile(
     r"\b(?:bugs?|correct|crash(?:es|ed)?|debug|defects?|errors?|fails?|failing|faults?|fix|repair|wrong)\b",
     re.IGNORECASE,
+)
+_CALCULATION = re.compile(
+    r"\b(?:add(?:ed)? up|in total|calculate|compute|the (?:average|mean|sum|total) of)\b", re.IGNORECASE
 )
 _HOW = re.compile(r"\b(?:how (?:do|can|could|should|would|to)|(?:which|what|a|the) command|explain)\b", re.IGNORECASE)
 _ASKING = re.compile(r"\bask (?:me|the user)\b", re.IGNORECASE)
@@ -167,6 +170,11 @@ def reports_fault(task: str) -> bool:
 def asks_for_question(task: str) -> bool:
     """Return whether a task demands a question to the user."""
     return bool(_ASKING.search(task))
+
+
+def asks_for_calculation(task: str) -> bool:
+    """Return whether the answer to a task has to be calculated, which small models do wrongly without a program."""
+    return bool(_CALCULATION.search(task))
 
 
 def asks_how(task: str) -> bool:

@@ -20,7 +20,12 @@ from core.store.row_keys import key_range, offset_of, row_key
 from core.store.row_mapping import SESSION_COLUMNS, STEP_COLUMNS, read_session, read_step
 from core.store.row_sampling import RowSample, find_row, read_events, read_last_event, read_rows, sample_rows
 from core.store.search import SearchHit, search_events, search_session
-from core.store.untrusted_files import has_untrusted_files, match_untrusted_files, untrusted_files_in
+from core.store.untrusted_files import (
+    has_untrusted_files,
+    match_untrusted_files,
+    read_untrusted_sources,
+    untrusted_files_in,
+)
 
 PAGE = 200
 MAX_UTF8_BYTES = 4  # bytes of a UTF-8 character
@@ -133,6 +138,10 @@ class Reader:
     def last_event_of(self, session: str, kind: str) -> dict[str, Any] | None:
         """Return the last event of this kind, or None."""
         return read_last_event(self._db, self._number(session), kind)
+
+    def untrusted_sources(self, session: str) -> tuple[str, ...]:
+        """Return the untrusted sources of a session: those that it has read, and those that it started with."""
+        return tuple(read_untrusted_sources(self._db, self._number(session)))
 
     def queued_messages(self, session: str, running: bool) -> list[QueuedMessage]:
         """Return the messages queued for the next request."""

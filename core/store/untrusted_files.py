@@ -84,17 +84,23 @@ def _note_change(db: sqlite3.Connection, state: "WriteState", event: FileChanged
 def _sources(db: sqlite3.Connection, state: "WriteState") -> tuple[str, ...]:
     """Return the untrusted sources of a session, reading them from its events the first time."""
     if state.untrusted is None:
-        state.untrusted = {}
-        events = db.execute(
-            "SELECT kind, payload FROM event WHERE id BETWEEN ? AND ?"
-            " AND kind IN ('run_started', 'untrusted_content_read') ORDER BY id",
-            key_range(state.number),
-        )
-        for kind, payload in events:
-            fields = json.loads(payload)
-            sources = fields.get("untrusted_sources", ()) if kind == "run_started" else (fields["source"],)
-            state.untrusted.update(dict.fromkeys(sources))
+        state.untrusted = read_untrusted_sources(db, state.number)
     return root_sources(state.untrusted)
+
+
+def read_untrusted_sources(db: sqlite3.Connection, number: int) -> dict[str, None]:
+    """Return the untrusted sources that a session has read, and those of the author of its tasks, in order."""
+    found: dict[str, None] = {}
+    events = db.execute(
+        "SELECT kind, payload FROM event WHERE id BETWEEN ? AND ?"
+        " AND kind IN ('run_started', 'untrusted_content_read') ORDER BY id",
+        key_range(number),
+    )
+    for kind, payload in events:
+        fields = json.loads(payload)
+        sources = fields.get("untrusted_sources", ()) if kind == "run_started" else (fields["source"],)
+        found.update(dict.fromkeys(sources))
+    return found
 
 
 def _insert(db: sqlite3.Connection, file: UntrustedFile) -> None:

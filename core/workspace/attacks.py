@@ -7,36 +7,61 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 _NEW_USER = 0x10000000
 FEW_PIDS = 64
 _CLONE = {"x86_64": 56, "aarch64": 220}
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the attacks aim at. The test prepares it outside the sandbox.
+
+    Attributes:
+        outside: a folder that the sandbox hides, with a file `canary` that contains `canary`, and a `socket`.
+        folder: the working folder, with a `.env` file that contains `canary`, and a git repository.
+        port: a TCP port on which a server of the test listens.
+        pid: a process outside the sandbox.
+        terminal: the terminal of that process.
+        names: the names of environment variables that commands may have.
+    """
+
+    outside: str
+    folder: str
+    canary: str
+    port: int
+    pid: int
+    terminal: str
+    names: Sequence[str]
+
+
 libc = ctypes.CDLL(None if os.name == "posix" else "msvcrt", use_errno=True)
 
 
-def read_outside(order: dict[str, str]) -> bool:
-    return order["canary"] in Path(order["outside"], "canary").read_text()
+def read_outside(target: Target) -> bool:
+    return target.canary in Path(target.outside, "canary").read_text()
 
 
-def write_outside(order: dict[str, str]) -> bool:
-    Path(order["outside"], "mine").write_text("mine")
+def write_outside(target: Target) -> bool:
+    Path(target.outside, "mine").write_text("mine")
     return True
 
 
-def connect(order: dict[str, str]) -> bool:
-    with socket.create_connection(("127.0.0.1", int(order["port"])), 2):
+def connect(target: Target) -> bool:
+    with socket.create_connection(("127.0.0.1", target.port), 2):
         return True
 
 
-def unix_socket(order: dict[str, str]) -> bool:
+def unix_socket(target: Target) -> bool:
     with socket.socket(socket.AF_UNIX) as connection:
-        connection.connect(f"{order['outside']}/socket")
+        connection.connect(f"{target.outside}/socket")
         return True
 
 
-def environment(order: dict[str, str]) -> bool:
+def environment(target: Target) -> bool:
     """Read the environment of any visible process, also of the first one, which is the launcher itself."""
     for file in Path("/proc").glob("[0-9]*/environ"):
         try:
@@ -44,16 +69,16 @@ def environment(order: dict[str, str]) -> bool:
         except OSError:
             continue
         names = {line.split(b"=")[0].decode(errors="replace") for line in body.split(b"\0") if line}
-        if order["canary"].encode() in body or (file.parent.name == "1" and names - set(order["names"].split())):
+        if target.canary.encode() in body or (file.parent.name == "1" and names - set(target.names)):
             return True
     return False
 
 
-def other_process(order: dict[str, str]) -> bool:
+def other_process(target: Target) -> bool:
     """Change the limits and the priority of another program, or end it."""
     import resource
 
-    pid = int(order["pid"])
+    pid = target.pid
     if pid <= FEW_PIDS:  # in a PID namespace the number may be that of a process of ours
         return False
     return _any_works(
@@ -74,29 +99,29 @@ def _any_works(*attempts: Callable[[], object]) -> bool:
     return False
 
 
-def metadata(order: dict[str, str]) -> bool:
+def metadata(target: Target) -> bool:
     """Change the permissions or the times of a file outside."""
-    canary = Path(order["outside"], "canary")
+    canary = Path(target.outside, "canary")
     return _any_works(lambda: canary.chmod(0o777), lambda: os.utime(canary, (0, 0)))
 
 
-def terminal(order: dict[str, str]) -> bool:
+def terminal(target: Target) -> bool:
     """Open the terminal of another program: what is typed there can be read, and what is shown can be forged."""
-    os.close(os.open(order["terminal"], os.O_RDWR | os.O_NOCTTY))
+    os.close(os.open(target.terminal, os.O_RDWR | os.O_NOCTTY))
     return True
 
 
-def names(order: dict[str, str]) -> bool:
-    return Path(order["outside"], "canary").stat().st_size > 0
+def names(target: Target) -> bool:
+    return Path(target.outside, "canary").stat().st_size > 0
 
 
-def secret(order: dict[str, str]) -> bool:
-    return order["canary"] in Path(order["folder"], ".env").read_text()
+def secret(target: Target) -> bool:
+    return target.canary in Path(target.folder, ".env").read_text()
 
 
-def namespace(order: dict[str, str]) -> bool:
+def namespace(target: Target) -> bool:
     """Create a user namespace: root inside it reaches parts of the kernel with many vulnerabilities."""
-    del order
+    del target
     for attempt in (lambda: libc.unshare(_NEW_USER), _clone):
         child = os.fork()
         if child == 0:
@@ -115,9 +140,9 @@ def _clone() -> int:
     return pid
 
 
-def kernel(order: dict[str, str]) -> bool:
+def kernel(target: Target) -> bool:
     """Open kernel settings for writing. Root owns them and needs no capability; one of them names a program to run."""
-    del order
+    del target
     for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"):
         try:
             os.close(os.open(path, os.O_WRONLY))
@@ -127,13 +152,13 @@ def kernel(order: dict[str, str]) -> bool:
     return False
 
 
-def protected(order: dict[str, str]) -> bool:
+def protected(target: Target) -> bool:
     """Write a git hook directly, or move the git folder away so that it can be replaced."""
-    git = Path(order["folder"], ".git")
+    git = Path(target.folder, ".git")
     return _any_works(lambda: (git / "hooks" / "mine").write_text("mine"), lambda: git.rename(git.with_name("old")))
 
 
-def daemon(order: dict[str, str]) -> bool:
+def daemon(target: Target) -> bool:
     """Leave a process behind. The parent detects from outside, by the lock it holds, whether it survives."""
     import fcntl
 
@@ -144,34 +169,46 @@ def daemon(order: dict[str, str]) -> bool:
         null = os.open("/dev/null", os.O_RDWR)
         for descriptor in range(3):  # so that nobody who reads our output waits for this process
             os.dup2(null, descriptor)
-        with Path(order["folder"], "lock").open("w") as file:
+        with Path(target.folder, "lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            Path(order["folder"], "locked").touch()
+            Path(target.folder, "locked").touch()
             signal.alarm(10)
             signal.pause()
     deadline = time.monotonic() + 5
-    while not Path(order["folder"], "locked").exists() and time.monotonic() < deadline:
+    while not Path(target.folder, "locked").exists() and time.monotonic() < deadline:
         os.sched_yield()
     return False
 
 
-ALL_ATTACKS: tuple[Callable[[dict[str, str]], bool], ...] = (
-    *(read_outside, write_outside, connect, unix_socket, environment, other_process, metadata, terminal, names, secret),
-    *(namespace, kernel, protected, daemon),
+ALL_ATTACKS: tuple[Callable[[Target], bool], ...] = (
+    read_outside,
+    write_outside,
+    connect,
+    unix_socket,
+    environment,
+    other_process,
+    metadata,
+    terminal,
+    names,
+    secret,
+    namespace,
+    kernel,
+    protected,
+    daemon,
 )
 
 
-def main(order: dict[str, str]) -> None:
+def main(target: Target) -> None:
     """Print the names of the attacks that worked, as one line of JSON."""
     succeeded = []
     for attack in ALL_ATTACKS:
         try:
-            if attack(order):
+            if attack(target):
                 succeeded.append(attack.__name__)
-        except OSError:
+        except (OSError, KeyError):  # prevented, or not possible on this kind of machine
             continue
     os.write(1, f"{json.dumps(succeeded)}\n".encode())
 
 
 if __name__ == "__main__":
-    main(json.loads(sys.argv[1]))
+    main(Target(**json.loads(sys.argv[1])))

@@ -19,6 +19,18 @@ from core.workspace.command_process import MARKER_VARIABLE
 from core.workspace.launcher import PASSED_VARIABLES, CommandRequest, Launcher
 
 TIME_S = 30
+VISIBLE_VARIABLES = (  # the names of the environment variables of a command
+    *PASSED_VARIABLES,
+    "TERM",
+    "TMPDIR",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "PWD",
+    "OLDPWD",
+    "_",
+    "SHLVL",
+    MARKER_VARIABLE,
+)
 OPEN_BY_DESIGN = {"landlock": ("names", "protected", "secret")}
 ATTACK_DESCRIPTIONS = {
     "read_outside": "read a file outside the folder",
@@ -102,23 +114,8 @@ def _attack(launcher: Launcher, name: str) -> SandboxProof:
         (outside / "canary").write_text(canary)
         (folder / ".env").write_text(canary)
         shutil.copy(attacks.__file__, folder / "attacks.py")
-        with _decoys(outside, canary) as decoys:
-            order = {"outside": str(outside), "folder": str(folder), "canary": canary, **decoys}
-            order["names"] = " ".join(
-                [
-                    *PASSED_VARIABLES,
-                    "TERM",
-                    "TMPDIR",
-                    "GIT_CONFIG_GLOBAL",
-                    "GIT_CONFIG_NOSYSTEM",
-                    "PWD",
-                    "OLDPWD",
-                    "_",
-                    "SHLVL",
-                    MARKER_VARIABLE,
-                ]
-            )
-            command = [installation.interpreter(), "-IS", str(folder / "attacks.py"), json.dumps(order)]
+        with _prepared_target(outside, folder, canary) as target:
+            command = [installation.interpreter(), "-IS", str(folder / "attacks.py"), json.dumps(asdict(target))]
             escapes = _run(launcher, CommandRequest(shlex.join(command), folder))
         if escapes is None:
             return SandboxProof(launcher.name, name, works=False)
@@ -160,7 +157,7 @@ def _run(launcher: Launcher, request: CommandRequest) -> set[str] | None:
 
 
 @contextlib.contextmanager
-def _decoys(outside: Path, canary: str) -> Iterator[dict[str, str]]:
+def _prepared_target(outside: Path, folder: Path, canary: str) -> Iterator[attacks.Target]:
     """Provide the targets of the attacks: a port, a terminal, a Unix socket, a process with a secret."""
     with (
         socket.create_server(("127.0.0.1", 0)) as port,
@@ -169,7 +166,15 @@ def _decoys(outside: Path, canary: str) -> Iterator[dict[str, str]]:
         subprocess.Popen(["/bin/cat"], env={"SECRET": canary}, stdin=subprocess.PIPE) as decoy,
     ):
         try:
-            yield {"port": str(port.getsockname()[1]), "pid": str(decoy.pid), "terminal": terminal}
+            yield attacks.Target(
+                outside=str(outside),
+                folder=str(folder),
+                canary=canary,
+                port=port.getsockname()[1],
+                pid=decoy.pid,
+                terminal=terminal,
+                names=VISIBLE_VARIABLES,
+            )
         finally:
             decoy.kill()
 

@@ -27,15 +27,19 @@ def serving(command: Sequence[str], ready: str, log: Path, env: Mapping[str, str
         start_new_session=True,
     ) as process:
         late = threading.Timer(GIVE_UP_S, end, [process])
+        draining = threading.Thread(target=_drain, args=(process,))
         late.start()
         try:
             place = _heard(process, ready, log)
             late.cancel()
+            draining.start()
             yield place
         finally:
             late.cancel()
             end(process)
             late.join()
+            if draining.is_alive():
+                draining.join()
 
 
 def end(process: subprocess.Popen[str]) -> None:
@@ -45,6 +49,13 @@ def end(process: subprocess.Popen[str]) -> None:
             process.terminate()
         else:
             os.killpg(process.pid, signal.SIGKILL)
+
+
+def _drain(process: subprocess.Popen[str]) -> None:
+    """Read a server's output until it ends: a server that logs its requests stops once the pipe is full."""
+    assert process.stdout is not None
+    while process.stdout.read(65_536):
+        pass
 
 
 def _heard(process: subprocess.Popen[str], ready: str, log: Path) -> str:

@@ -16,7 +16,7 @@ from tests.ui.test_following_in_window import run_in_terminal
 from ui.dialogs.close_dialog import CloseDialog, QuitDialog
 from ui.sessions.session_rows import SessionLine
 from ui.sessions.sessions_model import Role
-from ui.shell.tray import ended_text
+from ui.shell.notification_texts import ended_text
 
 WAIT = {"name": "run", "arguments": {"command": "while [ ! -e go ]; do sleep 0.05; done"}}
 WORKS = json.dumps({"replies": [{"text": "I wait.", "calls": [WAIT]}, {"text": "Done."}]})

@@ -13,8 +13,10 @@ from tests.ui.ask.permissions import CHAIN
 from tests.ui.ask.questions import TONE, noon
 from ui.ask.ask_area import OpenRequest
 from ui.base.deferred_reader import DeferredReader
+from ui.shell.badged_icon import with_badge
+from ui.shell.notification_texts import MAX_TEXT, ended_text, notification_text
 from ui.shell.session_index import SessionIndex
-from ui.shell.tray import MAX_TEXT, Tray, ended_text, notification_text, with_badge
+from ui.shell.tray import Tray
 from ui.shell.update_batch import UpdateBatch
 
 ROW = SessionRow("a", "Mould <b>letter</b> & more")

@@ -124,6 +124,8 @@ def request_details(pending: PendingPermission, home: str = "") -> list[RequestD
         details.append(
             RequestDetail(_tr("Sandbox"), _sandbox(request), "failed" if request.sandbox_level == "none" else "")
         )
+    if request.protected_paths and not request.options:
+        details.append(RequestDetail(_tr("Protected"), _protected(request.protected_paths), "waiting"))
     if _mcp_server(request):
         unsandboxed = _tr("Does not apply: MCP servers run outside the sandbox, local ones with all your permissions")
         details.append(RequestDetail(_tr("Sandbox"), unsandboxed, "waiting"))
@@ -185,7 +187,7 @@ def _access(pending: PendingPermission, home: str) -> str:
             reach = (
                 _tr("Can do anything that you can do, also on the network")
                 if request.sandbox_level == "none"
-                else _tr("Can change files in {} · no network").format(folder)
+                else _tr("Can change files in {} · {}").format(folder, _network(request.hosts))
             )
             return " · ".join(part for part in (reach, timeout) if part)
         case "write":
@@ -223,6 +225,16 @@ def _sandbox(request: PermissionRequest) -> str:
         "reduced": _tr("Limited: the full sandbox is not available on this computer"),
         "none": _tr("Off: no sandbox is available on this computer"),
     }[request.sandbox_level]
+
+
+def _network(hosts: tuple[str, ...]) -> str:
+    return _tr("can reach {}").format(", ".join(map(one_line, hosts))) if hosts else _tr("no network")
+
+
+def _protected(paths: tuple[str, ...]) -> str:
+    """Name every path, because approval makes them all writable."""
+    names = ", ".join(map(one_line, paths))
+    return _tr("Approval lets it change {}, which other programs execute or follow").format(names)
 
 
 def _untrusted(sources: tuple[str, ...]) -> str:

@@ -3,26 +3,19 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QFont, QIcon, QPainter, QPixmap
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtGui import QColor, QIcon
 from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon, QWidget
 
 from core.domain.clock import now as wall_clock
-from core.domain.question import Question
 from core.domain.sessions import SessionRow
-from ui.ask.ask_area import OpenRequest
-from ui.ask.full_text import one_line
 from ui.ask.inbox import MAX_ENTRIES, entry_text
-from ui.ask.request_summary import summarize_permission, summarize_question
-from ui.text.plain_text import markdown_to_plain_text
+from ui.shell.badged_icon import with_badge
+from ui.shell.notification_texts import WaitingRequests, ended_text, notification_text
 from ui.widgets.announce import announce
 
 GATHER_MS: Final = 700  # requests within this time are combined into one notification
-SIDES: Final = (16, 22, 32, 64)
-MAX_TEXT: Final = 160
 SHOWN_MS: Final = 10_000
-
-WaitingRequests = Sequence[tuple[SessionRow, OpenRequest]]
 
 
 class Tray(QObject):
@@ -38,9 +31,15 @@ class Tray(QObject):
     quit_requested = Signal()
 
     def __init__(
-        self, app: QApplication, window: QWidget, picture: QIcon, waiting: Callable[[], WaitingRequests], dot: QColor,
-        last_reply: Callable[[SessionRow], str] = lambda _: "", clock: Callable[[], int] = wall_clock,
-    ) -> None:  # fmt: skip
+        self,
+        app: QApplication,
+        window: QWidget,
+        picture: QIcon,
+        waiting: Callable[[], WaitingRequests],
+        dot: QColor,
+        last_reply: Callable[[SessionRow], str] = lambda _: "",
+        clock: Callable[[], int] = wall_clock,
+    ) -> None:
         super().__init__(window)
         self._app = app
         self._window = window
@@ -141,64 +140,3 @@ class Tray(QObject):
 
     def _choose_handler(self, session: str) -> Callable[[], None]:
         return lambda: self.show_requested.emit(session)
-
-
-def notification_text(new: WaitingRequests) -> tuple[str, str]:
-    """Return title and text of a notification: of a single request its text, of several their number and sessions."""
-    row, request = new[0]
-    if len(new) == 1:
-        summary = summarize_question(request) if isinstance(request, Question) else summarize_permission(request)
-        return _shorten(row.title) or "Journeyman", _shorten(summary.bar_text)
-    sessions = list(dict.fromkeys(_shorten(row.title, 40) for row, _ in new))
-    more = f" +{len(sessions) - 3}" if len(sessions) > 3 else ""
-    return f"Journeyman ({len(new)})", _shorten(", ".join(sessions[:3]) + more)
-
-
-def ended_text(rows: Sequence[SessionRow], last_reply: str = "") -> tuple[str, str]:
-    """Return title and text of the notification that runs have ended; `last_reply` is that of the last row."""
-    if len(rows) == 1:
-        row = rows[0]
-        detail = markdown_to_plain_text(last_reply) if outcome(row) == "Finished" else row.activity
-        return _shorten(row.title) or "Journeyman", _shorten(f"{outcome(row)}: {detail}".removesuffix(": "))
-    failed = sum(outcome(row) == "Failed" for row in rows)
-    counts = [f"{len(rows) - failed} finished"] * (len(rows) > failed) + [f"{failed} failed"] * bool(failed)
-    titles = ", ".join(dict.fromkeys(_shorten(row.title, 40) for row in rows[:3]))
-    return f"Journeyman: {', '.join(counts)}", _shorten(titles)
-
-
-def outcome(row: SessionRow) -> str:
-    """Return in a word how the run of a session ended."""
-    return {"done": "Finished", "limit": "Limit reached"}.get(row.status, "Failed")
-
-
-def with_badge(icon: QIcon, number: int, badge_color: QColor) -> QIcon:
-    """Return the icon with a number badge."""
-    if not number:
-        return icon
-    badged_icon = QIcon()
-    for icon_size in SIDES:
-        drawing = QPixmap(icon_size, icon_size)
-        drawing.fill(Qt.GlobalColor.transparent)
-        with QPainter(drawing) as painter:
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            icon.paint(painter, 0, 0, icon_size, icon_size)
-            badge_size = max(9, icon_size * 5 // 8)
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(badge_color)
-            badge_rect = QRect(icon_size - badge_size, icon_size - badge_size, badge_size, badge_size)
-            painter.drawEllipse(badge_rect)
-            font = QFont("Inter")
-            font.setPixelSize(max(7, badge_size * 3 // 4))
-            font.setWeight(QFont.Weight.Bold)
-            painter.setFont(font)
-            painter.setPen(QColor("black") if badge_color.lightness() > 110 else QColor("white"))
-            text = str(number) if number < 10 else "9+"
-            painter.drawText(badge_rect, Qt.AlignmentFlag.AlignCenter, text)
-        badged_icon.addPixmap(drawing)
-    return badged_icon
-
-
-def _shorten(text: str, max_length: int = MAX_TEXT) -> str:
-    """Return the text shortened to one line, without characters that a desktop could treat as markup."""
-    line = " ".join(one_line(text).split()).replace("<", "‹").replace(">", "›")
-    return line if len(line) <= max_length else f"{line[: max_length - 1]}…"

@@ -16,12 +16,13 @@ from core.domain.events import (
     SessionEvent,
     SessionForked,
     ToolReturned,
+    UntrustedContentRead,
 )
 from core.domain.permissions import PermissionDecided, PermissionRequested
 from core.domain.question import QuestionAnswered, QuestionAnswerStarted, QuestionAsked
 from core.domain.session_metadata import SessionArchived, SessionPinned, SessionTrashed
 from core.domain.text import Text
-from core.engine.policy.imported_sessions import without_permissions
+from core.engine.policy.imported_sessions import import_label, without_permissions
 from core.engine.state.conversation import Conversation
 
 ForkReason = Literal["fork", "edit", "rerun"]
@@ -61,6 +62,8 @@ def fork_events(
     if not events or not isinstance(events[0][1], SessionCreated):  # The data file has lost the first event.
         created_at = events[0][0] if events else now
         events.insert(0, (created_at, SessionCreated(session_id=fork_id, folder="", title=origin)))
+    if imported_from:  # recorded here, too, because a transcript need not contain the start of a run
+        events.append((now, UntrustedContentRead("", import_label(imported_from))))
     events.append((now, SessionForked(origin, seq, reason, imported=bool(imported_from))))
     events += [(now, ToolReturned(call, CUT_RESULT, failed=True)) for call in conversation.unresolved_calls()]
     if run_active:

@@ -64,6 +64,11 @@ def refuse_imported(row: SessionRow) -> None:
         )
 
 
+def import_label(source: str) -> str:
+    """Return the label of an imported session as an untrusted source."""
+    return source_label(ContentSource("import", source_program(source)))
+
+
 def without_permissions(event: SessionEvent, source: str) -> SessionEvent:
     """Return the event for a fork of an imported session: only the conversation, marked as untrusted content.
 
@@ -72,8 +77,7 @@ def without_permissions(event: SessionEvent, source: str) -> SessionEvent:
     """
     match event:
         case RunStarted():
-            label = source_label(ContentSource("import", source_program(source)))
-            sources = tuple(dict.fromkeys((*event.untrusted_sources, label)))
+            sources = tuple(dict.fromkeys((*event.untrusted_sources, import_label(source))))
             return RunStarted(_model_name(event.model), interactive=event.interactive, untrusted_sources=sources)
         case ModelChanged(model=model):
             return ModelChanged(_model_name(model))

@@ -7,8 +7,11 @@ from core.engine.run.acceptance import check_acceptance
 from core.engine.run.delegate import check_output_schema
 from core.engine.run.nudges import due_nudge
 from core.engine.run.run_context import RunContext
+from core.engine.run.work_done import check_state
 from core.models.stop_reasons import REPEATED
 from core.models.text_call_adapter import FINAL_STATE
+from core.models.work_phrases import check_command
+from core.models.written_call_reader import task_of
 
 NO_CALL_REMINDER = "[You called nothing, so nothing happened. Call a tool, or call final when you are done.]"
 HOOK_PREFIX = "[A user hook says: "
@@ -42,7 +45,22 @@ async def check_completion(run: RunContext) -> RunEnded | None:
         return ended
     if not conversation.has_new_input:
         await _run_end_hooks(run)
-    return None if conversation.has_new_input else await check_acceptance(run)
+    if conversation.has_new_input:
+        return None
+    return await check_acceptance(run) or _end_with_failed_check(run)
+
+
+def _end_with_failed_check(run: RunContext) -> RunEnded | None:
+    """Return a failed end if the command that the task names as its check fails, whatever the model says of it."""
+    command = check_command(task_of(run.request()))
+    if not command or run.conversation.has_new_input:
+        return None
+    since = max(run.conversation.task, default=0)
+    if not check_state(run.conversation, command, since).failed:
+        return None
+    return RunEnded(
+        "failed", f"the task names a command that still fails: {command}", summary=Text(run.last_reply_text())
+    )
 
 
 def _ended_without_final(run: RunContext) -> bool:

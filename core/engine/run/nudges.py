@@ -12,7 +12,7 @@ from core.engine.run.required_calls import NUDGE_PREFIX
 from core.engine.run.run_context import RunContext
 from core.engine.run.task_reminder import missing_file, short_code_file, shortened
 from core.engine.run.work_done import (
-    changed,
+    check_state,
     has_acted,
     has_asked,
     has_ever_acted,
@@ -30,8 +30,7 @@ from core.models.work_phrases import (
 )
 from core.models.written_call_reader import find_written_calls, task_of
 from core.tools.argument_check import argument_fault
-from core.tools.catalogue import ASK, tool_named
-from core.tools.run import RUN
+from core.tools.catalogue import ASK
 
 PROMISE_NUDGE = f"{NUDGE_PREFIX}, so nothing happened. {{}} If the task is done, say what you did.]"
 IDLE_NUDGE = f"{NUDGE_PREFIX}, and no change has been made for this task. {{}} If no change is needed, say why.]"
@@ -166,22 +165,11 @@ class _LastReply:
         """
         if not command:
             return None
-        written = json.dumps(command, ensure_ascii=False)[1:-1]
-        calls = {call.id: call for message in self._conversation.messages for call in message.calls}
-        checked, tried, failed = False, "", False
-        for message in self._conversation.messages:
-            call = calls.get(message.call_id)
-            if message.role != "tool" or message.seq <= self._since or call is None:
-                continue
-            if call.tool == RUN.name and written in call.arguments.head:
-                checked, failed = True, message.failed
-            elif (tool := tool_named(call.tool)) and tool.access == "write":
-                checked, failed = checked and not changed(message), failed and not changed(message)
-                tried = call.arguments.head
-        if failed:
+        state = check_state(self._conversation, command, self._since)
+        if state.failed:
             reason = f"{command} fails, and the model has changed nothing since"
-            return Nudge(FAILED_CHECK_NUDGE.format(command, self._how_to_correct(tried)), reason)
-        if tried and not checked:
+            return Nudge(FAILED_CHECK_NUDGE.format(command, self._how_to_correct(state.last_change)), reason)
+        if state.last_change and not state.passed:
             return Nudge(CHECK_NUDGE.format(command), f"{command} has not been run since the last change")
         return None
 

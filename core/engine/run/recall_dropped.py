@@ -56,7 +56,8 @@ def _result(run: RunContext, entry: EventRecord, call: str) -> str:
 
 async def _conversation_lines(run: RunContext, arguments: RecallDroppedArguments, max_chars: int) -> str:
     """Return numbered lines of the conversation from its beginning, one per message, call or result."""
-    end = min(arguments.end or arguments.start + MAX_LINES, arguments.start + MAX_LINES)
+    last_allowed = arguments.start + MAX_LINES - 1
+    end = min(arguments.end or last_allowed, last_allowed)
     lines: list[str] = []
     number = 0
     async for text_line in _lines(run):

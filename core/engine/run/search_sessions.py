@@ -46,7 +46,7 @@ async def search_sessions(run: RunContext, call: ToolCall, arguments: SearchSess
     output = mark_as_data(text, ContentSource("memory", "earlier sessions"), run.boundary()) if found else text
     before: list[SessionEvent] = [started]
     label = source_label(ContentSource("import", "earlier sessions"))
-    if any(_read_untrusted(run, name) for name in found):
+    if any(run.reader.untrusted_sources(name) for name in found):
         before.append(UntrustedContentRead(call.id, label))
     await run.record(*before, *with_excerpts(run, [ToolReturned(call.id, Text(output))]))
 
@@ -84,7 +84,3 @@ def _around(run: RunContext, session: str, seq: int) -> str:
     if not lines:
         raise Problem(f"There is no event {seq} in that session.", "", "Search for its number.")
     return "\n".join(lines)
-
-
-def _read_untrusted(run: RunContext, session: str) -> bool:
-    return run.reader.last_event_of(session, "untrusted_content_read") is not None

@@ -13,6 +13,7 @@ from core.engine.state.conversation import Conversation
 from core.models.model import AskedFile
 from core.models.stop_reasons import READ_AHEAD
 from core.models.work_phrases import (
+    asks_for_calculation,
     asks_for_work,
     check_command,
     code_to_change,
@@ -31,6 +32,7 @@ from core.workspace.broker import FileBroker
 
 FAILURE_REMINDER = "[The call failed and changed nothing. Correct it and call again.\nThe task is: {}]"
 ANSWER_REMINDER = "[The task is: {}\nAnswer it now if you can. If not, make the next call.]"
+CALCULATION_REMINDER = "[The task is: {}\nCall run with a command that calculates it and prints the result.]"
 WORK_REMINDER = "[The task is: {}\nDo it now: make the next call.]"
 CREATE_REMINDER = "[The task is: {}\nDo it now: call write or run to create {}.]"
 FAULT_REMINDER = "[The task is: {}\nFirst say in one sentence what has to change, then call edit or write.]"
@@ -71,7 +73,8 @@ def _reminder_text(conversation: Conversation, task: str, broker: FileBroker) ->
         return FAILURE_REMINDER.format(short) if last.category in RESULTS_OF_FILE_TOOLS else ""
     missing = missing_file(task, broker)
     if not (asks_for_work(task) or missing):
-        return ANSWER_REMINDER.format(short)
+        calculates = conversation.stop_reason == READ_AHEAD and asks_for_calculation(task)
+        return (CALCULATION_REMINDER if calculates else ANSWER_REMINDER).format(short)
     if conversation.stop_reason == READ_AHEAD and last.category == RESULTS_OF_READ:
         if code:
             whole = WHOLE_TEXT.format(code)

@@ -1,6 +1,8 @@
 """What a conversation shows of the work that the model has done. `since` is the sequence number of the task."""
 
+import json
 import re
+from typing import NamedTuple
 
 from core.domain.messages import Message
 from core.engine.run.permission import NOT_ALLOWED
@@ -9,7 +11,39 @@ from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.catalogue import ASK, tool_named
 from core.tools.edit import ALSO_IN, EDIT
 from core.tools.read import READ
+from core.tools.run import RUN
 from core.tools.tool import NOTHING_CHANGED, READ_ONLY_ACCESS
+
+
+class CheckState(NamedTuple):
+    """The last result of a check since the last change of a file: whether it `passed` or `failed`, or neither.
+
+    `last_change` is the arguments of the last call that could change files.
+    """
+
+    passed: bool = False
+    failed: bool = False
+    last_change: str = ""
+
+
+def check_state(conversation: Conversation, command: str, since: int) -> CheckState:
+    """Return what the conversation shows of the command with which a task is checked."""
+    written = json.dumps(command, ensure_ascii=False)[1:-1]
+    calls = {call.id: call for message in conversation.messages for call in message.calls}
+    state = CheckState()
+    for message in conversation.messages:
+        call = calls.get(message.call_id)
+        if message.role != "tool" or message.seq <= since or call is None:
+            continue
+        if call.tool == RUN.name and written in call.arguments.head:
+            if not message.text.head.startswith(NOT_ALLOWED):
+                state = state._replace(passed=not message.failed, failed=message.failed)
+        elif (tool := tool_named(call.tool)) and tool.access == "write":
+            outdated = changed(message)
+            state = CheckState(
+                state.passed and not outdated, state.failed and not outdated, last_change=call.arguments.head
+            )
+    return state
 
 
 def has_acted(conversation: Conversation, since: int) -> bool:

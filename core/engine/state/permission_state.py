@@ -44,6 +44,7 @@ class PermissionState:
                 self.untrusted.update(dict.fromkeys(sources))
             case SessionForked(imported=True):
                 self.user_words.clear()
+                self._message_is_expanded = False  # the next message is the user's own
             case UserMessage(text=text):
                 self.user_words += () if self._message_is_expanded else (text.head,)
                 self._message_is_expanded = False

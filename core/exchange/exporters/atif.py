@@ -34,7 +34,7 @@ def _trajectory(source: ExportSource, row: SessionRow) -> Iterator[str]:
         "session_id": row.id,
         "trajectory_id": row.id,
         "agent": {"name": row.subagent or "journeyman", "version": "1", "model_name": row.model or "unknown"},
-        "extra": {"title": source.redactor.redact_text(row.title), "cwd": source.redactor.redact_text(row.folder)},
+        "extra": {"title": row.title, "cwd": row.folder},
     }
     yield json.dumps(head, ensure_ascii=False)[:-1] + ', "steps": ['
     number, total = 0, {"total_prompt_tokens": 0, "total_completion_tokens": 0, "total_cached_tokens": 0}

@@ -36,7 +36,7 @@ def write(source: ExportSource) -> Iterator[str]:
 
 
 def _head(source: ExportSource, row: SessionRow) -> Iterator[str]:
-    title = plain_line(source.redactor.redact_text(row.title)) or "Session"
+    title = plain_line(row.title) or "Session"
     if row.id == source.root.id:
         yield f"# {title}\n\n"
     else:
@@ -44,7 +44,7 @@ def _head(source: ExportSource, row: SessionRow) -> Iterator[str]:
         yield f'---\n\n# <a id="{html_text(row.id)}"></a>Sub-agent {name}: {title}\n\n'
     cost = f" · ${row.cost:.2f}" if row.cost else ""
     facts = [
-        code_span(source.redactor.redact_text(row.folder)) if row.folder else "",
+        code_span(row.folder) if row.folder else "",
         plain_line(row.model),
         local_time(row.created_at),
     ]

@@ -34,7 +34,7 @@ def write(source: ExportSource) -> Iterator[str]:
     yield f'"scopeSpans":[{{"scope":{json.dumps(SCOPE)},"spans":[\n'
     first = True
     for row in source.sessions:
-        spans = OtlpSpanBuilder(source.root.id, row, source.redactor.redact_text(row.title))
+        spans = OtlpSpanBuilder(source.root.id, row)
         for entry in source.events(row):
             for span in spans.add(entry):
                 yield ("" if first else ",\n") + json.dumps(span, ensure_ascii=False)
@@ -46,12 +46,14 @@ def write(source: ExportSource) -> Iterator[str]:
 
 
 class OtlpSpanBuilder:
-    """Builds the spans of one session. A span is yielded once it has ended, so the span of the run comes last."""
+    """Builds the spans of one session, whose `row` was redacted.
 
-    def __init__(self, trace: str, row: SessionRow, title: str) -> None:
+    A span is yielded once it has ended, so the span of the run comes last.
+    """
+
+    def __init__(self, trace: str, row: SessionRow) -> None:
         self._trace = _id("trace", trace, 16)
         self._row = row
-        self._title = title
         self._story = ExportItemBuilder()
         self._messages: list[Plain] = []
         self._results: list[Plain] = []
@@ -100,7 +102,7 @@ class OtlpSpanBuilder:
             {
                 "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name,
                 "gen_ai.conversation.id": self._row.id, "gen_ai.request.model": model,
-                "journeyman.title": self._title, "journeyman.folder": self._row.folder,
+                "journeyman.title": self._row.title, "journeyman.folder": self._row.folder,
             },
         )  # fmt: skip
 

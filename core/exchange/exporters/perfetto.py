@@ -23,7 +23,7 @@ def write(source: ExportSource) -> Iterator[str]:
 
 
 def _events(source: ExportSource, row: SessionRow, process: int) -> Iterator[dict[str, Any]]:
-    name = source.redactor.redact_text(row.subagent or row.title) or row.id
+    name = (row.subagent or row.title) or row.id
     yield {"ph": "M", "pid": process, "tid": 0, "name": "process_name", "args": {"name": f"{name} ({row.id})"}}
     yield {"ph": "M", "pid": process, "tid": 0, "name": "process_sort_index", "args": {"sort_index": process}}
     ends: list[int] = []

@@ -52,11 +52,11 @@ class WebPageExporter:
         yield "</main>\n</body>\n</html>\n"
 
     def _session(self, source: ExportSource, row: SessionRow) -> Iterator[str]:
-        name = escape_line(source.redactor.redact_text(row.title)) or "Session"
+        name = escape_line(row.title) or "Session"
         called = f"<span class=called>{escape_line(row.subagent)}</span> " if row.parent and row.subagent else ""
         yield f'<article id="{escape(row.id)}">\n<header>\n<h1>{called}{name}</h1>\n<p class=facts>'
         facts = [
-            f"<code>{escape_line(source.redactor.redact_text(row.folder))}</code>" if row.folder else "",
+            f"<code>{escape_line(row.folder)}</code>" if row.folder else "",
             escape_line(row.model),
             local_time(row.created_at),
             f"{row.steps:,} step{'s' if row.steps != 1 else ''}",

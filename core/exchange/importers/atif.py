@@ -6,7 +6,7 @@ from typing import Any
 
 from core.domain.events import Usage
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty
 from core.exchange.importers.record import (
     OpenSession,
     TranscriptRecord,
@@ -67,9 +67,8 @@ def _trajectory(document: Any, key: str, size: int, parent: str = "") -> Iterato
 
 
 def _head(data: dict[str, Any], builder: SessionBuilder, open_session: OpenSession) -> None:
-    agent = data.get("agent") if isinstance(data.get("agent"), dict) else {}
-    extra = data.get("extra") if isinstance(data.get("extra"), dict) else {}
-    assert isinstance(agent, dict) and isinstance(extra, dict)
+    agent = dict_or_empty(data.get("agent"))
+    extra = dict_or_empty(data.get("extra"))
     builder.set_details(
         folder=str(extra.get("cwd") or ""),
         title=str(extra.get("title") or ""),
@@ -82,9 +81,8 @@ def _head(data: dict[str, Any], builder: SessionBuilder, open_session: OpenSessi
 
 
 def _agent(data: dict[str, Any], at: int, builder: SessionBuilder, open_session: OpenSession) -> None:
-    metrics = data.get("metrics") if isinstance(data.get("metrics"), dict) else {}
-    assert isinstance(metrics, dict)
-    extra = metrics.get("extra") if isinstance(metrics.get("extra"), dict) else {}
+    metrics = dict_or_empty(data.get("metrics"))
+    extra = dict_or_empty(metrics.get("extra"))
     calls = [
         ForeignCall(
             str(call.get("tool_call_id")),
@@ -115,8 +113,7 @@ def _agent(data: dict[str, Any], at: int, builder: SessionBuilder, open_session:
 
 
 def _result(result: dict[str, Any], id: str, builder: SessionBuilder) -> None:
-    extra = result.get("extra") if isinstance(result.get("extra"), dict) else {}
-    assert isinstance(extra, dict)
+    extra = dict_or_empty(result.get("extra"))
     for below in result.get("subagent_trajectory_ref") or ():
         if isinstance(below, dict) and below.get("trajectory_id"):
             child = f"{builder.key}/{below['trajectory_id']}"

@@ -8,7 +8,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import plain_text
-from core.exchange.importers.message_parts import arguments_json, images, reasoning_text, tool_use_calls
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, images, reasoning_text, tool_use_calls
 from core.exchange.importers.record import (
     OpenSession,
     TranscriptRecord,
@@ -41,7 +41,7 @@ class ClineImporter:
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         document = read_document(path)
-        document = document if isinstance(document, dict) else {}
+        document = dict_or_empty(document)
         key = str(document.get("sessionId") or plain_path(path).stem.removesuffix(MESSAGES_SUFFIX))
         messages = document.get("messages")
         messages = messages if isinstance(messages, list) else []
@@ -73,7 +73,7 @@ def _details(path: Path) -> dict[str, str]:
     plain = plain_path(path)
     file = plain.with_name(plain.stem.removesuffix(MESSAGES_SUFFIX) + ".json")
     document = read_document(file) if file != plain and file.is_file() else {}
-    document = document if isinstance(document, dict) else {}
+    document = dict_or_empty(document)
     metadata = document.get("metadata")
     title = metadata.get("title") if isinstance(metadata, dict) else ""
     values = {"folder": document.get("cwd"), "model": document.get("model"), "title": title}
@@ -110,7 +110,7 @@ def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
 
 def _add_reply(message: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     content, metrics, info = message.get("content"), message.get("metrics"), message.get("modelInfo")
-    metrics = metrics if isinstance(metrics, dict) else {}
+    metrics = dict_or_empty(metrics)
     builder.add_reply(
         plain_text(content), at=at, id=str(message.get("id") or ""), reasoning=reasoning_text(content),
         calls=tool_use_calls(content), usage=_parse_usage(metrics), cost=parse_cost(metrics.get("cost")),

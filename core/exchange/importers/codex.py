@@ -9,7 +9,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, images
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, images
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
@@ -147,7 +147,7 @@ def _call(item: dict[str, Any], kind: str) -> ForeignCall:
     id = str(item.get("call_id") or item.get("id") or "")
     if kind == "local_shell_call":
         action = item.get("action")
-        return ForeignCall(id, "shell", arguments_json(action if isinstance(action, dict) else {}))
+        return ForeignCall(id, "shell", arguments_json(dict_or_empty(action)))
     if kind == "web_search_call":
         return ForeignCall(id, "web_search", arguments_json(item.get("action")))
     arguments = item.get("arguments") if kind == "function_call" else {"input": item.get("input")}

@@ -8,7 +8,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, dicts
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
@@ -81,7 +81,7 @@ def _folder_record(path: Path) -> Iterator[TranscriptRecord]:
 
 def _document_records(path: Path, key: str) -> Iterator[TranscriptRecord]:
     document = read_document(path)
-    document = document if isinstance(document, dict) else {}
+    document = dict_or_empty(document)
     messages = document.pop("messages", None)
     messages = messages if isinstance(messages, list) else []
     marks = [message.get("id") if isinstance(message, dict) else "" for message in messages]

@@ -11,7 +11,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.domain.problems import Problem
 from core.exchange.importers.foreign_call import plain_text
-from core.exchange.importers.message_parts import chat_calls, images, reasoning_text
+from core.exchange.importers.message_parts import chat_calls, dict_or_empty, images, reasoning_text
 from core.exchange.importers.record import (
     MAX_DOCUMENT_BYTES,
     OpenSession,
@@ -114,7 +114,7 @@ def _sample(sample: Any, header: dict[str, Any], path: Path) -> Iterator[Transcr
     if not isinstance(sample, dict):
         return
     key = f"{header.get('eval_id') or header.get('run_id') or path.stem}/{sample.get('id')}/{sample.get('epoch', 1)}"
-    attached = sample.get("attachments") if isinstance(sample.get("attachments"), dict) else {}
+    attached = dict_or_empty(sample.get("attachments"))
     details_by_key = _message_details(sample.get("events"))
     head = {
         "task": header.get("task"),

@@ -9,7 +9,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import ForeignCall
-from core.exchange.importers.message_parts import arguments_json
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty
 from core.exchange.importers.record import (
     OpenSession,
     TranscriptRecord,
@@ -129,7 +129,7 @@ def _assistant(info: dict[str, Any], parts: list[dict[str, Any]], at: int, build
     if any(part.get("type") in ("text", "reasoning", "tool") for part in pending):
         _turn(pending, {"tokens": info.get("tokens"), "cost": info.get("cost")}, model, at, builder)
     if isinstance(error := info.get("error"), dict):
-        data = error.get("data") if isinstance(error.get("data"), dict) else {}
+        data = dict_or_empty(error.get("data"))
         builder.fail_run(str((data or {}).get("message") or error.get("name") or "an error"))
 
 
@@ -140,10 +140,8 @@ def _turn(parts: list[dict[str, Any]], end: dict[str, Any], model: str, at: int,
     tools = [part for part in parts if part.get("type") == "tool" and isinstance(part.get("state"), dict)]
     times = [parse_time((part["state"].get("time") or {}).get("start")) for part in tools]
     texts = [parse_time((part.get("time") or {}).get("end")) for part in parts if isinstance(part.get("time"), dict)]
-    tokens = end.get("tokens") if isinstance(end.get("tokens"), dict) else {}
-    assert isinstance(tokens, dict)
-    cache = tokens.get("cache") if isinstance(tokens.get("cache"), dict) else {}
-    assert isinstance(cache, dict)
+    tokens = dict_or_empty(end.get("tokens"))
+    cache = dict_or_empty(tokens.get("cache"))
     cache_read, cache_write, cost = parse_count(cache.get("read")), parse_count(cache.get("write")), end.get("cost")
     builder.add_reply(
         join_texts("text"),
@@ -172,7 +170,7 @@ def _turn(parts: list[dict[str, Any]], end: dict[str, Any], model: str, at: int,
 
 def _result(part: dict[str, Any], builder: SessionBuilder) -> None:
     state, id = part["state"], str(part.get("callID"))
-    metadata = state.get("metadata") if isinstance(state.get("metadata"), dict) else {}
+    metadata = dict_or_empty(state.get("metadata"))
     status = state.get("status")
     if status not in ("completed", "error"):
         return

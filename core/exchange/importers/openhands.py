@@ -10,7 +10,7 @@ from typing import Any
 
 from core.domain.events import Usage
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty
 from core.exchange.importers.record import (
     MAX_DOCUMENT_BYTES,
     OpenSession,
@@ -87,7 +87,7 @@ def _line_records(path: Path) -> Iterator[TranscriptRecord]:
             yield line
             continue
         metadata = result.get("metadata")
-        metadata = metadata if isinstance(metadata, dict) else {}
+        metadata = dict_or_empty(metadata)
         history = result["history"] if isinstance(result["history"], list) else []
         # In early versions, the history is a list of pairs of an action and its observation.
         events = [event for entry in history for event in (entry if isinstance(entry, list) else [entry])]
@@ -110,7 +110,7 @@ def _task(result: dict[str, Any]) -> dict[str, Any]:
 
 def _end(event: dict[str, Any], builder: SessionBuilder) -> bool:
     """Add the usage of the whole conversation, and how it failed."""
-    metrics = event["total"] if isinstance(event["total"], dict) else {}
+    metrics = dict_or_empty(event["total"])
     usage = metrics.get("accumulated_token_usage")
     if isinstance(usage, dict):
         names = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens")
@@ -142,7 +142,7 @@ def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
             else:
                 builder.add_reply(text, at=at, reasoning=str(message.get("reasoning_content") or ""))
         case "ActionEvent":
-            call = event.get("tool_call") if isinstance(event.get("tool_call"), dict) else {}
+            call = dict_or_empty(event.get("tool_call"))
             arguments = (call or {}).get("arguments") or event.get("action")
             id = str(event.get("tool_call_id") or event.get("id"))
             builder.add_reply(
@@ -151,8 +151,7 @@ def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
                 calls=[ForeignCall(id, str(event.get("tool_name") or "tool"), arguments_json(arguments))],
             )  # fmt: skip
         case "ObservationEvent":
-            observation = event.get("observation") if isinstance(event.get("observation"), dict) else {}
-            assert isinstance(observation, dict)
+            observation = dict_or_empty(event.get("observation"))
             code = observation.get("exit_code")
             builder.add_result(
                 str(event.get("tool_call_id") or event.get("action_id")), plain_text(observation.get("content")), at=at,
@@ -175,8 +174,7 @@ def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
 
 def _first(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     """Convert an event of version 0. Actions have no call id; `cause` of an observation is the id of its action."""
-    args = event.get("args") if isinstance(event.get("args"), dict) else {}
-    assert isinstance(args, dict)
+    args = dict_or_empty(event.get("args"))
     action, observation = event.get("action"), event.get("observation")
     if action == "message":
         text = str(args.get("content") or event.get("message") or "")
@@ -196,8 +194,7 @@ def _first(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
         builder.add_reply(str(args.get("thought") or ""), at=at, calls=[ForeignCall(id, action, arguments_json(args))])
         return True
     if isinstance(observation, str) and f"e{event.get('cause')}" in builder.state.get("acts", ()):
-        extras = event.get("extras") if isinstance(event.get("extras"), dict) else {}
-        assert isinstance(extras, dict)
+        extras = dict_or_empty(event.get("extras"))
         code = (extras.get("metadata") or {}).get("exit_code", extras.get("exit_code"))
         builder.add_result(
             f"e{event['cause']}", str(event.get("content") or ""), at=at, failed=observation == "error" or bool(code),

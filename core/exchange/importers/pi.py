@@ -7,7 +7,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, mcp_images, reasoning_text
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, mcp_images, reasoning_text
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
@@ -91,7 +91,7 @@ def _add_message(message: dict[str, Any], at: int, id: str, builder: SessionBuil
 def _add_reply(message: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     content = message.get("content")
     usage = message.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
+    usage = dict_or_empty(usage)
     cost = usage.get("cost")
     stop = str(message.get("stopReason") or "")
     builder.add_reply(

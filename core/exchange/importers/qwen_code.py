@@ -7,7 +7,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import ForeignCall
-from core.exchange.importers.message_parts import arguments_json
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
@@ -105,7 +105,7 @@ def _parse_usage(usage: dict[str, Any]) -> Usage:
 
 def _add_results(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     outcome = data.get("toolCallResult")
-    outcome = outcome if isinstance(outcome, dict) else {}
+    outcome = dict_or_empty(outcome)
     results = [part["functionResponse"] for part in _parts(data) if isinstance(part.get("functionResponse"), dict)]
     for result in results:
         call = str(result.get("id") or outcome.get("callId") or "")
@@ -119,13 +119,13 @@ def _add_results(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool
 
 def _add_system_record(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     payload = data.get("systemPayload")
-    payload = payload if isinstance(payload, dict) else {}
+    payload = dict_or_empty(payload)
     if data.get("subtype") == "custom_title":
         builder.set_details(title=str(payload.get("customTitle") or ""))
         return True
     if data.get("subtype") == "chat_compression":
         info = payload.get("info")
-        info = info if isinstance(info, dict) else {}
+        info = dict_or_empty(info)
         before, after = parse_count(info.get("originalTokenCount")), parse_count(info.get("newTokenCount"))
         builder.add_compaction("compacted by Qwen Code", before=before, after=after, at=at)
         return True

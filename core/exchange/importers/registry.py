@@ -3,7 +3,8 @@
 from core.exchange.importers.aider import AiderImporter
 from core.exchange.importers.amp import AmpImporter
 from core.exchange.importers.atif import AtifImporter
-from core.exchange.importers.chat_exports import ChatGptImporter, ClaudeAiImporter
+from core.exchange.importers.chatgpt import ChatGptImporter
+from core.exchange.importers.claude_ai import ClaudeAiImporter
 from core.exchange.importers.claude_code import ClaudeCodeImporter
 from core.exchange.importers.cline import ClineImporter
 from core.exchange.importers.codex import CodexImporter

@@ -7,7 +7,7 @@ from typing import Any
 from core.domain.clock import SECOND
 from core.domain.events import Usage
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty
 from core.exchange.importers.record import (
     OpenSession,
     TranscriptRecord,
@@ -51,7 +51,7 @@ class SweAgentImporter:
             return False
         is_recognized = _step(entry, builder)
         if "info" in entry:
-            _end(entry["info"] if isinstance(entry["info"], dict) else {}, builder)
+            _end(dict_or_empty(entry["info"]), builder)
         return is_recognized
 
 

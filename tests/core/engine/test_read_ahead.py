@@ -110,6 +110,8 @@ def test_the_files_are_followed_by_what_the_task_asks_for(tmp_path: Path) -> Non
     assert "make the next call" in sent[0][-1]["content"]
     _, sent = run_task(tmp_path / "4", "Add a function to mean.py.")
     assert "give the whole new text of mean.py in one code block" in sent[0][-1]["content"]
+    _, sent = run_task(tmp_path / "5", "Add up the numbers in mean.py and tell me the sum.")
+    assert "Call run with a command that calculates it" in sent[0][-1]["content"]
 
 
 def test_the_names_of_the_files_are_in_the_context_of_small_models(tmp_path: Path) -> None:

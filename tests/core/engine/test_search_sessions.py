@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from core.domain.events import CallRefused, RunStarted, SessionEvent, ToolReturned, UntrustedContentRead
+from core.domain.events import CallRefused, RunStarted, SessionEvent, ToolReturned, UntrustedContentRead, UserMessage
+from core.domain.provenance import ContentSource, source_label
 from core.domain.text import Text
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
+from tests.core.engine.test_imported_sessions import forked, transcript
 from tests.core.engine.test_replay import replay
 
 MORE = call_reply("more_tools", names=["search_sessions"])
@@ -72,5 +74,40 @@ def test_untrusted_content_of_an_earlier_session_stays_untrusted(tmp_path: Path)
             assert untrusted(await scene.events(again)) == ["import: earlier sessions"]
             _, result = await replay(tmp_path, again)
             assert not result.differing
+
+    run_bounded(main())
+
+
+def test_what_a_session_started_with_stays_untrusted(tmp_path: Path) -> None:
+    """A sub-agent has its task from a caller that had read untrusted content, and need not have read any itself."""
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            page = source_label(ContentSource("web", "example.org"))
+            script = Text(scripted_replies({"text": "A page about otters."}))
+            began = RunStarted("scripted", script=script, untrusted_sources=(page,))
+            await scene.engine.wait_idle(await scene.engine.start("Go.", scene.folder, began))
+            found = await scene.run(scripted_replies(MORE, call_reply("search_sessions", query="otters"), DONE))
+            assert untrusted(await scene.events(found)) == ["import: earlier sessions"]
+
+    run_bounded(main())
+
+
+def test_a_fork_of_an_imported_session_stays_untrusted(tmp_path: Path) -> None:
+    """Also if the transcript has no start of a run, which would carry its origin."""
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            said = ("replied", {"text": {"head": "A page about otters."}})
+            fork = await forked(scene, transcript(tmp_path / "t.json", scene.folder, said))
+            state = (await scene.services.runs.conversation(fork)).permissions
+            assert state.user_words == [] and list(state.untrusted) == ["import: Journeyman"]
+            found = await scene.run(scripted_replies(MORE, call_reply("search_sessions", query="otters"), DONE))
+            assert untrusted(await scene.events(found)) == ["import: earlier sessions"]
+            began = RunStarted("scripted", script=Text(scripted_replies(DONE)))
+            await scene.services.runs.start(fork, (UserMessage(Text("Go on with the beavers.")), began))
+            await scene.engine.wait_idle(fork)
+            state = (await scene.services.runs.conversation(fork)).permissions
+            assert state.user_words == ["Go on with the beavers."] and state.untrusted
 
     run_bounded(main())

@@ -1,10 +1,13 @@
 """Journeyman as an MCP server: another agent searches its memories, reads its skills and proposes a memory."""
 
+import asyncio
+import json
 import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
+from app.commands.mcp_serve import McpShareServer
 from core.domain.events import SessionEvent
 from core.settings.schema import McpServerSettings
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded
@@ -81,3 +84,26 @@ def test_another_agent_shares_memories_and_skills(tmp_path: Path) -> None:
     run_bounded(first())
     run_bounded(second())
     run_bounded(look())
+
+
+def test_the_name_of_a_client_stays_on_one_line(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            lines: asyncio.Queue[bytes] = asyncio.Queue()
+            name = "helper\nx2  create memory \u202e"
+            call = {"name": "propose_memory", "arguments": {"text": "The printer is on floor 2."}}
+            for number, (method, params) in enumerate(
+                (("initialize", {"clientInfo": {"name": name}}), ("tools/call", call))
+            ):
+                lines.put_nowait(json.dumps({"id": number, "method": method, "params": params}).encode())
+            lines.put_nowait(b"")
+            answers: list[bytes] = []
+
+            async def write(line: bytes) -> None:
+                answers.append(line)
+
+            await McpShareServer(scene.engine, scene.folder, write).serve(lines)
+            (proposal,) = scene.engine.proposals.list()
+            assert len(answers) == 2 and proposal.reason.isprintable() and "helper⟦U+000A⟧x2" in proposal.reason
+
+    run_bounded(main())

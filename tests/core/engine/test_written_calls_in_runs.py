@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core.domain.events import CallStarted, HarnessMessage, Replied, RunStarted
+from core.domain.events import CallStarted, HarnessMessage, Replied, RunEnded, RunStarted
 from core.domain.steps import Step
 from core.engine.history.replay import replay_session
 from core.engine.run.required_calls import NUDGE_PREFIX
@@ -135,6 +135,29 @@ def test_a_command_that_failed_counts_as_work(tmp_path: Path) -> None:
             tests = call_reply("run", command="exit 3")
             session = await run_task(scene, "Run the tests.", tests, {"text": "They fail."})
             assert await nudges(scene, session) == []
+
+    run_bounded(test())
+
+
+def test_a_run_whose_check_still_fails_ends_as_failed(tmp_path: Path) -> None:
+    """Unless a file was changed after it: then nothing is known."""
+    task = "Running `test -f done.txt` fails. Fix it."
+    check, claim = call_reply("run", command="test -f done.txt"), {"text": "It is fixed."}
+    repair, other = call_reply("write", path="done.txt", content="x"), call_reply("write", path="a", content="b")
+
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            for replies, status in (
+                ((other, check, claim), "failed"),
+                ((other, check, repair, check, claim), "done"),
+                ((other, check, other, claim), "failed"),  # the file had this text already
+                ((check, repair, claim), "done"),
+            ):
+                (scene.folder / "done.txt").unlink(missing_ok=True)
+                session = await run_task(scene, task, *replies)
+                assert scene.engine.session(session).status == status, replies
+                (end,) = [event for event in await scene.events(session) if isinstance(event, RunEnded)]
+                assert ("test -f done.txt" in end.reason) == (status == "failed")
 
     run_bounded(test())
 

@@ -242,3 +242,22 @@ def test_secrets_are_removed_from_files_that_are_not_utf_8(encoding: str) -> Non
 def test_secrets_are_removed_from_the_names_of_members() -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     assert token not in ExportRedactor(Redactor()).redact_json(f'{{"{token}": "v", "n": {{"{token}": 1}}}}')
+
+
+@pytest.mark.parametrize("form", FORMAT_NAMES)
+def test_the_name_of_a_sub_agent_is_searched_for_secrets(form: str, tmp_path: Path) -> None:
+    async def main() -> None:
+        async with home(tmp_path / "a.db", [MINE]) as made:
+            session = await worked(made)
+            named: list[SessionEvent] = [
+                SubagentStarted("r1c5", "named222", MINE, Text("look")),
+                SessionCreated("named222", "/tmp/here", "look", session, "r1c5", MINE, 1),
+                UserMessage(Text("look")), RunStarted("m"), RequestSent("p/m", 1), Replied(Text("Seen.")),
+                RunEnded("completed"),
+            ]  # fmt: skip
+            await made.journal.append(session, named[0])
+            await made.journal.append("named222", *named[1:])
+            told = await made.export_text(session, form)
+            assert MINE not in told.replace("\\", "")  # Markdown escapes the hyphens of a name
+
+    asyncio.run(main())

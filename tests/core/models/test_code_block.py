@@ -12,7 +12,12 @@ OLD = AskedFile("mean.py", "def mean(values):\n    return 0\n")
 
 
 @pytest.mark.parametrize(
-    "reply", [f"The divisor is wrong.\n\n```python\n{CODE}```", f"```\n{CODE}```\nIt is right now."]
+    "reply",
+    [
+        f"The divisor is wrong.\n\n```python\n{CODE}```",
+        f"```\n{CODE}```\nIt is right now.",
+        f"The divisor is wrong.\n\n```python\n{CODE}```\n\n```python\n{CODE}```",
+    ],
 )
 def test_the_block_is_written(reply: str) -> None:
     call = write_call(reply, OLD)
@@ -28,7 +33,7 @@ def test_the_block_is_written(reply: str) -> None:
         '```json\n{"path": "mean.py"}\n```',
         "```diff\n-a\n+b\n```",
         "```python\n\n```",
-        f"```python\n{CODE}```\nor\n```python\n{CODE}```",
+        f"```python\n{CODE}```\nor\n```python\n{CODE.replace('sum', 'fsum')}```",
         f"```python\n{CODE}```\nTest it:\n```sh\npython3 mean.py\n```",
     ],
 )

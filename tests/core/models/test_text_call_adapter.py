@@ -108,32 +108,53 @@ def test_malformed_calls_are_repaired_or_reach_validation(body: str, tool: str, 
     assert (said, ends) == ("", False) and calls[0].tool == tool and arguments in calls[0].arguments
 
 
-def test_earlier_calls_are_sent_as_text_too() -> None:
-    kept: list[Request] = []
+class Keeping:
+    """A model that keeps the requests."""
 
-    class Keeping:
-        window = 9
+    window = 9
 
-        async def stream(self, request: Request) -> Any:
-            kept.append(request)
-            yield ReplyDelta(text="ok")
+    def __init__(self) -> None:
+        self.kept: list[Request] = []
+
+    async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
+        self.kept.append(request)
+        yield ReplyDelta(text="ok")
+
+
+def sent_with(request: Request, boundary: str = "abc") -> Request:
+    """Return the request that the model receives."""
+    model = Keeping()
 
     async def main() -> None:
-        said = Message("assistant", Text("Look."), (ToolCall("r1c1", "read", Text('{"path": "a"}')),))
-        one, two = (
-            Message("tool", Text("one"), call_id="r1c1"),
-            Message("tool", Text("two"), call_id="c2", failed=True),
-        )
-        request = Request([Message("user", Text("Go.")), said, one, two], tools=tool_specs(), system_prompt="You are.")
-        async for _ in TextCallAdapter(Keeping(), "abc", argument_fault).stream(request):
+        async for _ in TextCallAdapter(model, boundary, argument_fault).stream(request):
             pass
 
     asyncio.run(main())
-    (sent,) = kept
+    (sent,) = model.kept
+    return sent
+
+
+def test_earlier_calls_are_sent_as_text_too() -> None:
+    said = Message("assistant", Text("Look."), (ToolCall("r1c1", "read", Text('{"path": "a"}')),))
+    one, two = (
+        Message("tool", Text("one"), call_id="r1c1"),
+        Message("tool", Text("two"), call_id="c2", failed=True),
+    )
+    request = Request([Message("user", Text("Go.")), said, one, two], tools=tool_specs(), system_prompt="You are.")
+    sent = sent_with(request)
     assert sent.tools == () and sent.system_prompt.startswith("You are.") and '"ask_user"' in sent.system_prompt
     assert [message.role for message in sent.messages] == ["user", "assistant", "user"]
     assert wrote('{"tool": "read", "arguments": {"path": "a"}}') in sent.messages[1].text.head
     assert "<result-abc failed>\ntwo" in sent.messages[2].text.head
+
+
+def test_sessions_share_the_tools_as_the_beginning_of_their_prompts() -> None:
+    request = Request([Message("user", Text("Go."))], tools=tool_specs(), system_prompt="You are.")
+    prompt = sent_with(request, "abc").system_prompt
+    shared, _, own = prompt.partition("abc")
+    assert sent_with(request, "xyz").system_prompt == prompt.replace("abc", "xyz")
+    assert all(tool.description in shared.replace('\\"', '"').replace("\\n", "\n") for tool in request.tools)
+    assert len(own) < 700
 
 
 async def in_words(scene: Any, *texts: str) -> str:

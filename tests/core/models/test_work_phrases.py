@@ -3,6 +3,7 @@
 import pytest
 
 from core.models.work_phrases import (
+    asks_for_calculation,
     asks_for_question,
     asks_for_work,
     asks_how,
@@ -67,6 +68,20 @@ def test_commands_that_have_to_succeed(task: str, command: str, work: bool) -> N
 )
 def test_tasks_that_ask_for_a_command(task: str, how: bool) -> None:
     assert asks_how(task) is how
+
+
+@pytest.mark.parametrize(
+    ("task", "calculates"),
+    [
+        ("Add up the prices in shop.csv.", True),
+        ("What is the average of the ages in people.csv?", True),
+        ("How much did Ann pay in total?", True),
+        ("What does the function total do?", False),
+        ("What does sum.py mean?", False),
+    ],
+)
+def test_tasks_that_ask_for_a_calculation(task: str, calculates: bool) -> None:
+    assert asks_for_calculation(task) is calculates
 
 
 @pytest.mark.parametrize(

@@ -275,6 +275,8 @@ def test_ordinary_text_is_displayed_at_once_and_code_with_little_delay() -> None
         ("Could you please rename old_name to new_name?", True),
         ("Create a file hello.txt with one line.", True),
         ("Run the tests and tell me what fails.", True),
+        ("Add up the prices, then write the sum into total.txt.", True),
+        ("Add up the prices in shop.csv and tell me the sum.", False),
         ("What does the function total do?", False),
         ("How do I add a file to git?", False),
         ("Explain how to delete a branch.", False),

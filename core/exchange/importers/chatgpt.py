@@ -1,0 +1,118 @@
+"""Imports the conversations of the data export of ChatGPT."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core.exchange.importers.chat_exports import conversations_head, read_conversations
+from core.exchange.importers.foreign_call import ForeignCall
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty
+from core.exchange.importers.record import OpenSession, TranscriptRecord, list_records, parse_time
+from core.exchange.importers.session_builder import SessionBuilder
+
+
+class ChatGptImporter:
+    """Imports each conversation as a session. Messages of other branches than the last are kept as they were."""
+
+    agent = "ChatGPT"
+    default_locations: tuple[str, ...] = ()
+
+    def recognizes(self, path: Path, head: bytes) -> bool:
+        head = conversations_head(path, head)
+        return b'"mapping"' in head and (b'"create_time"' in head or b'"current_node"' in head)
+
+    def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
+        for conversation in read_conversations(path):
+            nodes = dict_or_empty(conversation.pop("mapping", None))
+            branch = _branch(nodes, conversation.get("current_node"))
+            others = [name for name in nodes if name not in branch]
+            key = str(conversation.get("conversation_id") or conversation.get("id") or conversation.get("title"))
+            messages = [dict_or_empty(nodes[name]).get("message") for name in branch]
+            messages += [
+                {"other branch": message} for name in others if (message := dict_or_empty(nodes[name]).get("message"))
+            ]
+            details = {"details": conversation}
+            values = [details, *(message for message in messages if isinstance(message, dict))]
+            marks = ["details", *(value.get("id") or "" for value in values[1:])]
+            yield from list_records(key, values, marks=marks)
+
+    def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        message = record.value
+        if "details" in message:
+            details = message["details"]
+            builder.latest = max(builder.latest, parse_time(details.get("create_time")))
+            builder.set_details(
+                title=str(details.get("title") or ""), model=str(details.get("default_model_slug") or "")
+            )
+            return True
+        return "other branch" not in message and _add_message(message, builder)
+
+
+def _branch(nodes: dict[str, Any], leaf: Any) -> list[str]:
+    """Return the names of the nodes from the root to a leaf; without one, those of all nodes."""
+    if leaf not in nodes:
+        return list(nodes)
+    branch: dict[str, None] = {}
+    while isinstance(leaf, str) and leaf in nodes and leaf not in branch:
+        branch[leaf] = None
+        leaf = dict_or_empty(nodes[leaf]).get("parent")
+    return list(reversed(branch))
+
+
+def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
+    author, metadata = dict_or_empty(message.get("author")), dict_or_empty(message.get("metadata"))
+    content = dict_or_empty(message.get("content"))
+    text, at = _text(content), parse_time(message.get("create_time"))
+    model = str(metadata.get("model_slug") or "")
+    recipient = str(message.get("recipient") or "all")
+    match author.get("role"):
+        case "user" if text and not metadata.get("is_visually_hidden_from_conversation"):
+            builder.add_user_message(text, at)
+        case "assistant" if content.get("content_type") in ("thoughts", "reasoning_recap"):
+            builder.add_reply(at=at, id=_turn(builder), reasoning=text, model=model)
+        case "assistant" if recipient != "all":  # a call of the tool that it is sent to
+            id = str(message.get("id") or f"call {builder.record_count}")
+            builder.state.setdefault("calls", []).append((id, recipient.partition(".")[0]))
+            call = ForeignCall(id, recipient, text if text.startswith("{") else arguments_json({"input": text}))
+            builder.add_reply(at=at, id=_turn(builder), calls=[call], model=model)
+        case "assistant" if text:
+            builder.add_reply(text, at=at, id=_turn(builder), model=model)
+        case "tool":
+            return _add_result(str(author.get("name") or ""), text, at, builder)
+        case role:
+            return role in ("system", "assistant") and not text  # empty messages that only mark a state
+    return True
+
+
+def _turn(builder: SessionBuilder) -> str:
+    """Return the id of the reply that ends with the next result; messages of one turn are one reply."""
+    return f"turn {builder.state.get('turn', 0)}"
+
+
+def _add_result(tool: str, text: str, at: int, builder: SessionBuilder) -> bool:
+    """Add the result of the first open call of the tool that it names. Return False if that tool has no open call."""
+    calls: list[tuple[str, str]] = builder.state.setdefault("calls", [])
+    call = next((call for call in calls if call[1] == tool.partition(".")[0]), None)
+    if call is None:
+        return False
+    calls.remove(call)
+    builder.state["turn"] = builder.state.get("turn", 0) + 1
+    builder.add_result(call[0], text, at=at)
+    return True
+
+
+def _text(content: dict[str, Any]) -> str:
+    """Return the text of a message. Images are in other files of the export; their place is shown."""
+    if thoughts := content.get("thoughts"):
+        entries = [dict_or_empty(thought) for thought in thoughts] if isinstance(thoughts, list) else []
+        return "\n\n".join(f"{entry.get('summary') or ''}\n{entry.get('content') or ''}".strip() for entry in entries)
+    parts = content.get("parts")
+    if isinstance(parts, list):
+        return "\n".join(filter(None, map(_part_text, parts)))
+    return next((str(content[name]) for name in ("text", "result", "content") if content.get(name)), "")
+
+
+def _part_text(part: Any) -> str:
+    if isinstance(part, dict):
+        return str(part.get("text") or (f"[{part['asset_pointer']}]" if part.get("asset_pointer") else ""))
+    return part if isinstance(part, str) else ""

@@ -1,0 +1,51 @@
+"""The title and text of desktop notifications."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from core.domain.question import Question
+from core.domain.sessions import SessionRow
+from ui.ask.ask_area import OpenRequest
+from ui.ask.full_text import one_line
+from ui.ask.request_summary import summarize_permission, summarize_question
+from ui.text.plain_text import markdown_to_plain_text
+
+MAX_TEXT: Final = 160
+OUTCOMES: Final = {"done": "Finished", "limit": "Limit reached"}  # by status; any other run failed
+
+WaitingRequests = Sequence[tuple[SessionRow, OpenRequest]]
+
+
+def notification_text(new: WaitingRequests) -> tuple[str, str]:
+    """Return title and text of a notification: of a single request its text, of several their number and sessions."""
+    row, request = new[0]
+    if len(new) == 1:
+        summary = summarize_question(request) if isinstance(request, Question) else summarize_permission(request)
+        return _shorten(row.title) or "Journeyman", _shorten(summary.bar_text)
+    sessions = list(dict.fromkeys(_shorten(row.title, 40) for row, _ in new))
+    more = f" +{len(sessions) - 3}" if len(sessions) > 3 else ""
+    return f"Journeyman ({len(new)})", _shorten(", ".join(sessions[:3]) + more)
+
+
+def ended_text(rows: Sequence[SessionRow], last_reply: str = "") -> tuple[str, str]:
+    """Return title and text of the notification that runs have ended; `last_reply` is that of the last row."""
+    if len(rows) == 1:
+        row = rows[0]
+        detail = markdown_to_plain_text(last_reply) if row.status == "done" else row.activity
+        outcome = OUTCOMES.get(row.status, "Failed")
+        return _shorten(row.title) or "Journeyman", _shorten(f"{outcome}: {detail}" if detail else outcome)
+    failed = sum(row.status not in OUTCOMES for row in rows)
+    finished = len(rows) - failed
+    counts = []
+    if finished:
+        counts.append(f"{finished} finished")
+    if failed:
+        counts.append(f"{failed} failed")
+    titles = ", ".join(dict.fromkeys(_shorten(row.title, 40) for row in rows[:3]))
+    return f"Journeyman: {', '.join(counts)}", _shorten(titles)
+
+
+def _shorten(text: str, max_length: int = MAX_TEXT) -> str:
+    """Return the text shortened to one line, without characters that a desktop could treat as markup."""
+    line = " ".join(one_line(text).split()).replace("<", "‹").replace(">", "›")
+    return line if len(line) <= max_length else f"{line[: max_length - 1]}…"
