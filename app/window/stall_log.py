@@ -1,65 +1,86 @@
-"""Logs what the process was doing whenever the window's thread blocks for too long."""
+"""Logs what the window's thread was doing whenever it blocks for too long."""
 
-import faulthandler
+import contextlib
+import sys
+import threading
 import time
+import traceback
 from datetime import datetime
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QObject, Qt, QTimer
 
 TICK_S: Final = 0.1  # interval of the timer in the window's thread
 STALL_S: Final = 0.1  # a tick that is late by this much is a stall
+RECHECK_S: Final = 0.02  # between two looks at a thread that is blocked
 SCHEDULER_STATS: Final = Path("/proc/thread-self/schedstat")  # nanoseconds running and waiting for a CPU; Linux only
 
 
+class Tick(NamedTuple):
+    """When the window's timer ticked, and how long its thread had waited for a CPU by then, in seconds."""
+
+    at: float
+    queued_s: float
+
+
 class StallLog(QObject):
-    """A timer in the window's thread. While a tick is late, `faulthandler` writes all stacks to `stalls.log`."""
+    """A timer in the window's thread, and a thread that writes where it is blocked to `stalls.log`.
+
+    `faulthandler.dump_traceback_later` would do without the thread, but it reads the frames of a running thread without
+    the interpreter lock, and crashes.
+    """
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._file: TextIO | None
-        try:
-            self._file = (folder / "stalls.log").open("a", encoding="utf-8")
-        except OSError:  # the folder is not writable
-            self._file = None
-        self._ticked_at = time.monotonic()
-        self._queued_s = 0.0
+        self._path = folder / "stalls.log"
+        self._window_thread = threading.get_ident()
+        self._tick = Tick(time.monotonic(), 0.0)
+        self._closed = threading.Lock()  # held until `close`; cheaper to wait for than a threading.Event
+        self._closed.acquire()
         self._timer = QTimer(self, interval=int(TICK_S * 1000))
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._timer.timeout.connect(self._tick)
+        self._timer.timeout.connect(self._on_tick)
+        self._watcher = threading.Thread(target=self._watch, name="stall log", daemon=True)
 
     def start(self) -> None:
-        if self._file is not None:
-            self._begin_tick(self._file)
-            self._timer.start()
+        self._on_tick()
+        self._timer.start()
+        self._watcher.start()
 
     def close(self) -> None:
         self._timer.stop()
-        if self._file is not None:
-            faulthandler.cancel_dump_traceback_later()
-            self._file.close()
-            self._file = None
+        if self._watcher.is_alive():
+            self._closed.release()
+            self._watcher.join()
 
-    def _tick(self) -> None:
-        if self._file is None:
-            return
-        stalled_s, queued_before_s = time.monotonic() - self._ticked_at - TICK_S, self._queued_s
-        self._begin_tick(self._file)
-        if stalled_s >= STALL_S:
-            moment = datetime.now().astimezone().isoformat(timespec="seconds")
-            queued_ms = (self._queued_s - queued_before_s) * 1000
-            behind = f", for {queued_ms:.0f} of them behind other programs" if queued_ms >= 1 else ""
-            self._file.write(f"--- {moment} the window was blocked for {stalled_s * 1000:.0f} ms{behind}\n")
-            self._file.flush()
+    def _on_tick(self) -> None:
+        self._tick = Tick(time.monotonic(), _queued_seconds())
 
-    def _begin_tick(self, file: TextIO) -> None:
-        self._ticked_at, self._queued_s = time.monotonic(), _queued_seconds()
-        faulthandler.dump_traceback_later(TICK_S + STALL_S, file=file)
+    def _watch(self) -> None:
+        wait_s = TICK_S
+        while not self._closed.acquire(timeout=max(0.0, wait_s)):
+            tick = self._tick
+            wait_s = tick.at + TICK_S + STALL_S - time.monotonic()
+            if wait_s > 0:
+                continue
+            stack = "".join(traceback.format_stack(sys._current_frames().get(self._window_thread)))
+            while self._tick is tick:
+                if self._closed.acquire(timeout=RECHECK_S):
+                    return
+            self._write(tick, self._tick, stack)
+
+    def _write(self, before: Tick, after: Tick, stack: str) -> None:
+        stalled_ms = (after.at - before.at - TICK_S) * 1000
+        queued_ms = (after.queued_s - before.queued_s) * 1000
+        behind = f", for {queued_ms:.0f} of them behind other programs" if queued_ms >= 1 else ""
+        moment = datetime.now().astimezone().isoformat(timespec="seconds")
+        with contextlib.suppress(OSError), self._path.open("a", encoding="utf-8") as file:
+            file.write(f"--- {moment} the window was blocked for {stalled_ms:.0f} ms{behind}\n{stack}")
 
 
 def _queued_seconds() -> float:
-    """Return how long this thread has been ready to run but waited for a processor."""
+    """Return how long this thread has been ready to run but waited for a CPU."""
     try:
         return int(SCHEDULER_STATS.read_text().split()[1]) / 1e9
     except (OSError, ValueError, IndexError):

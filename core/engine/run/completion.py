@@ -51,7 +51,7 @@ async def check_completion(run: RunContext) -> RunEnded | None:
 
 
 def _end_with_failed_check(run: RunContext) -> RunEnded | None:
-    """Return a failed end if the command that the task names as its check fails, whatever the model says of it."""
+    """Return a failed end if the command that the task names as its check fails, whatever the model says."""
     command = check_command(task_of(run.request()))
     if not command or run.conversation.has_new_input:
         return None
