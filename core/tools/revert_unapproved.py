@@ -64,7 +64,7 @@ def scan_and_revert(context: ToolContext, guard: "TrustedFilesGuard | None" = No
         with context.scan.lock:
             result = revert_unapproved(context, *context.scan.changes_since())
             if guard:
-                guard.counts.update(result.reverted)
+                guard.end(result.reverted)
             return result
     except BaseException:
         context.unsettled.add((".",))  # what the command left is not known
@@ -229,6 +229,7 @@ class TrustedFilesGuard:
         self._scan_job: asyncio.Future[None] | None = None
         self._next = time.monotonic() + MIN_INTERVAL_S
         self._stopped = threading.Event()
+        self._has_ended = False
         self.counts: Counter[str] = Counter()  # how often each path was reverted
         self.approved: dict[str, None] = {}  # paths that other calls were allowed to change meanwhile
         self._redirections: dict[str, None] = {}  # each `commondir` that was removed
@@ -272,6 +273,8 @@ class TrustedFilesGuard:
         reverted: tuple[str, ...] = ()
         grant = replace(self._context.grant, protected_paths=(*self._context.grant.protected_paths, *self.approved))
         with self._context.scan.lock, contextlib.suppress(Problem):  # the scan at the end raises it
+            if self._has_ended:
+                return
             result = revert_unapproved(replace(self._context, grant=grant), *self._context.scan.trusted_changes())
             reverted = result.reverted
             self.counts.update(reverted)
@@ -289,6 +292,14 @@ class TrustedFilesGuard:
         if self._record:
             self._record.approve(new)
         self.approved |= new
+
+    def end(self, reverted: Iterable[str]) -> None:
+        """Count what the scan after the command has reverted. That scan takes the folder as the new original state.
+
+        Another scan would therefore restore what the command had left. Call this with the lock of the scan.
+        """
+        self.counts.update(reverted)
+        self._has_ended = True
 
     async def stop(self) -> None:
         """End the guard, and wait for its last scan."""

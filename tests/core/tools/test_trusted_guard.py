@@ -30,6 +30,7 @@ from core.workspace.command_record import RECORDS_FOLDER
 from core.workspace.folder_listing import FolderListing, GitTrees, take_snapshot
 from core.workspace.folder_scan import FolderScan
 from core.workspace.sandbox import Sandbox
+from core.workspace.threads import run_to_completion
 from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.tools.test_run import open_harness
 from tests.core.workspace.commands import OutputRecorder, await_, open_sandbox
@@ -187,6 +188,22 @@ def test_p14_another_call_sees_no_change_of_a_background_command(rung: str, grou
         assert not (folder / "a/b/.envrc").exists() and not (folder / ".mcp.json").exists()
 
     with open_sandbox(rung) as sandbox:
+        await_(main(sandbox))
+
+
+def test_p14_a_scan_after_the_end_of_a_command_restores_nothing(ground: Ground) -> None:
+    """Another call that begins just then still scans for the command, whose last scan has seen what it left."""
+    folder = ground.folder
+
+    async def main(sandbox: Sandbox) -> None:
+        async with running(sandbox, folder) as scene:
+            await scene.use("echo evil > .envrc", "c1", background=True)
+            await until(lambda: bool(scene.ends))
+            guard = scene.place.commands.get("c1").guard
+            await run_to_completion(guard.scan)
+            assert not (folder / ".envrc").exists() and guard.counts[".envrc"] == 1
+
+    with open_sandbox("bubblewrap") as sandbox:
         await_(main(sandbox))
 
 
