@@ -6,9 +6,11 @@ import sqlite3
 from pathlib import Path
 
 from PySide6.QtCore import QEvent
-from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QPushButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
+from core.domain.sessions import SessionRow
 from tests.ui.hands import click, find
 from tests.ui.test_desktop_app import Person, live, until
 from tests.ui.test_following_in_window import owned as owned
@@ -17,6 +19,7 @@ from ui.dialogs.close_dialog import CloseDialog, QuitDialog
 from ui.sessions.session_rows import SessionLine
 from ui.sessions.sessions_model import Role
 from ui.shell.notification_texts import ended_text
+from ui.style.theme import Look
 
 WAIT = {"name": "run", "arguments": {"command": "while [ ! -e go ]; do sleep 0.05; done"}}
 WORKS = json.dumps({"replies": [{"text": "I wait.", "calls": [WAIT]}, {"text": "Done."}]})
@@ -136,3 +139,16 @@ def test_the_end_of_the_desktop_session_saves_what_was_typed(qapp: QApplication,
         let_go(person)
 
     live(qapp, home, act)
+
+
+def test_the_dialog_of_a_quit_shows_all_of_its_text(look: Look, qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    window.show()
+    dialog = QuitDialog(look, window)
+    dialog.open()
+    row = SessionRow("a", "Count the lines of every file in the folder and write them down")
+    dialog.show_running([row, row])
+    QApplication.processEvents()
+    text = find(dialog, QLabel, "quit.text")
+    assert text.height() >= text.heightForWidth(text.width())

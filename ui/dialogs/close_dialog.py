@@ -10,7 +10,7 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
-from ui.widgets.dialog_parts import button_row
+from ui.widgets.dialog_parts import button_row, grow_to_fit
 from ui.widgets.labels import allow_breaks, label
 
 MAX_NAMED = 5
@@ -94,3 +94,4 @@ class QuitDialog(QDialog):
         """Show which sessions have not paused yet."""
         names = ", ".join(f"“{visible(row.title)}”" for row in rows[:MAX_NAMED])
         self._text.setText(allow_breaks(self.tr("Waiting for {}. They are paused and can be resumed.").format(names)))
+        grow_to_fit(self)
