@@ -99,7 +99,7 @@ def test(words: list[str], system: bool) -> int:
         return pytest(words)
     with ThreadPoolExecutor(1) as beside:
         reading = beside.submit(failures)
-        code = pytest(["-n", "4", "--dist", "worksteal"])
+        code = pytest(["-n", "3", "--dist", "worksteal"])
         failed = reading.result()
     report(failed)
     return code or bool(failed)
