@@ -149,6 +149,5 @@ def test_the_dialog_of_a_quit_shows_all_of_its_text(look: Look, qtbot: QtBot) ->
     dialog.open()
     row = SessionRow("a", "Count the lines of every file in the folder and write them down")
     dialog.show_running([row, row])
-    QApplication.processEvents()
     text = find(dialog, QLabel, "quit.text")
-    assert text.height() >= text.heightForWidth(text.width())
+    qtbot.waitUntil(lambda: text.height() >= text.heightForWidth(text.width()))
