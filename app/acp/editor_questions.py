@@ -11,6 +11,7 @@ from core.agents.json_rpc import JsonRpcPeer, Params, PeerClosed, RpcError
 from core.domain.permissions import PermissionRequest, RuleScope, offered_scopes
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question, SubAnswer, SubQuestion
+from core.domain.trusted_files import WHY_PROTECTED
 from core.domain.visible import visible_exactly
 from core.engine.api.engine import Engine
 
@@ -158,7 +159,7 @@ def _details(request: PermissionRequest) -> str:
     lines = [request.reason]
     if request.protected_paths:
         names = ", ".join(request.protected_paths)
-        lines.append(f"Approval lets it change {names}, which other programs execute or follow.")
+        lines.append(f"Approval lets it change {names}, {WHY_PROTECTED}.")
     if request.untrusted_sources:
         lines.append(f"The run has read untrusted content: {', '.join(request.untrusted_sources)}")
     if request.access == "execute":

@@ -9,13 +9,13 @@ from app.process.output import Output, iso_time
 from core.domain.permissions import PendingPermissionRequest, PermissionRequest, RuleScope, offered_scopes
 from core.domain.problems import Problem
 from core.domain.sessions import SessionRow
+from core.domain.trusted_files import WHY_PROTECTED
 from core.domain.visible import visible_exactly
 
 LABELS: dict[RuleScope, str] = {
     "once": "Allow once", "run": "Allow for this run", "folder": "Allow in this folder", "always": "Allow always",
 }  # fmt: skip
 INDENT = "\n    "
-PROTECTED_BECAUSE = "which other programs execute or follow."
 
 
 def request_options(request: PermissionRequest) -> list[tuple[RuleScope, str]]:
@@ -79,7 +79,8 @@ def print_request(out: Output, pending: PendingPermissionRequest) -> None:
         network = f"; network: {escape_lines(', '.join(request.hosts))}" if request.hosts else ""
         out.write(f"  In {escape_lines(request.cwd)}; sandbox: {request.sandbox_level}{network}")
     if request.protected_paths:
-        out.write(f"  Approval lets it change {escape_lines(', '.join(request.protected_paths))}, {PROTECTED_BECAUSE}")
+        names = escape_lines(", ".join(request.protected_paths))
+        out.write(f"  Approval lets it change {names}, {WHY_PROTECTED}.")
     for number, (_, label) in enumerate(request_options(request), 1):
         out.write(f"  {number}  {escape_lines(label)}")
     change = "" if request.options else " | --change TEXT"

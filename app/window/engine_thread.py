@@ -176,7 +176,7 @@ class EngineThread:
                 tasks.create_task(self._check_integrity(services.engine), name="check integrity"),
             ]
             if not self._safe:
-                endless.append(tasks.create_task(services.semantic_search.run(), name="meaning"))
+                endless.append(tasks.create_task(services.semantic_search.run(), name="semantic search"))
                 tasks.create_task(schedules.run(self._report_schedule, self._report), name="schedules")
                 tasks.create_task(run_live_exchange(services.engine, self._leaving, self._report), name="exchange live")
             await asyncio.wrap_future(self._leaving)

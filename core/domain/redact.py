@@ -169,17 +169,16 @@ def _forms(value: str) -> Iterable[str]:
     for encoding in ("utf-8", "utf-16-le", "utf-16-be"):
         plain = value.encode(encoding, "replace")
         yield from (plain.hex(), plain.hex().upper())
-        for form in (*_in_groups(plain, 3, base64.b64encode), *_in_groups(plain, 5, base64.b32encode)):
+        for form in (*_in_groups(plain, 3, 6, base64.b64encode), *_in_groups(plain, 5, 5, base64.b32encode)):
             if len(form) >= MIN_SECRET_LENGTH:
                 yield from (form, form.replace("+", "-").replace("/", "_"), form.lower() if form.isupper() else form)
 
 
-def _in_groups(plain: bytes, size: int, encode: Callable[[bytes], bytes]) -> Iterator[str]:
+def _in_groups(plain: bytes, size: int, bits: int, encode: Callable[[bytes], bytes]) -> Iterator[str]:
     """Yield the encoded characters that depend on a value alone, for each of its places in a group of `size` bytes.
 
-    The value may be anywhere in the text that is encoded, as in `user:password`.
+    The value may be anywhere in the text that is encoded, as in `user:password`. A character encodes `bits` bits.
     """
-    bits = {3: 6, 5: 5}[size]  # in a character
     for before in range(size):
         encoded = encode(bytes(before) + plain).decode().rstrip("=")
         yield encoded[-(-8 * before // bits) : 8 * (before + len(plain)) // bits]

@@ -32,6 +32,7 @@ def load_trusted_programs() -> tuple[TrustedProgram, ...]:
     )
 
 
+WHY_PROTECTED = "which other programs execute or follow"  # follows the names of such files
 TRUSTED_PROGRAMS = load_trusted_programs()
 _REVERTED = tuple(file for one in TRUSTED_PROGRAMS if one.effect == "revert" for file in one.files)
 _ASKED = tuple(file for one in TRUSTED_PROGRAMS if one.effect == "ask" for file in one.files)

@@ -28,6 +28,7 @@ from core.workspace.commondir_watch import CommondirWatch
 from core.workspace.folder_listing import inside_git
 from core.workspace.folder_scan import OriginalFile, ScannedChange, UnrecordedChanges
 from core.workspace.git_branch import worktree_git_folders
+from core.workspace.paths import is_in_any
 from core.workspace.threads import run_in_thread
 from core.workspace.unsettled import shortened
 
@@ -155,7 +156,7 @@ class _Reverting:
             self.stuck.append(path)
 
     def _is_approved(self, path: str) -> bool:
-        return _is_covered(path, self._context.grant.protected_paths)
+        return is_in_any(path, self._context.grant.protected_paths)
 
     def _brought_by_commits(self, changes: Iterable[ScannedChange]) -> set[str]:
         return self._committed([version for change in changes if (version := self._version(change)) is not None])
@@ -315,7 +316,7 @@ class TrustedFilesGuard:
             self._record.close()
 
     def _is_approved(self, path: str) -> bool:
-        return _is_covered(path, (*self._context.grant.protected_paths, *self.approved))
+        return is_in_any(path, (*self._context.grant.protected_paths, *self.approved))
 
     def _note_redirection(self, path: str) -> None:
         self._redirections[path] = None
@@ -336,10 +337,6 @@ def _git_folders(context: ToolContext) -> list[str]:
     inside = [git for place in context.scan.git_places if (root / place).is_dir() for git in git_folders(root / place)]
     outside = worktree_git_folders(root)
     return [*(git.relative_to(root).as_posix() for git in inside), *([str(outside[1])] if outside else [])]
-
-
-def _is_covered(path: str, approved: Iterable[str]) -> bool:
-    return any(path == each or path.startswith(f"{each}/") for each in approved)
 
 
 def _keep_copy(context: ToolContext, path: str, body: bytes) -> None:

@@ -18,6 +18,7 @@ from core.workspace.broker import FileBroker
 from core.workspace.folder_listing import FILES, GitTrees
 from core.workspace.folder_scan import ScannedChange
 from core.workspace.git_branch import worktree_git_folders
+from core.workspace.paths import is_in_any
 from core.workspace.trusted_places import git_acts_on
 
 SUBFOLDERS = ("modules", "worktrees")  # whose entries are git folders of any name
@@ -90,7 +91,7 @@ class SharedRepository:
 
     def _is_protected(self, path: str) -> bool:
         """Return whether only the user can have changed a file, because the sandbox kept commands from it."""
-        return any(path == place or path.startswith(f"{place}/") for place in self._protected)
+        return is_in_any(path, self._protected)
 
     def _walk(self, broker: FileBroker) -> Iterator[tuple[str, str]]:
         """Yield each path in the git folder with its kind; of the large folders of repositories only what is foreign.

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 from core.domain.problems import Problem
@@ -22,6 +23,11 @@ def check_workspace(folder: Path) -> Path:
 def is_utf8_name(name: str) -> bool:
     """Return whether a file name is UTF-8. Events cannot store another, and a replacement could name another file."""
     return name.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in name)
+
+
+def is_in_any(path: str, places: Iterable[str]) -> bool:
+    """Return whether a path is one of these files and folders, or is in one of them."""
+    return any(path == place or path.startswith(f"{place}/") for place in places)
 
 
 def outside_folder(name: str) -> Problem:

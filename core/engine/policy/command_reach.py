@@ -387,9 +387,10 @@ def _with_linked(roots: Iterable[str], links: Links) -> list[str]:
     """Return these paths, and those that links below them lead to."""
     reached = dict.fromkeys(roots)
     waiting = list(reached)
+    known = links()
     while waiting:
         root = waiting.pop()
-        found = {target for link, target in links().items() if _contains(root, link) and target not in reached}
+        found = {target for link, target in known.items() if _contains(root, link) and target not in reached}
         reached |= dict.fromkeys(found)
         waiting += found
     return list(reached)

@@ -28,6 +28,7 @@ from core.domain.programs import control_files
 from core.domain.protected_paths import all_read_only, changed_protected_paths, named_protected_paths
 from core.domain.rules import PermissionRule, allows, applies, may_match, suggest_patterns
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only, is_secret, names_secret
+from core.domain.trusted_files import WHY_PROTECTED
 from core.domain.visible import visible_name
 from core.engine.policy.command_reach import (
     CommandReach,
@@ -265,9 +266,8 @@ def _built_in_denial(call: ProposedCall, context: PolicyContext) -> Denied | Non
                     return Denied(f"{path} is in Journeyman's own data folder.")
     if call.access == "execute":
         if len(call.subjects[0]) > MAX_COMMAND_CHARS:
-            return Denied(
-                f"The command is longer than {MAX_COMMAND_CHARS:,} characters. Write a script file and run that."
-            )
+            reason = f"The command is longer than {MAX_COMMAND_CHARS:,} characters. Write a script file and run that."
+            return Denied(reason)
         reach = _reach(call, context)
         joined = list(reach.paths()) if reach and reach.folders != ("",) else []
         for words in (*_command_words(call.subjects[0]), call.subjects[0].split(), joined):
@@ -339,7 +339,7 @@ def _mandatory_command_request(
     if irreversible := irreversible_line_reason(call.subjects[0]):
         return ask(f"{irreversible}.", undoable=False)
     if context.level != "none" and (protected_reason := _reach_of_protected(call, context)):
-        return ask(f"{protected_reason}, which other programs execute or follow.")
+        return ask(f"{protected_reason}, {WHY_PROTECTED}.")
     if context.level == "none":
         return ask("Commands are not sandboxed on this computer, so each one needs your approval.", patterns=())
     if secrets := _shown_secrets(call, context):

@@ -3,7 +3,7 @@
 import contextlib
 import fnmatch
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from glob import has_magic
 from pathlib import Path
 
@@ -63,27 +63,26 @@ def leads_outside(folder: Path, path: str) -> bool:
 
 def outside_links(folder: Path) -> tuple[str, ...]:
     """Return the links in a folder that lead out of it, relative to the folder."""
-    found: list[str] = []
-    for directory, folders, names in os.walk(folder):
-        for name in (*folders, *names):
-            path = os.path.relpath(os.path.join(directory, name), folder)  # noqa: PTH118 - much faster for many files
-            if os.path.islink(folder / path) and leads_outside(folder, path):  # noqa: PTH114 - as above
-                found.append(path)
-    return tuple(found)
+    root = os.path.realpath(folder)
+    return tuple(path for path, target in _links(root) if os.path.commonpath([root, target]) != root)
 
 
 def inner_links(folder: Path) -> dict[str, str]:
     """Return the links in a folder to what is in it, each with what it leads to, relative to the folder."""
     root = os.path.realpath(folder)
-    links: dict[str, str] = {}
+    links = _links(root, skip_git=True)
+    return {path: os.path.relpath(target, root) for path, target in links if os.path.commonpath([root, target]) == root}
+
+
+def _links(root: str, *, skip_git: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield the links in a folder, relative to it, each with the absolute path that it leads to."""
     for directory, folders, names in os.walk(root):
-        folders[:] = [name for name in folders if not is_git(name)]
-        for path in (os.path.join(directory, name) for name in (*folders, *names)):  # noqa: PTH118 - as above
+        if skip_git:
+            folders[:] = [name for name in folders if not is_git(name)]
+        for name in (*folders, *names):
+            path = os.path.join(directory, name)  # noqa: PTH118 - much faster for many files
             if os.path.islink(path):  # noqa: PTH114 - as above
-                target = os.path.realpath(path)
-                if os.path.commonpath([root, target]) == root:
-                    links[os.path.relpath(path, root)] = os.path.relpath(target, root)
-    return links
+                yield os.path.relpath(path, root), os.path.realpath(path)
 
 
 def searches_folder(folder: Path) -> bool:
