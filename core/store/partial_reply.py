@@ -1,4 +1,4 @@
-"""Keeps the text of a reply in a file while it arrives, so that a crash loses none of it.
+"""Keeps the text of a reply in a file while it arrives, so that a crash does not lose the text.
 
 The event log gets a reply only when it has ended.
 """
