@@ -76,8 +76,8 @@ def _head(data: dict[str, Any], builder: SessionBuilder, open_session: OpenSessi
     )
     builder.latest = max(builder.latest, parse_time(data.get("began")))
     if parent := data.get("parent"):
-        call = open_session(parent).state.get("below", {}).get(builder.key, "")
-        builder.set_parent(parent, call, str(agent.get("name") or "agent"))
+        call = open_session(parent).subagent_call(builder.key)
+        builder.set_parent(parent, call.id, str(agent.get("name") or "agent"))
 
 
 def _agent(data: dict[str, Any], at: int, builder: SessionBuilder, open_session: OpenSession) -> None:
@@ -118,7 +118,6 @@ def _result(result: dict[str, Any], id: str, builder: SessionBuilder) -> None:
         if isinstance(below, dict) and below.get("trajectory_id"):
             child = f"{builder.key}/{below['trajectory_id']}"
             builder.start_subagent(id, child, str(extra.get("called") or "agent"))
-            builder.state.setdefault("below", {})[child] = builder.call_id(id)
             builder.end_subagent(id, child, "completed")
     code = extra.get("exit_code")
     failed = extra.get("failed") is True

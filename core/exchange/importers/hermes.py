@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,13 @@ from core.store.hermes_db import is_hermes_db, read_hermes_sessions
 RECENT_S = 3_600  # a followed database is read again for sessions with messages this recent
 STRUCTURED = "\x00json:"  # begins the content of a message with several parts
 SUMMARIES = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]:")
+
+
+@dataclass(slots=True)
+class _UncountedCost:
+    """The cost of the whole session, until a reply includes it."""
+
+    cost: float | None = None
 
 
 class HermesImporter:
@@ -61,7 +69,7 @@ class HermesImporter:
             _set_details(value["details"], builder)
             if value["total"]:
                 builder.add_usage(_parse_usage(value["details"]))
-                builder.state["cost"] = _cost(value["details"])
+                builder.state(_UncountedCost).cost = _cost(value["details"])
             return True
         return bool(value.get("repeated")) or _add_message(value, builder)
 
@@ -118,12 +126,13 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
                 builder.add_user_message(text, at, files)
             return bool(text or files)
         case "assistant":
-            calls = message.get("tool_calls")
+            calls, state = message.get("tool_calls"), builder.state(_UncountedCost)
             builder.add_reply(
                 text, at=at, reasoning=str(message.get("reasoning") or message.get("reasoning_content") or ""),
                 calls=chat_calls(json.loads(calls) if isinstance(calls, str) else calls),
-                cost=builder.state.pop("cost", None),
+                cost=state.cost,
             )  # fmt: skip
+            state.cost = None
             builder.complete_reply()
         case "tool":
             code, failed = _outcome(text)

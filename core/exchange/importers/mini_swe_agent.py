@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,14 @@ from core.exchange.importers.session_builder import SessionBuilder
 
 CODE = re.compile(r"<returncode>(-?\d+)</returncode>")
 BLOCK = re.compile(r"^```(?:mswea_bash_command|bash)\n(.*?)\n```", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(slots=True)
+class _TextCalls:
+    """Commands in the texts of replies: how many replies were read, and the ids of the calls without a result."""
+
+    replies: int = 0
+    unanswered: list[str] = field(default_factory=list)
 
 
 class MiniSweAgentImporter:
@@ -59,9 +68,7 @@ class MiniSweAgentImporter:
                 _add_reply(message, text, extra, at, builder)
             case "tool":
                 _add_result(str(message.get("tool_call_id")), text, extra, at, builder)
-            case "user" if unanswered := builder.state.get(
-                "unanswered_calls"
-            ):  # outputs come in the order of the calls
+            case "user" if unanswered := builder.state(_TextCalls).unanswered:  # outputs are in the order of the calls
                 _add_result(unanswered.pop(0), text, extra, at, builder)
             case "user":
                 builder.add_user_message(text, at)
@@ -102,10 +109,12 @@ def _set_details(info: dict[str, Any], builder: SessionBuilder) -> None:
 def _add_reply(message: dict[str, Any], text: str, extra: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     response = dict_or_empty(extra.get("response"))
     calls = chat_calls(message.get("tool_calls"))
-    builder.state["unanswered_calls"] = []
+    state = builder.state(_TextCalls)
+    state.unanswered = []
     if not calls:  # the commands are in the text of the reply, and have no IDs
-        calls = _text_calls(extra, builder)
-        builder.state["unanswered_calls"] = [call.id for call in calls]
+        state.replies += 1
+        calls = _text_calls(extra, state.replies)
+        state.unanswered = [call.id for call in calls]
     builder.add_reply(
         text,
         at=at,
@@ -117,8 +126,7 @@ def _add_reply(message: dict[str, Any], text: str, extra: dict[str, Any], at: in
     )
 
 
-def _text_calls(extra: dict[str, Any], builder: SessionBuilder) -> list[ForeignCall]:
-    reply_number = builder.state["replies"] = builder.state.get("replies", 0) + 1
+def _text_calls(extra: dict[str, Any], reply_number: int) -> list[ForeignCall]:
     actions = extra.get("actions")
     calls = []
     for index, action in enumerate(actions if isinstance(actions, list) else ()):

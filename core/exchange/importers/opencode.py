@@ -113,8 +113,7 @@ def _set_details(info: dict[str, Any], builder: SessionBuilder, open_session: Op
         builder.latest, parse_time(info.get("time_created") or (info.get("time") or {}).get("created"))
     )
     if parent := info.get("parentID"):
-        call, called = open_session(str(parent)).state.get("children", {}).get(builder.key, ("", "agent"))
-        builder.set_parent(str(parent), call, called)
+        builder.set_parent(str(parent), *open_session(str(parent)).subagent_call(builder.key))
 
 
 def _assistant(info: dict[str, Any], parts: list[dict[str, Any]], at: int, builder: SessionBuilder) -> None:
@@ -177,7 +176,6 @@ def _result(part: dict[str, Any], builder: SessionBuilder) -> None:
     if child := metadata.get("sessionId") or metadata.get("sessionID"):
         called = str((state.get("input") or {}).get("subagent_type") or "agent")
         builder.start_subagent(id, str(child), called, str((state.get("input") or {}).get("prompt") or ""))
-        builder.state.setdefault("children", {})[str(child)] = (builder.call_id(id), called)
         builder.end_subagent(id, str(child), str(status))
     code = metadata.get("exit")
     output = state.get("output") if status == "completed" else state.get("error")

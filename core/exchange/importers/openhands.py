@@ -5,6 +5,7 @@ evaluation writes `output.jsonl`, which has a conversation on each line.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,13 @@ from core.exchange.importers.record import (
 from core.exchange.importers.session_builder import SessionBuilder
 
 NOT_CALLS = frozenset({"message", "system", "recall", "change_agent_state", "null", ""})
+
+
+@dataclass(slots=True)
+class _Actions:
+    """The ids of the calls of a conversation of version 0."""
+
+    ids: set[str] = field(default_factory=set)
 
 
 class OpenHandsImporter:
@@ -190,10 +198,10 @@ def _first(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
             )
             return True
         id = f"e{event.get('id')}"
-        builder.state.setdefault("acts", set()).add(id)
+        builder.state(_Actions).ids.add(id)
         builder.add_reply(str(args.get("thought") or ""), at=at, calls=[ForeignCall(id, action, arguments_json(args))])
         return True
-    if isinstance(observation, str) and f"e{event.get('cause')}" in builder.state.get("acts", ()):
+    if isinstance(observation, str) and f"e{event.get('cause')}" in builder.state(_Actions).ids:
         extras = dict_or_empty(event.get("extras"))
         code = (extras.get("metadata") or {}).get("exit_code", extras.get("exit_code"))
         builder.add_result(
