@@ -7,8 +7,15 @@ from typing import Any
 
 from core.exchange.importers.chat_exports import conversations_head, read_conversations
 from core.exchange.importers.foreign_call import ForeignCall
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty
-from core.exchange.importers.record import OpenSession, TranscriptRecord, list_records, parse_time
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts
+from core.exchange.importers.record import (
+    OpenSession,
+    SessionDetails,
+    TranscriptRecord,
+    details_record,
+    list_records,
+    parse_time,
+)
 from core.exchange.importers.session_builder import SessionBuilder
 
 
@@ -42,19 +49,16 @@ class ChatGptImporter:
             branch = _branch(nodes, conversation.get("current_node"))
             others = [name for name in nodes if name not in branch]
             key = str(conversation.get("conversation_id") or conversation.get("id") or conversation.get("title"))
-            messages = [dict_or_empty(nodes[name]).get("message") for name in branch]
-            messages += [
-                {"other branch": message} for name in others if (message := dict_or_empty(nodes[name]).get("message"))
-            ]
-            details = {"details": conversation}
-            values = [details, *(message for message in messages if isinstance(message, dict))]
-            marks = ["details", *(value.get("id") or "" for value in values[1:])]
-            yield from list_records(key, values, marks=marks)
+            messages = dicts([dict_or_empty(nodes[name]).get("message") for name in branch])
+            other_messages = [dict_or_empty(nodes[name]).get("message") for name in others]
+            messages += [{"other branch": message} for message in other_messages if message]
+            yield details_record(key, conversation)
+            yield from list_records(key, messages, marks=[message.get("id") or "" for message in messages])
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
-        if "details" in message:
-            details = message["details"]
+        if isinstance(message, SessionDetails):
+            details = message.values
             builder.latest = max(builder.latest, parse_time(details.get("create_time")))
             builder.set_details(
                 title=str(details.get("title") or ""), model=str(details.get("default_model_slug") or "")

@@ -13,7 +13,9 @@ from core.exchange.importers.foreign_call import plain_text
 from core.exchange.importers.message_parts import chat_calls, dicts, images
 from core.exchange.importers.record import (
     OpenSession,
+    SessionDetails,
     TranscriptRecord,
+    details_record,
     head_records,
     list_records,
     parse_cost,
@@ -63,14 +65,14 @@ class HermesImporter:
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         value = record.value
+        if isinstance(value, SessionDetails):
+            _set_details(value.values, builder)
+            if value.has_uncounted_usage:
+                builder.add_usage(_parse_usage(value.values))
+                builder.state(_UncountedCost).cost = _cost(value.values)
+            return True
         if not isinstance(value, dict):
             return False
-        if "details" in value:
-            _set_details(value["details"], builder)
-            if value["total"]:
-                builder.add_usage(_parse_usage(value["details"]))
-                builder.state(_UncountedCost).cost = _cost(value["details"])
-            return True
         return bool(value.get("repeated")) or _add_message(value, builder)
 
 
@@ -90,17 +92,17 @@ def _records(session: dict[str, Any], bytes_read: int, *, growing: bool) -> Iter
 
     After a compaction, Hermes stores the messages that it kept once more.
     """
-    found = session.pop("messages", None)
-    messages = dicts(found)
+    messages = dicts(session.pop("messages", None))
     compacted: set[tuple[str, ...]] = set()
-    values: list[dict[str, Any]] = [{"details": session, "total": not growing}]
+    values: list[dict[str, Any]] = []
     for message in messages:
         content = tuple(str(message.get(name)) for name in ("role", "content", "tool_calls", "tool_call_id"))
         if message.get("compacted"):
             compacted.add(content)
         values.append({**message, "repeated": not message.get("compacted") and content in compacted})
-    marks = ["details", *(message.get("id") for message in messages)]
-    yield from list_records(str(session.get("id")), values, bytes_read, marks)
+    key = str(session.get("id"))
+    yield details_record(key, session, has_uncounted_usage=not growing)
+    yield from list_records(key, values, bytes_read, [message.get("id") for message in messages])
 
 
 def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:

@@ -12,11 +12,12 @@ from core.exchange.importers.foreign_call import ForeignCall, plain_text
 from core.exchange.importers.message_parts import arguments_json, chat_calls, dict_or_empty, dicts, images
 from core.exchange.importers.record import (
     OpenSession,
+    SessionDetails,
     SessionFiles,
     TranscriptRecord,
     derive_key,
+    details_record,
     head_records,
-    list_records,
     parse_count,
     parse_time,
     plain_path,
@@ -101,15 +102,15 @@ class KimiImporter:
             details = read_json_object(path.with_name("state.json"))
             folder = _work_dir(path)
         title = details.get("custom_title") or (details.get("title") if details.get("isCustomTitle") else "")
-        yield from list_records(key, [{"type": "details", "folder": folder, "title": title}], 0, ["details"])
+        yield details_record(key, {"folder": str(folder or ""), "title": str(title or "")})
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         data = record.value
+        if isinstance(data, SessionDetails):
+            builder.set_details(**data.values)
+            return True
         if not isinstance(data, dict):
             return False
-        if data.get("type") == "details":
-            builder.set_details(folder=str(data["folder"] or ""), title=str(data["title"] or ""))
-            return True
         if isinstance(message := data.get("message"), dict) and "payload" in message:
             return _add_message(message, parse_time(data.get("timestamp")), builder, open_session)
         if "role" in data:
@@ -124,15 +125,11 @@ def _work_dir(path: Path) -> str:
     if len(path.parents) < 4:
         return ""
     folders = read_json_object(path.parents[3] / "kimi.json").get("work_dirs")
-    paths = (str(entry.get("path")) for entry in dicts(folders))
-    return next(
-        (
-            name
-            for name in paths
-            if hashlib.md5(name.encode(), usedforsecurity=False).hexdigest() == path.parents[1].name
-        ),
-        "",
-    )
+    for folder in dicts(folders):
+        name = str(folder.get("path"))
+        if hashlib.md5(name.encode(), usedforsecurity=False).hexdigest() == path.parents[1].name:
+            return name
+    return ""
 
 
 def _set_parent(builder: SessionBuilder) -> None:

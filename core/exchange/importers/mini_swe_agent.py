@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, chat_calls, dict_or_empty, parse_usage
+from core.exchange.importers.message_parts import arguments_json, chat_calls, dict_or_empty, dicts, parse_usage
 from core.exchange.importers.record import (
     OpenSession,
+    SessionDetails,
     TranscriptRecord,
     derive_key,
+    details_record,
     list_records,
     parse_cost,
     parse_time,
@@ -44,22 +46,21 @@ class MiniSweAgentImporter:
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         document = read_document(path)
         messages = document.get("messages") if isinstance(document, dict) else document
-        info = document.get("info") if isinstance(document, dict) else None
-        entries = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
+        entries = dicts(messages)
         key = derive_key(path, plain_path(path).name.removesuffix(".json").removesuffix(".traj"))
         if isinstance(document, dict):
             times = (message["extra"].get("timestamp") for message in entries if isinstance(message.get("extra"), dict))
-            yield from list_records(key, [{"info": info or {}, "at": next(filter(None, times), 0)}], 0, ["info"])
+            yield details_record(key, {"info": document.get("info"), "started_at": next(filter(None, times), 0)})
         yield from list_records(key, _with_actions(entries), path.stat().st_size, entries)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
+        if isinstance(message, SessionDetails):
+            builder.latest = max(builder.latest, parse_time(message.values["started_at"]))
+            _set_details(dict_or_empty(message.values["info"]), builder)
+            return True
         if not isinstance(message, dict):
             return False
-        if "info" in message:
-            builder.latest = max(builder.latest, parse_time(message.get("at")))
-            _set_details(message["info"], builder)
-            return True
         extra = dict_or_empty(message.get("extra"))
         at = parse_time(extra.get("timestamp"))
         text = plain_text(message.get("content"))

@@ -21,7 +21,9 @@ from core.exchange.importers.message_parts import (
 )
 from core.exchange.importers.record import (
     OpenSession,
+    SessionDetails,
     TranscriptRecord,
+    details_record,
     list_records,
     parse_cost,
     parse_count,
@@ -102,11 +104,12 @@ class RooCodeImporter:
         key = path.parent.name
         marks = [[value["message"].get("role"), value["message"].get("ts")] for value in values]
         size = history.stat().st_size if history.is_file() else 0
-        yield from list_records(key, [{"details": item}, *values], size, ["details", *marks])
+        yield details_record(key, item)
+        yield from list_records(key, values, size, marks)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
-        if "details" in record.value:
-            details = record.value["details"]
+        if isinstance(record.value, SessionDetails):
+            details = record.value.values
             builder.set_details(folder=str(details.get("workspace") or details.get("cwdOnTaskInitialization") or ""))
             return True
         message, requests = record.value["message"], record.value["requests"]
