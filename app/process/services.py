@@ -27,14 +27,12 @@ from core.memory.index_terms import index_terms
 from core.memory.memories import Memories
 from core.memory.run_memory import RunMemory, learning_context
 from core.memory.run_recorder import RunRecorder
-from core.memory.saving import LearningLimits
 from core.memory.semantic_search import SemanticSearch
 from core.models.catalog import ModelCatalog
 from core.models.local.found_models import find_models
 from core.models.local.local_models import LocalModelOptions, LocalModels
 from core.packages.package_index import PackageIndex
 from core.settings.api_keys import ApiKeys
-from core.settings.schema import Settings
 from core.settings.settings_file import SettingsFile
 from core.skills.library import SkillLibrary
 from core.skills.skill_disk import SkillDisk, home_folder
@@ -114,8 +112,10 @@ def _connect_services(
 ) -> Services:
     settings = SettingsFile(folder, frozen=opened.immutable)
     opened = replace(opened, warnings=(*opened.warnings, *settings.notes))
-    journal = Journal(opened.database, reader := opened.open_reader())
-    drafts, secrets = LiveUpdates(), ApiKeys(os.environ)
+    reader = opened.open_reader()
+    journal = Journal(opened.database, reader)
+    drafts = LiveUpdates()
+    secrets = ApiKeys(os.environ)
     web = WebSearch(lambda: settings.current, secrets)
     agents = AgentPool(lambda: settings.current, folder)
     packages = PackageIndex(folder, frozen=opened.immutable)
@@ -126,11 +126,9 @@ def _connect_services(
     skills = SkillService(_open_skills(opened, packages), rules)
     memory_store, search, memories = _open_memories(opened, settings)
     proposals = ProposalStore(opened.path, opened.database, journal, frozen=opened.immutable)
-    limits = partial(memory_limits, folder)
-    RunRecorder(journal, memories, lambda: settings.current.memory, limits)
+    RunRecorder(journal, memories, lambda: settings.current.memory, partial(memory_limits, folder))
 
-    open_memory = partial(_open_run_memory, memories, proposals, lambda: settings.current, limits)
-    open_tools = partial(_open_tools, folder, drafts, open_memory, web, None if safe else servers, safe=safe)
+    tool_contexts = _ToolContextFactory(folder, settings, drafts, memories, proposals, web, servers, safe)
     prepare = partial(
         prepare_start, home=folder, book=rules, safe=safe, skills=skills,
         unconfigured=lambda: () if web.host else (SEARCH_WEB,), mcp_tools=lambda: tuple(mcp_tool_specs(servers.all())),
@@ -141,7 +139,7 @@ def _connect_services(
         compact_at=lambda: settings.current.compact_at_tokens, skills=skills, proposals=proposals,
         preferred_model=lambda agent: preferred_model(folder, agent, settings.current.tiers),
     )  # fmt: skip
-    runs = RunController(journal, reader, report, prepare, open_tools, factory)
+    runs = RunController(journal, reader, report, prepare, tool_contexts.open, factory)
     mcp_servers = McpServerService(settings, servers, secrets, lambda at: followed_files(rules.current(), at))
     engine = Engine(
         opened, journal, reader, runs, drafts, settings, rules, Providers(catalog, settings, os.environ), skills,
@@ -150,55 +148,58 @@ def _connect_services(
     )  # fmt: skip
     reviews = SessionReviewer(journal, reader, runs, lambda: settings.current, report, catalog.secrets)
     return Services(
-        engine,
-        runs,
-        servers,
-        agents,
-        opened,
-        reader,
-        rules,
-        memories,
-        memory_store,
-        proposals,
-        reviews,
-        search,
-        local_models,
+        engine=engine,
+        runs=runs,
+        servers=servers,
+        agents=agents,
+        opened=opened,
+        reader=reader,
+        rules=rules,
+        memories=memories,
+        memory_store=memory_store,
+        proposals=proposals,
+        reviews=reviews,
+        semantic_search=search,
+        local_models=local_models,
     )
 
 
-def _open_run_memory(
-    memories: Memories,
-    proposals: ProposalStore,
-    settings: Callable[[], Settings],
-    limits: Callable[[str], LearningLimits],
-    workspace: Path,
-    session: str,
-) -> RunMemory:
-    return RunMemory(
-        memories, proposals, session, str(workspace), learning_context(memories, limits),
-        policy=lambda: settings().learning, is_enabled=lambda: settings().memory,
-    )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class _ToolContextFactory:
+    """Makes what the tools of a run need, from the services of the process."""
 
+    folder: Path
+    settings: SettingsFile
+    updates: LiveUpdates
+    memories: Memories
+    proposals: ProposalStore
+    web: WebSearch
+    servers: McpServers
+    safe: bool
 
-def _open_tools(
-    folder: Path,
-    drafts: LiveUpdates,
-    open_memory: Callable[[Path, str], RunMemory],
-    web: WebSearch,
-    servers: McpServers | None,
-    workspace: Path,
-    session: str,
-    *,
-    safe: bool,
-) -> ToolContext:
-    """Return what the tools of a run in `workspace` need."""
+    def open(self, workspace: Path, session: str) -> ToolContext:
+        """Return the context for a run of a session in `workspace`. Raise Problem if that folder is not safe."""
 
-    def on_output(call: str, printed: bytes) -> None:
-        drafts.publish(LiveUpdate(session, call=call, output=printed))
+        def on_output(call: str, printed: bytes) -> None:
+            self.updates.publish(LiveUpdate(session, call=call, output=printed))
 
-    refuse_unsafe_folder(workspace, folder)  # a fork of an imported session may name a folder from another computer
-    context = open_context(workspace, folder, on_output, safe_mode=safe, web=web)
-    return replace(context, memory=open_memory(workspace, session), servers=servers)
+        # A fork of an imported session may name a folder from another computer.
+        refuse_unsafe_folder(workspace, self.folder)
+        context = open_context(workspace, self.folder, on_output, safe_mode=self.safe, web=self.web)
+        return replace(
+            context, memory=self._open_memory(workspace, session), servers=None if self.safe else self.servers
+        )
+
+    def _open_memory(self, workspace: Path, session: str) -> RunMemory:
+        return RunMemory(
+            self.memories,
+            self.proposals,
+            session,
+            str(workspace),
+            learning_context(self.memories, partial(memory_limits, self.folder)),
+            policy=lambda: self.settings.current.learning,
+            is_enabled=lambda: self.settings.current.memory,
+        )
 
 
 def _local_models(folder: Path, settings: SettingsFile) -> LocalModels:

@@ -16,9 +16,10 @@ from ui.base.feed import Feed
 from ui.text.markdown import preload_parser
 
 if TYPE_CHECKING:
+    from app.process.command_server import CommandRunner
+    from app.process.output import Output
     from app.process.services import Services
     from core.engine.api.engine import Engine
-    from core.engine.lifecycle.scheduler import DueResult
     from core.store.data_folder import DataFolder
 
 T = TypeVar("T")
@@ -26,6 +27,9 @@ T = TypeVar("T")
 
 class EngineThread:
     """The engine's thread. It starts after the window's first paint, opens the database, and does the slow imports.
+
+    It starts in three steps: the database is open, the window shows the sessions, the engine answers requests. If the
+    last process was killed, the engine marks its runs as interrupted before the window shows them.
 
     Attributes:
         ended: A future that is done when the thread has closed everything.
@@ -42,10 +46,10 @@ class EngineThread:
         safe: bool = False,
     ) -> None:
         self.ended: Future[None] = Future()
-        self._ready: Future[DataFolder] = Future()
+        self._opened: Future[DataFolder] = Future()
         self._sessions_shown: Future[None] = Future()
-        self._engine_ready: Future[None] = Future()
-        for future in (self._ready, self._sessions_shown, self._engine_ready, self.ended):
+        self._engine: Future[Engine | None] = Future()  # None if the thread ended before the engine was ready
+        for future in (self._opened, self._sessions_shown, self._engine, self.ended):
             # A running future cannot be canceled, so canceling one waiter does not cancel it for the others.
             future.set_running_or_notify_cancel()
         self._folder = folder
@@ -56,7 +60,6 @@ class EngineThread:
         self.failed = False
         self._leaving: Future[None] = Future()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._engine: Engine | None = None
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
     def start(self) -> None:
@@ -64,7 +67,7 @@ class EngineThread:
 
     async def opened(self) -> "DataFolder":
         """Wait until the database is open, and return the data folder. Raise the Problem that prevents opening it."""
-        return await asyncio.wrap_future(self._ready)
+        return await asyncio.wrap_future(self._opened)
 
     def allow_imports(self) -> None:
         """Let the slow imports begin; called once the window shows the sessions, because imports would delay that."""
@@ -74,18 +77,17 @@ class EngineThread:
     async def ask(self, work: "Callable[[Engine], Awaitable[T]]") -> T:
         """Run `work` on the engine's event loop once the engine is ready; awaited on the window's event loop."""
         await self.opened()
-        await asyncio.wrap_future(self._engine_ready)
-        loop, engine = self._loop, self._engine
-        assert loop is not None and engine is not None
+        engine = await asyncio.wrap_future(self._engine)
         if self._leaving.done():
             raise asyncio.CancelledError
-        if self.failed:
+        if engine is None or self.failed:
             raise Problem("The engine has stopped.", "An internal error ended it.", "Restart Journeyman.")
 
         async def do() -> T:
             return await work(engine)
 
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(do(), loop))
+        assert self._loop is not None
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(do(), self._loop))
 
     def shut_down(self) -> None:
         """Begin to stop the runs, close the database and end the thread. Does not wait; `ended` is done then."""
@@ -101,13 +103,13 @@ class EngineThread:
                 runner.run(self._live())
         except BaseException as error:
             self.failed = True
-            if self._ready.done():
+            if self._opened.done():
                 self._report(error)
             else:
-                self._ready.set_exception(error)
+                self._opened.set_exception(error)
         finally:
-            if not self._engine_ready.done():
-                self._engine_ready.set_result(None)
+            if not self._engine.done():
+                self._engine.set_result(None)
             self.ended.set_result(None)
 
     async def _live(self) -> None:
@@ -117,94 +119,63 @@ class EngineThread:
         self._loop = asyncio.get_running_loop()
         opened = open_data_folder(self._folder)
         if opened.was_closed:
-            self._ready.set_result(opened)
-            await asyncio.wrap_future(self._sessions_shown)
+            await self._show_sessions(opened)
         await self._run_engine(opened)
 
+    async def _show_sessions(self, opened: "DataFolder") -> None:
+        self._opened.set_result(opened)
+        await asyncio.wrap_future(self._sessions_shown)
+
     async def _run_engine(self, opened: "DataFolder") -> None:
-        from app.commands.command_runner import make_command_runner
         from app.process import data_folder
         from app.process.command_server import CommandServer, has_private_sockets
-        from app.process.output import Output
         from app.process.services import build_services
 
         services = await build_services(self._folder, self._report, safe=self._safe, opened=opened)
-        self._engine = services.engine
-        services.engine.subscribe(self._on_update)
-        services.engine.subscribe_live_updates(self._feed.put)
-        services.engine.mcp_servers.subscribe(self._feed.put)
-        services.local_models.subscribe(self._feed.put)
-        services.engine.memory.subscribe(lambda: self._feed.put(MemoriesChanged()))
-        services.engine.archive.subscribe_purged(lambda names: self._feed.put(SessionsPurged(names)))
-        run_command = make_command_runner(services, self._folder)
-
-        async def perform(argv: list[str], folder: Path, out: Output) -> int:
-            if argv and argv[0] != "open":
-                try:
-                    return await run_command(argv, folder, out)
-                finally:
-                    self._feed.put(CommandEnded())
-            self._show_window(argv[1:])
-            return 0
-
-        owner = CommandServer(data_folder.socket_path(self._folder), perform)
+        self._subscribe(services)
+        owner = CommandServer(data_folder.socket_path(self._folder), self._command_runner(services))
         try:
             if has_private_sockets():
                 await owner.serve()
-            if not self._ready.done():  # the sessions are shown only now that their runs have been recovered
-                self._ready.set_result(opened)
-                await asyncio.wrap_future(self._sessions_shown)
+            if not opened.was_closed:
+                await self._show_sessions(opened)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(services.engine.warm_up(), name="warm up")
                 await asyncio.sleep(0)  # warm_up has now imported the modules that two threads must not import at once
-                self._engine_ready.set_result(None)
-            await self._back_up(services.engine)
-            await self._run_background_tasks(services)
+                self._engine.set_result(services.engine)
+            from app.window.background_tasks import run_background_tasks  # now that the engine answers requests
+
+            await run_background_tasks(services, self._leaving, self._report, safe=self._safe)
         finally:
             await owner.close()
             await services.close()
 
-    async def _run_background_tasks(self, services: "Services") -> None:
-        """Run the background tasks until the window closes; safe mode has no schedules, embedder or live exchange."""
-        from app.window.live_exchange import run_live_exchange
+    def _subscribe(self, services: "Services") -> None:
+        """Put what changes into the feed of the window."""
+        engine = services.engine
+        engine.subscribe(self._on_update)
+        engine.subscribe_live_updates(self._feed.put)
+        engine.mcp_servers.subscribe(self._feed.put)
+        services.local_models.subscribe(self._feed.put)
+        engine.memory.subscribe(lambda: self._feed.put(MemoriesChanged()))
+        engine.archive.subscribe_purged(lambda names: self._feed.put(SessionsPurged(names)))
 
-        schedules = services.engine.schedules
-        async with asyncio.TaskGroup() as tasks:
-            endless = [
-                tasks.create_task(services.reviews.run(), name="reviews"),
-                tasks.create_task(services.engine.exchange.keep_indexing(self._report), name="index imports"),
-                tasks.create_task(self._check_integrity(services.engine), name="check integrity"),
-            ]
-            if not self._safe:
-                endless.append(tasks.create_task(services.semantic_search.run(), name="semantic search"))
-                tasks.create_task(schedules.run(self._report_schedule, self._report), name="schedules")
-                tasks.create_task(run_live_exchange(services.engine, self._leaving, self._report), name="exchange live")
-            await asyncio.wrap_future(self._leaving)
-            schedules.stop()
-            for task in endless:
-                task.cancel()
+    def _command_runner(self, services: "Services") -> "CommandRunner":
+        """Return what runs the commands of other processes; `open` shows the window."""
+        from app.commands.command_runner import make_command_runner
 
-    async def _back_up(self, engine: "Engine") -> None:
-        """Make the daily backup, purge expired trash and tidy the memories; report the first Problem and stop there."""
-        try:
-            await engine.back_up_daily()
-            if engine.can_write:
-                await engine.archive.purge_expired()
-                await engine.memory.tidy()
-        except Problem as problem:
-            self._report(problem)
+        run_command = make_command_runner(services, self._folder)
 
-    async def _check_integrity(self, engine: "Engine") -> None:
-        try:
-            await engine.check_integrity_weekly()
-        except Problem as problem:
-            self._report(problem)
+        async def run(argv: list[str], folder: Path, out: "Output") -> int:
+            if not argv or argv[0] == "open":
+                self._show_window(argv[1:])
+                return 0
+            try:
+                return await run_command(argv, folder, out)
+            finally:
+                self._feed.put(CommandEnded())
 
-    def _report_schedule(self, result: "DueResult") -> None:
-        """Report a schedule that could not start its session. The window lists started sessions anyway."""
-        if result.schedule.error:
-            do = "See Settings, Schedules."
-            self._report(Problem(f"The schedule {result.schedule.id} could not start.", result.schedule.error, do))
+        return run
 
     def _on_update(self, update: JournalUpdate) -> None:
         self._feed.put(update, urgent=isinstance(update.entry.event, QuestionAsked | PermissionRequested))

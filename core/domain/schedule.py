@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from enum import Enum
 from typing import Literal, get_args
 
 from core.domain.clock import SECOND
@@ -11,11 +12,47 @@ from core.domain.problems import Problem
 
 MissedPolicy = Literal["run", "skip"]
 MISSED_POLICIES: tuple[MissedPolicy, ...] = get_args(MissedPolicy)
-INTERVAL_UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-UNIT_NAMES = {"m": "minute", "h": "hour", "d": "day", "w": "week"}
 MAX_INTERVAL = 1000
 LATE_AFTER = 120 * SECOND  # a session that starts later than this counts as missed
 TIME_HINT = "Enter it as 18:30 or as 2030-01-31 18:30."
+
+
+class IntervalUnit(Enum):
+    """A unit of time. A day or a week follows local time, so it can be an hour longer or shorter."""
+
+    MINUTE = timedelta(minutes=1)
+    HOUR = timedelta(hours=1)
+    DAY = timedelta(days=1)
+    WEEK = timedelta(weeks=1)
+
+    @property
+    def letter(self) -> str:
+        return self.name[0].lower()
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The time between two sessions of a schedule, written as a count and the first letter of the unit, such as 15m."""
+
+    count: int
+    unit: IntervalUnit
+
+    @property
+    def follows_local_time(self) -> bool:
+        return self.unit in (IntervalUnit.DAY, IntervalUnit.WEEK)
+
+    @property
+    def duration(self) -> timedelta:
+        duration: timedelta = self.count * self.unit.value
+        return duration
+
+    @property
+    def microseconds(self) -> int:
+        return self.duration // timedelta(microseconds=1)
+
+    def __str__(self) -> str:
+        name = self.unit.name.lower()
+        return f"every {name}" if self.count == 1 else f"every {self.count} {name}s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,45 +111,47 @@ class DueTimes:
     next: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Series:
+    """The times of a schedule that repeats, numbered from 0."""
+
+    first: int
+    interval: Interval
+
+    def time(self, index: int) -> int:
+        if not self.interval.follows_local_time:
+            return self.first + index * self.interval.microseconds
+        local_start = datetime.fromtimestamp(self.first / SECOND)  # noqa: DTZ006 - local time, so that 9:00 stays 9:00
+        return round((local_start + index * self.interval.duration).timestamp()) * SECOND
+
+    def last_index(self, moment: int) -> int:
+        """Return the index of the last time up to `moment`."""
+        # A clock change shifts the result by less than one interval.
+        index = max(0, (moment - self.first) // self.interval.microseconds - 1)
+        while self.time(index + 1) <= moment:
+            index += 1
+        return index
+
+
 def due_times(schedule: Schedule, moment: int) -> DueTimes | None:
     """Return the scheduled times from `schedule.due` up to `moment` (microseconds), or None if there are none."""
     if not schedule.due or moment < schedule.due:
         return None
     if not schedule.interval:
         return DueTimes(schedule.due, 1, 0)
-    index = _last_index(schedule, moment)
-    return DueTimes(
-        _nth_time(schedule, index), index - _last_index(schedule, schedule.due) + 1, _nth_time(schedule, index + 1)
-    )
+    series = _Series(schedule.first_due, parse_interval(schedule.interval))
+    index = series.last_index(moment)
+    return DueTimes(series.time(index), index - series.last_index(schedule.due) + 1, series.time(index + 1))
 
 
-def _last_index(schedule: Schedule, moment: int) -> int:
-    """Return the index of the last scheduled time up to `moment`; the first time has index 0."""
-    number, step = parse_interval(schedule.interval)
-    length = number * step // timedelta(microseconds=1)
-    index = max(0, (moment - schedule.first_due) // length - 1)  # a clock change shifts it by less than one interval
-    while _nth_time(schedule, index + 1) <= moment:
-        index += 1
-    return index
-
-
-def _nth_time(schedule: Schedule, index: int) -> int:
-    """Return the scheduled time with this index."""
-    number, step = parse_interval(schedule.interval)
-    if step < INTERVAL_UNITS["d"]:
-        return schedule.first_due + index * (number * step // timedelta(microseconds=1))
-    local_start = datetime.fromtimestamp(schedule.first_due / SECOND)  # noqa: DTZ006 - local time, so that 9:00 stays 9:00
-    return round((local_start + index * number * step).timestamp()) * SECOND
-
-
-def parse_interval(text: str) -> tuple[int, timedelta]:
-    """Parse an interval such as `15m` into a count and a unit. Raises a Problem if it is invalid."""
+def parse_interval(text: str) -> Interval:
+    """Parse an interval such as `15m`. Raises a Problem if it is invalid."""
     match = re.fullmatch(r"([0-9]{1,4})([mhdw])", text)
     if match is None or not 1 <= int(match[1]) <= MAX_INTERVAL:
         raise Problem(
             f"{text!r} is not an interval.", "", "Enter it as 15m, 2h, 1d or 1w: minutes, hours, days, weeks."
         )
-    return int(match[1]), INTERVAL_UNITS[match[2]]
+    return Interval(int(match[1]), next(unit for unit in IntervalUnit if unit.letter == match[2]))
 
 
 def parse_time(text: str, moment: int) -> int:
@@ -141,14 +180,13 @@ def describe_schedule(schedule: Schedule) -> str:
     if not schedule.due:
         return "once, done" if not schedule.error else "once, failed to start"
     at = datetime.fromtimestamp(schedule.due / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")
-    return f"{_interval_text(schedule.interval)}, next {at}" if schedule.interval else f"once, {at}"
+    return f"{_describe_interval(schedule.interval)}, next {at}" if schedule.interval else f"once, {at}"
 
 
 def schedule_notice(event: ScheduleTriggered) -> str:
     """Return the timeline text for a session that was started by a schedule."""
-    text = (
-        f"started by your schedule {event.schedule_id} ({_interval_text(event.interval) if event.interval else 'once'})"
-    )
+    frequency = _describe_interval(event.interval) if event.interval else "once"
+    text = f"started by your schedule {event.schedule_id} ({frequency})"
     if event.late:
         text += ", late: Journeyman was not running at the time"
     if event.missed_count:
@@ -156,8 +194,8 @@ def schedule_notice(event: ScheduleTriggered) -> str:
     return text
 
 
-def _interval_text(interval: str) -> str:
-    number, name = interval[:-1], UNIT_NAMES.get(interval[-1:])
-    if not name:
-        return f"every {interval}"
-    return f"every {name}" if number == "1" else f"every {number} {name}s"
+def _describe_interval(text: str) -> str:
+    try:
+        return str(parse_interval(text))
+    except Problem:  # an imported session may name any interval
+        return f"every {text}"

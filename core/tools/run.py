@@ -1,6 +1,7 @@
 """The `run` tool: run a shell command in the sandbox and report how it changed the files."""
 
 import asyncio
+import json
 import posixpath
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -8,6 +9,7 @@ from typing import Annotated
 from annotated_types import Gt, Le
 
 from core.domain.command_line import split_loosely
+from core.domain.events import ToolCall
 from core.domain.problems import Problem
 from core.domain.programs import possibly_irreversible_reason
 from core.domain.visible import visible_name
@@ -292,3 +294,9 @@ RUN = Tool(
     describe=lambda parameters: str(parameters.command),
     run=run,
 )
+
+
+def runs_command(call: ToolCall, command: str) -> bool:
+    """Return whether a call runs a command, perhaps as a part of a longer one."""
+    command_as_json = json.dumps(command, ensure_ascii=False)[1:-1]
+    return call.tool == RUN.name and command_as_json in call.arguments.head

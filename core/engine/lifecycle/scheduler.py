@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from typing import Protocol
@@ -104,15 +103,14 @@ class Scheduler:
         folder = check_workspace(request.folder)
         if request.worktree:
             await asyncio.to_thread(repository_root, folder)
-        number, unit = parse_interval(request.every) if request.every else (0, timedelta())
-        first = parse_time(request.at, now_us) if request.at else now_us + number * unit // timedelta(microseconds=1)
+        first_due = _first_due(request, now_us)
         schedule = Schedule(
             id=session_id()[:4],
             task=request.task,
             folder=str(folder),
             model=request.model,
-            first_due=first,
-            due=first,
+            first_due=first_due,
+            due=first_due,
             interval=request.every,
             on_missed=request.missed,
             mode=request.mode,
@@ -165,8 +163,9 @@ class Scheduler:
             self.running = False
 
     def _seconds_to_next_check(self) -> float:
-        due = min((schedule.due for schedule in self.all() if schedule.due), default=0)
-        return min(CHECK_INTERVAL_S, max(0.0, (due - self._clock()) / SECOND)) if due else CHECK_INTERVAL_S
+        now_us = self._clock()
+        waits = [(schedule.due - now_us) / SECOND for schedule in self.all() if schedule.due]
+        return max(0.0, min([CHECK_INTERVAL_S, *waits]))
 
     async def start_due(self, on_due: Callable[[DueResult], object] = lambda result: None) -> list[DueResult]:
         """Start a session for every schedule that is due. `on_due` receives each result at once."""
@@ -226,6 +225,14 @@ class Scheduler:
             interactive=True,
             mode=next((mode for mode in MODES if mode == schedule.mode), DEFAULT_MODE),
         )
+
+
+def _first_due(request: ScheduleRequest, now_us: int) -> int:
+    """Return the first time of a schedule in microseconds. Raise Problem if its time or its interval is not valid."""
+    interval = parse_interval(request.every) if request.every else None
+    if request.at or interval is None:
+        return parse_time(request.at, now_us)
+    return now_us + interval.microseconds
 
 
 def _report_due(on_due: Callable[[DueResult], None], on_error: Callable[[Problem], None], result: DueResult) -> None:

@@ -1,6 +1,5 @@
 """The message that repeats the task to a small model after a tool result, and the file that the task asks for."""
 
-import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,7 +24,7 @@ from core.models.work_phrases import (
 from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.edit import EDIT
 from core.tools.read import READ
-from core.tools.run import RUN
+from core.tools.run import runs_command
 from core.tools.tool import NOTHING_CHANGED
 from core.tools.write import WRITE
 from core.workspace.broker import FileBroker
@@ -68,7 +67,7 @@ def _reminder_text(conversation: Conversation, task: str, broker: FileBroker) ->
     if last.failed:
         if last.call_id == conversation.last_refused:
             return ""
-        if code and _is_check(conversation, task):
+        if code and _ran_check(conversation, task):
             return FAILED_CHECK_REMINDER.format(check_command(task), WHOLE_TEXT.format(code))
         return FAILURE_REMINDER.format(short) if last.category in RESULTS_OF_FILE_TOOLS else ""
     missing = missing_file(task, broker)
@@ -111,11 +110,11 @@ def asked_file(note: str, broker: FileBroker) -> AskedFile | None:
         return AskedFile(match[1])
 
 
-def _is_check(conversation: Conversation, task: str) -> bool:
+def _ran_check(conversation: Conversation, task: str) -> bool:
     """Return whether the last call ran the command that the task names as its check."""
-    command = json.dumps(check_command(task), ensure_ascii=False)[1:-1]
+    command = check_command(task)
     calls = [call for message in conversation.messages for call in message.calls]
-    return bool(command and calls) and calls[-1].tool == RUN.name and command in calls[-1].arguments.head
+    return bool(command and calls) and runs_command(calls[-1], command)
 
 
 def missing_file(task: str, broker: FileBroker) -> str:

@@ -1,6 +1,5 @@
 """What a conversation shows of the work that the model has done. `since` is the sequence number of the task."""
 
-import json
 import re
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.catalogue import ASK, tool_named
 from core.tools.edit import ALSO_IN, EDIT
 from core.tools.read import READ
-from core.tools.run import RUN
+from core.tools.run import runs_command
 from core.tools.tool import NOTHING_CHANGED, READ_ONLY_ACCESS
 
 
@@ -28,14 +27,13 @@ class CheckState(NamedTuple):
 
 def check_state(conversation: Conversation, command: str, since: int) -> CheckState:
     """Return what the conversation shows of the command with which a task is checked."""
-    written = json.dumps(command, ensure_ascii=False)[1:-1]
     calls = {call.id: call for message in conversation.messages for call in message.calls}
     state = CheckState()
     for message in conversation.messages:
         call = calls.get(message.call_id)
         if message.role != "tool" or message.seq <= since or call is None:
             continue
-        if call.tool == RUN.name and written in call.arguments.head:
+        if runs_command(call, command):
             if not message.text.head.startswith(NOT_ALLOWED):
                 state = state._replace(passed=not message.failed, failed=message.failed)
         elif (tool := tool_named(call.tool)) and tool.access == "write":

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -25,6 +26,11 @@ TOKENS = re.compile(
 COST = re.compile(r"Cost: \$([\d.]+) message")
 EDIT = re.compile(r"Applied edit to (.+)")
 UNITS = {"k": 1_000, "M": 1_000_000}
+
+
+@dataclass(slots=True)
+class _ReplyCount:
+    replies: int = 0
 
 
 class AiderImporter:
@@ -65,7 +71,7 @@ class AiderImporter:
         elif mark == NOTICE:
             return _add_notice(text.removeprefix(NOTICE.decode()).strip(), builder)
         else:
-            builder.state["replies"] = builder.state.get("replies", 0) + 1
+            builder.state(_ReplyCount).replies += 1
             builder.add_reply(text.strip(), id=_reply(builder))
         return True
 
@@ -138,7 +144,7 @@ def _add_notice(text: str, builder: SessionBuilder) -> bool:
 
 def _reply(builder: SessionBuilder) -> str:
     """Return the id of the last reply, which the lines after its text continue."""
-    return f"reply {builder.state.get('replies', 0)}"
+    return f"reply {builder.state(_ReplyCount).replies}"
 
 
 def _count(number: str | None) -> int:

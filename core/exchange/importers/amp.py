@@ -19,7 +19,9 @@ from core.exchange.importers.message_parts import (
 )
 from core.exchange.importers.record import (
     OpenSession,
+    SessionDetails,
     TranscriptRecord,
+    details_record,
     list_records,
     parse_count,
     parse_time,
@@ -56,13 +58,14 @@ class AmpImporter:
             complete = (number for number, message in enumerate(messages) if not _is_complete(message))
             messages = messages[: next(complete, len(messages))]
         key = str(document.get("id") or plain_path(path).stem)
-        marks = ["details", *([message.get("role"), message.get("messageId")] for message in messages)]
-        yield from list_records(key, [{"details": document}, *messages], path.stat().st_size, marks)
+        marks = [[message.get("role"), message.get("messageId")] for message in messages]
+        yield details_record(key, document)
+        yield from list_records(key, messages, path.stat().st_size, marks)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
-        if "details" in message:
-            _set_details(message["details"], builder)
+        if isinstance(message, SessionDetails):
+            _set_details(message.values, builder)
             return True
         at = parse_time(dict_or_empty(message.get("meta")).get("sentAt"))
         match message.get("role"):

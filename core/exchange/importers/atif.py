@@ -6,11 +6,13 @@ from typing import Any
 
 from core.domain.events import Usage
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts
 from core.exchange.importers.record import (
     OpenSession,
+    SessionDetails,
     TranscriptRecord,
     derive_key,
+    details_record,
     list_records,
     parse_cost,
     parse_count,
@@ -36,11 +38,11 @@ class AtifImporter:
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         data = record.value
+        if isinstance(data, SessionDetails):
+            _set_details(data.values, builder, open_session)
+            return True
         if not isinstance(data, dict):
             return False
-        if "steps_below" in data:
-            _head(data, builder, open_session)
-            return True
         at = parse_time(data.get("timestamp"))
         match data.get("source"):
             case "user":
@@ -52,21 +54,23 @@ class AtifImporter:
         return True
 
 
-def _trajectory(document: Any, key: str, size: int, parent: str = "") -> Iterator[TranscriptRecord]:
-    steps = document.get("steps") if isinstance(document, dict) else None
-    head = {name: document[name] for name in ("agent", "notes", "extra", "final_metrics") if document.get(name)}
-    times = (step.get("timestamp") for step in steps or () if isinstance(step, dict))
-    started_at = next(filter(None, times), None)
-    yield from list_records(
-        key, [{**head, "steps_below": len(steps or ()), "parent": parent, "began": started_at}], 0, ["head"]
-    )
+def _trajectory(document: dict[str, Any], key: str, size: int, parent: str = "") -> Iterator[TranscriptRecord]:
+    steps = document.get("steps")
+    times = (step.get("timestamp") for step in dicts(steps))
+    details = {
+        "agent": document.get("agent"),
+        "extra": document.get("extra"),
+        "started_at": next(filter(None, times), None),
+        "parent": parent,
+    }
+    yield details_record(key, details)
     yield from list_records(key, steps if isinstance(steps, list) else [], size)
     for below in document.get("subagent_trajectories") or ():
         if isinstance(below, dict):
             yield from _trajectory(below, f"{key}/{below.get('trajectory_id')}", size, key)
 
 
-def _head(data: dict[str, Any], builder: SessionBuilder, open_session: OpenSession) -> None:
+def _set_details(data: dict[str, Any], builder: SessionBuilder, open_session: OpenSession) -> None:
     agent = dict_or_empty(data.get("agent"))
     extra = dict_or_empty(data.get("extra"))
     builder.set_details(
@@ -74,10 +78,10 @@ def _head(data: dict[str, Any], builder: SessionBuilder, open_session: OpenSessi
         title=str(extra.get("title") or ""),
         model=str(agent.get("model_name") or ""),
     )
-    builder.latest = max(builder.latest, parse_time(data.get("began")))
+    builder.latest = max(builder.latest, parse_time(data.get("started_at")))
     if parent := data.get("parent"):
-        call = open_session(parent).state.get("below", {}).get(builder.key, "")
-        builder.set_parent(parent, call, str(agent.get("name") or "agent"))
+        call = open_session(parent).subagent_call(builder.key)
+        builder.set_parent(parent, call.id, str(agent.get("name") or "agent"))
 
 
 def _agent(data: dict[str, Any], at: int, builder: SessionBuilder, open_session: OpenSession) -> None:
@@ -118,7 +122,6 @@ def _result(result: dict[str, Any], id: str, builder: SessionBuilder) -> None:
         if isinstance(below, dict) and below.get("trajectory_id"):
             child = f"{builder.key}/{below['trajectory_id']}"
             builder.start_subagent(id, child, str(extra.get("called") or "agent"))
-            builder.state.setdefault("below", {})[child] = builder.call_id(id)
             builder.end_subagent(id, child, "completed")
     code = extra.get("exit_code")
     failed = extra.get("failed") is True

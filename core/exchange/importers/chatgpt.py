@@ -1,14 +1,36 @@
 """Imports the conversations of the data export of ChatGPT."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from core.exchange.importers.chat_exports import conversations_head, read_conversations
 from core.exchange.importers.foreign_call import ForeignCall
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty
-from core.exchange.importers.record import OpenSession, TranscriptRecord, list_records, parse_time
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts
+from core.exchange.importers.record import (
+    OpenSession,
+    SessionDetails,
+    TranscriptRecord,
+    details_record,
+    list_records,
+    parse_time,
+)
 from core.exchange.importers.session_builder import SessionBuilder
+
+
+@dataclass(slots=True)
+class _OpenCall:
+    id: str
+    tool: str
+
+
+@dataclass(slots=True)
+class _ReplyState:
+    """The number of the current reply, and the calls without a result."""
+
+    turn: int = 0
+    open_calls: list[_OpenCall] = field(default_factory=list)
 
 
 class ChatGptImporter:
@@ -27,19 +49,16 @@ class ChatGptImporter:
             branch = _branch(nodes, conversation.get("current_node"))
             others = [name for name in nodes if name not in branch]
             key = str(conversation.get("conversation_id") or conversation.get("id") or conversation.get("title"))
-            messages = [dict_or_empty(nodes[name]).get("message") for name in branch]
-            messages += [
-                {"other branch": message} for name in others if (message := dict_or_empty(nodes[name]).get("message"))
-            ]
-            details = {"details": conversation}
-            values = [details, *(message for message in messages if isinstance(message, dict))]
-            marks = ["details", *(value.get("id") or "" for value in values[1:])]
-            yield from list_records(key, values, marks=marks)
+            messages = dicts([dict_or_empty(nodes[name]).get("message") for name in branch])
+            other_messages = [dict_or_empty(nodes[name]).get("message") for name in others]
+            messages += [{"other branch": message} for message in other_messages if message]
+            yield details_record(key, conversation)
+            yield from list_records(key, messages, marks=[message.get("id") or "" for message in messages])
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
-        if "details" in message:
-            details = message["details"]
+        if isinstance(message, SessionDetails):
+            details = message.values
             builder.latest = max(builder.latest, parse_time(details.get("create_time")))
             builder.set_details(
                 title=str(details.get("title") or ""), model=str(details.get("default_model_slug") or "")
@@ -72,7 +91,7 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
             builder.add_reply(at=at, id=_turn(builder), reasoning=text, model=model)
         case "assistant" if recipient != "all":  # a call of the tool that it is sent to
             id = str(message.get("id") or f"call {builder.record_count}")
-            builder.state.setdefault("calls", []).append((id, recipient.partition(".")[0]))
+            builder.state(_ReplyState).open_calls.append(_OpenCall(id, recipient.partition(".")[0]))
             call = ForeignCall(id, recipient, text if text.startswith("{") else arguments_json({"input": text}))
             builder.add_reply(at=at, id=_turn(builder), calls=[call], model=model)
         case "assistant" if text:
@@ -86,18 +105,18 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
 
 def _turn(builder: SessionBuilder) -> str:
     """Return the id of the reply that ends with the next result; messages of one turn are one reply."""
-    return f"turn {builder.state.get('turn', 0)}"
+    return f"turn {builder.state(_ReplyState).turn}"
 
 
 def _add_result(tool: str, text: str, at: int, builder: SessionBuilder) -> bool:
     """Add the result of the first open call of the tool that it names. Return False if that tool has no open call."""
-    calls: list[tuple[str, str]] = builder.state.setdefault("calls", [])
-    call = next((call for call in calls if call[1] == tool.partition(".")[0]), None)
+    state = builder.state(_ReplyState)
+    call = next((call for call in state.open_calls if call.tool == tool.partition(".")[0]), None)
     if call is None:
         return False
-    calls.remove(call)
-    builder.state["turn"] = builder.state.get("turn", 0) + 1
-    builder.add_result(call[0], text, at=at)
+    state.open_calls.remove(call)
+    state.turn += 1
+    builder.add_result(call.id, text, at=at)
     return True
 
 

@@ -7,7 +7,14 @@ from typing import Any
 from core.exchange.importers.chat_exports import conversations_head, read_conversations
 from core.exchange.importers.foreign_call import plain_text
 from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, text_parts, tool_use_calls
-from core.exchange.importers.record import OpenSession, TranscriptRecord, list_records, parse_time
+from core.exchange.importers.record import (
+    OpenSession,
+    SessionDetails,
+    TranscriptRecord,
+    details_record,
+    list_records,
+    parse_time,
+)
 from core.exchange.importers.session_builder import SessionBuilder
 
 
@@ -24,13 +31,13 @@ class ClaudeAiImporter:
         for conversation in read_conversations(path):
             messages = dicts(conversation.pop("chat_messages", None))
             key = str(conversation.get("uuid") or conversation.get("name"))
-            marks = ["details", *(message.get("uuid") or "" for message in messages)]
-            yield from list_records(key, [{"details": conversation}, *messages], marks=marks)
+            yield details_record(key, conversation)
+            yield from list_records(key, messages, marks=[message.get("uuid") or "" for message in messages])
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
-        if "details" in message:
-            details = message["details"]
+        if isinstance(message, SessionDetails):
+            details = message.values
             builder.latest = max(builder.latest, parse_time(details.get("created_at")))
             builder.set_details(title=str(details.get("name") or ""), model=str(details.get("model") or ""))
             return True

@@ -2,13 +2,21 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import plain_text
-from core.exchange.importers.message_parts import images, parse_usage, reasoning_text, tool_use_calls
+from core.exchange.importers.message_parts import (
+    dict_or_empty,
+    dicts,
+    images,
+    parse_usage,
+    reasoning_text,
+    tool_use_calls,
+)
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
@@ -26,6 +34,30 @@ CONVERTED = frozenset({"user", "assistant", "summary", "system"})
 COMMAND = re.compile(r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL)
 INTERRUPTED = "[Request interrupted by user"
 MAX_FILE = 1 << 20  # characters of both states of a changed file; larger ones are not stored
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """A call with a prompt."""
+
+    call_id: str
+    prompt: str
+    subagent: str
+
+
+@dataclass(slots=True)
+class _SessionState:
+    """Calls that later records refer to.
+
+    Attributes:
+        tasks: by prompt, the calls that may have started a sub-agent.
+        edits: by call id, the arguments of edits without a result.
+        sidechains: by record id, the session keys of sub-agents whose records are between those of the main session.
+    """
+
+    tasks: dict[str, _Task] = field(default_factory=dict)
+    edits: dict[Any, dict[str, Any]] = field(default_factory=dict)
+    sidechains: dict[str, str] = field(default_factory=dict)
 
 
 class ClaudeCodeImporter:
@@ -120,24 +152,27 @@ def _assistant(message: dict[str, Any], at: int, builder: SessionBuilder) -> Non
         usage=usage if usage != Usage() else None, model="" if model == "<synthetic>" else model,
         stop=_stop(message.get("stop_reason")),
     )  # fmt: skip
-    tasks, edits = builder.state.setdefault("tasks", {}), builder.state.setdefault("edits", {})
-    for part in content if isinstance(content, list) else []:
-        if _is(part, "tool_use") and part.get("name") in EDITS and isinstance(part.get("input"), dict):
-            edits[part.get("id")] = part["input"]
-        if _is(part, "tool_use") and isinstance(part.get("input"), dict) and part["input"].get("prompt"):
-            tasks[part["input"]["prompt"]] = (part.get("id"), part["input"])
+    state = builder.state(_SessionState)
+    for part in dicts(content):
+        arguments = part.get("input")
+        if part.get("type") != "tool_use" or not isinstance(arguments, dict):
+            continue
+        if part.get("name") in EDITS:
+            state.edits[part.get("id")] = arguments
+        if prompt := arguments.get("prompt"):
+            subagent = str(arguments.get("subagent_type") or "agent")
+            state.tasks[prompt] = _Task(str(part.get("id") or ""), str(prompt), subagent)
 
 
 def _result(part: dict[str, Any], tool_result: Any, at: int, builder: SessionBuilder) -> None:
     call, failed = str(part.get("tool_use_id") or ""), part.get("is_error") is True
-    edit = builder.state.get("edits", {}).pop(call, None)
+    state = builder.state(_SessionState)
+    edit = state.edits.pop(call, None)
     if isinstance(tool_result, dict):
         if agent := tool_result.get("agentId"):
-            tasks: dict[str, tuple[Any, dict[str, Any]]] = builder.state.get("tasks", {})
-            arguments = next((input for id, input in tasks.values() if id == call), {})
-            child, called = f"{builder.key.split('/')[0]}/{agent}", str(arguments.get("subagent_type") or "agent")
-            builder.start_subagent(call, child, called, str(arguments.get("prompt") or ""))
-            builder.state.setdefault("agents", {})[str(agent)] = (builder.call_id(call), called)
+            task = next((task for task in state.tasks.values() if task.call_id == call), _Task(call, "", "agent"))
+            child = f"{builder.key.split('/')[0]}/{agent}"
+            builder.start_subagent(call, child, task.subagent, task.prompt)
             builder.end_subagent(call, child, str(tool_result.get("status") or "completed"))
         _changed(call, tool_result, builder)
     elif edit and not failed:
@@ -180,28 +215,24 @@ def _edited(call: str, arguments: dict[str, Any], builder: SessionBuilder) -> No
 
 def _sidechain(data: dict[str, Any], main: SessionBuilder, open_session: OpenSession) -> SessionBuilder:
     """Return the builder of a sub-agent. Older versions write its records between those of the main session."""
-    sides: dict[str, str] = main.state.setdefault("sides", {})
-    parent = data.get("parentUuid")
-    key = sides.get(parent) if isinstance(parent, str) else None
-    message = data.get("message")
+    state = main.state(_SessionState)
+    parent, id = data.get("parentUuid"), data.get("uuid")
+    key = state.sidechains.get(parent) if isinstance(parent, str) else None
     if key is None:
-        key = f"{main.key}/{data.get('uuid')}"
-        prompt = plain_text(message.get("content")) if isinstance(message, dict) else ""
-        id, arguments = main.state.get("tasks", {}).get(prompt, ("", {}))
-        side = open_session(key)
-        called = str(arguments.get("subagent_type") or "agent")
-        side.set_parent(main.key, main.call_id(id) if id else "", called)
-        if id:
-            main.start_subagent(id, key, called, prompt)
-    if isinstance(data.get("uuid"), str):
-        sides[data["uuid"]] = key
+        key = f"{main.key}/{id}"
+        prompt = plain_text(dict_or_empty(data.get("message")).get("content"))
+        task = state.tasks.get(prompt)
+        if task and task.call_id:
+            main.start_subagent(task.call_id, key, task.subagent, prompt)
+        open_session(key).set_parent(main.key, *main.subagent_call(key))
+    if isinstance(id, str):
+        state.sidechains[id] = key
     return open_session(key)
 
 
 def _set_parent(child: SessionBuilder, open_session: OpenSession) -> None:
-    key, _, agent = child.key.partition("/")
-    call, called = open_session(key).state.get("agents", {}).get(agent, ("", "agent"))
-    child.set_parent(key, call, called)
+    key = child.key.partition("/")[0]
+    child.set_parent(key, *open_session(key).subagent_call(child.key))
 
 
 def _is(part: Any, kind: str) -> bool:

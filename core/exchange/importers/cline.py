@@ -11,7 +11,9 @@ from core.exchange.importers.foreign_call import plain_text
 from core.exchange.importers.message_parts import arguments_json, dict_or_empty, images, reasoning_text, tool_use_calls
 from core.exchange.importers.record import (
     OpenSession,
+    SessionDetails,
     TranscriptRecord,
+    details_record,
     list_records,
     parse_cost,
     parse_count,
@@ -46,17 +48,16 @@ class ClineImporter:
         messages = document.get("messages")
         messages = messages if isinstance(messages, list) else []
         marks = [message.get("id") if isinstance(message, dict) else "" for message in messages]
-        # The details are read from a file that changes, so they are identified by their name alone.
-        yield from list_records(key, [{"details": _details(path)}, *messages], path.stat().st_size, ["details", *marks])
+        yield details_record(key, _details(path))
+        yield from list_records(key, messages, path.stat().st_size, marks)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
+        if isinstance(message, SessionDetails):
+            builder.set_details(**message.values)
+            return True
         if not isinstance(message, dict):
             return False
-        if "details" in message:
-            details = message["details"]
-            builder.set_details(**details)
-            return True
         at = parse_time(message.get("ts"))
         match message.get("role"):
             case "user":

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,28 @@ EXIT_CODE = re.compile(r"^Exit code: (-?\d+)$", re.MULTILINE)
 ENVELOPE = re.compile(rb'"type": ?"(?:session_meta|response_item|turn_context|event_msg)", ?"payload"')
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "web_search_call"})
 KEY = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}$")
+
+
+@dataclass(slots=True)
+class _TurnState:
+    """What was read so far.
+
+    Attributes:
+        turn: the number of the current reply, whose items have no common id.
+        reasoning: the parts of the reasoning of the reply `reasoning_turn`.
+        has_usage_records: whether token usage has records of its own, so that repeated counts are ignored.
+        total: the last count of the tokens of the whole session.
+    """
+
+    turn: int = 0
+    reasoning: list[str] = field(default_factory=list)
+    reasoning_turn: int | None = None
+    has_usage_records: bool = False
+    total: Any = None
+
+    @property
+    def reply_id(self) -> str:
+        return f"t{self.turn}"
 
 
 class CodexImporter:
@@ -77,8 +100,8 @@ class CodexImporter:
             case "response_item":
                 return _item(payload, at, builder)
             case "token_usage_record":
-                builder.state["records"] = True
-                return _usage(payload.get("usage"), builder)
+                builder.state(_TurnState).has_usage_records = True
+                return add_usage(payload.get("usage"), builder)
             case "compacted":
                 builder.add_compaction("compacted by Codex", str(payload.get("message") or ""), at=at)
                 return True
@@ -99,46 +122,46 @@ def _early_record(data: dict[str, Any], at: int, builder: SessionBuilder) -> boo
 
 def _item(item: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     kind = item.get("type")
-    turn = f"t{builder.state.get('turn', 0)}"
+    state = builder.state(_TurnState)
     if kind == "message":
-        return _message(item, at, turn, builder)
+        return _message(item, at, builder)
     if kind == "reasoning":
         parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
-        text = plain_text(parts)
-        _add_reasoning(text, at, turn, builder)
+        _add_reasoning(plain_text(parts), at, builder)
     elif kind in CALLS:
-        builder.add_reply(at=at, id=turn, calls=[_call(item, str(kind))])
+        builder.add_reply(at=at, id=state.reply_id, calls=[_call(item, str(kind))])
     elif isinstance(kind, str) and kind.endswith("_call_output"):
-        builder.state["turn"] = builder.state.get("turn", 0) + 1
+        state.turn += 1
         _output(item, at, builder)
     else:
         return False
     return True
 
 
-def _add_reasoning(text: str, at: int, turn: str, builder: SessionBuilder) -> None:
+def _add_reasoning(text: str, at: int, builder: SessionBuilder) -> None:
     """Add reasoning, unless it repeats what this turn already has.
 
     A part of it may be reported as an event, as a response item, or as both, in any order.
     """
-    known: list[str] = builder.state.setdefault("reasoning", [])
-    if builder.state.get("reasoning turn") != turn:
-        known.clear()
-        builder.state["reasoning turn"] = turn
+    state = builder.state(_TurnState)
+    if state.reasoning_turn != state.turn:
+        state.reasoning.clear()
+        state.reasoning_turn = state.turn
     parts = [part for part in text.split("\n\n") if part.strip()]
-    missing = [part for part in parts if part.strip() not in known]
-    known += [part.strip() for part in parts]
-    builder.add_reply(at=at, id=turn, reasoning="\n\n".join(missing))
+    missing = [part for part in parts if part.strip() not in state.reasoning]
+    state.reasoning += [part.strip() for part in parts]
+    builder.add_reply(at=at, id=state.reply_id, reasoning="\n\n".join(missing))
 
 
-def _message(item: dict[str, Any], at: int, turn: str, builder: SessionBuilder) -> bool:
+def _message(item: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     text, role = plain_text(item.get("content")), item.get("role")
+    state = builder.state(_TurnState)
     if role == "assistant":
-        builder.add_reply(text, at=at, id=turn)
+        builder.add_reply(text, at=at, id=state.reply_id)
         return True
     if role != "user" or text.lstrip().startswith(HIDDEN):
         return False
-    builder.state["turn"] = builder.state.get("turn", 0) + 1
+    state.turn += 1
     builder.add_user_message(text, at, images(item["content"] if isinstance(item.get("content"), list) else []))
     return True
 
@@ -188,7 +211,7 @@ def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
         case "error":
             builder.fail_run(str(event.get("message") or "an error"), at)
         case "agent_reasoning":
-            _add_reasoning(str(event.get("text") or ""), at, f"t{builder.state.get('turn', 0)}", builder)
+            _add_reasoning(str(event.get("text") or ""), at, builder)
         case "user_message" | "agent_message" | "item_completed" | "task_started":
             pass  # repeated by a response item
         case _:
@@ -198,14 +221,17 @@ def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
 
 def _count(info: Any, builder: SessionBuilder) -> bool:
     """Add token usage. The same count is reported repeatedly; only if the total has grown is it new."""
-    if builder.state.get("records") or not isinstance(info, dict):
+    state = builder.state(_TurnState)
+    if state.has_usage_records or not isinstance(info, dict):
         return True
-    total, before = info.get("total_token_usage"), builder.state.get("total")
-    builder.state["total"] = total
-    return (isinstance(total, dict) and total == before) or _usage(info.get("last_token_usage"), builder)
+    total = info.get("total_token_usage")
+    is_repeated = isinstance(total, dict) and total == state.total
+    state.total = total
+    return is_repeated or add_usage(info.get("last_token_usage"), builder)
 
 
-def _usage(usage: Any, builder: SessionBuilder) -> bool:
+def add_usage(usage: Any, builder: SessionBuilder) -> bool:
+    """Add a usage object of the Responses API. Return False if it is not one."""
     if not isinstance(usage, dict):
         return False
     builder.add_usage(

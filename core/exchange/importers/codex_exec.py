@@ -1,13 +1,14 @@
 """Imports what `codex exec --json` prints: events of a thread, as JSON Lines. The prompt is not among them."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from core.domain.events import Usage
+from core.exchange.importers.codex import add_usage
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
 from core.exchange.importers.message_parts import arguments_json
-from core.exchange.importers.record import OpenSession, TranscriptRecord, derive_key, parse_count, read_lines
+from core.exchange.importers.record import OpenSession, TranscriptRecord, derive_key, read_lines
 from core.exchange.importers.session_builder import SessionBuilder
 
 # The name of the tool by the type of an item, and the fields that hold its arguments.
@@ -20,6 +21,11 @@ CALLS = {
     "todo_list": ("update_plan", ("items",)),
 }
 QUIET_EVENTS = frozenset({"thread.started", "turn.started", "item.started", "item.updated"})
+
+
+@dataclass(slots=True)
+class _ReplyNumber:
+    turn: int = 0
 
 
 class CodexExecImporter:
@@ -53,22 +59,14 @@ class CodexExecImporter:
 
 
 def _complete_turn(usage: Any, builder: SessionBuilder) -> None:
-    if isinstance(usage, dict):
-        builder.add_usage(
-            Usage(
-                parse_count(usage.get("input_tokens")),
-                parse_count(usage.get("output_tokens")),
-                parse_count(usage.get("cached_input_tokens")),
-                parse_count(usage.get("cache_write_input_tokens")),
-                parse_count(usage.get("reasoning_output_tokens")),
-            )
-        )
+    add_usage(usage, builder)
     builder.complete_run()
 
 
 def _add_item(item: dict[str, Any], builder: SessionBuilder) -> bool:
     kind, id = item.get("type"), str(item.get("id") or "")
-    reply = f"t{builder.state.get('turn', 0)}"
+    state = builder.state(_ReplyNumber)
+    reply = f"t{state.turn}"
     if kind in ("agent_message", "plan"):
         builder.add_reply(str(item.get("text") or ""), id=reply)
         return True
@@ -80,7 +78,7 @@ def _add_item(item: dict[str, Any], builder: SessionBuilder) -> bool:
     tool, names = CALLS[str(kind)]
     arguments = {name: item[name] for name in names if name in item}
     builder.add_reply(id=reply, calls=[ForeignCall(id, tool, arguments_json(arguments))])
-    builder.state["turn"] = builder.state.get("turn", 0) + 1
+    state.turn += 1
     code = item.get("exit_code")
     failed = item.get("status") in ("failed", "declined") or bool(code)
     builder.add_result(id, _output(item), failed=failed, exit_code=code if isinstance(code, int) else None)

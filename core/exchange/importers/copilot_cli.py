@@ -1,6 +1,7 @@
 """Imports Copilot CLI sessions. Each is a JSON Lines file of events."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,13 @@ from core.exchange.importers.record import (
 from core.exchange.importers.session_builder import SessionBuilder
 
 WITHOUT_CONTENT = frozenset({"assistant.turn_start", "assistant.turn_end", "tool.execution_start"})
+
+
+@dataclass(slots=True)
+class _UsageState:
+    """Whether the current process recorded the usage of each reply."""
+
+    is_recorded: bool = False
 
 
 class CopilotCliImporter:
@@ -98,7 +106,7 @@ def _add_session_event(kind: str, data: dict[str, Any], at: int, builder: Sessio
     match kind:
         case "session.start" | "session.resume":
             builder.latest = max(builder.latest, at)
-            builder.state.pop("usage recorded", None)
+            builder.state(_UsageState).is_recorded = False
             context = dict_or_empty(data.get("context"))
             builder.set_details(folder=str(context.get("cwd") or ""), model=str(data.get("selectedModel") or ""))
         case "session.model_change":
@@ -106,7 +114,7 @@ def _add_session_event(kind: str, data: dict[str, Any], at: int, builder: Sessio
         case "session.title_changed":
             builder.set_details(title=str(data.get("title") or ""))
         case "session.usage_record":
-            builder.state["usage recorded"] = True
+            builder.state(_UsageState).is_recorded = True
             builder.complete_reply()  # the usage belongs to the next reply
             builder.add_usage(_parse_usage(dict_or_empty(data.get("usage"))))
         case "session.shutdown":
@@ -127,7 +135,9 @@ def _add_session_event(kind: str, data: dict[str, Any], at: int, builder: Sessio
 def _add_total(data: dict[str, Any], builder: SessionBuilder) -> bool:
     """Add the usage of a process that did not record the usage of each reply."""
     metrics = dict_or_empty(data.get("modelMetrics"))
-    if builder.state.pop("usage recorded", None) or not metrics:
+    state = builder.state(_UsageState)
+    was_recorded, state.is_recorded = state.is_recorded, False
+    if was_recorded:
         return True
     for model in metrics.values():
         builder.add_usage(_parse_usage(dict_or_empty(dict_or_empty(model).get("usage"))))

@@ -11,13 +11,14 @@ from core.exchange.importers.foreign_call import ForeignCall, plain_text
 from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, reasoning_text, text_parts
 from core.exchange.importers.record import (
     OpenSession,
+    SessionDetails,
     TranscriptRecord,
+    details_record,
     head_records,
     parse_line,
     parse_time,
     plain_path,
     read_lines,
-    to_json,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 from core.store.cursor_db import is_cursor_db, read_cursor_session
@@ -49,17 +50,11 @@ class CursorImporter:
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
+        if isinstance(message, SessionDetails):
+            _set_details(message.values, builder)
+            return True
         if not isinstance(message, dict):
             return False
-        if "details" in message:
-            details, folder = message["details"], message["folder"]
-            builder.latest = max(builder.latest, parse_time(details.get("createdAt")))
-            title = str(details.get("name") or "")
-            builder.set_details(
-                folder=unquote(urlsplit(folder).path), title="" if title == "New Agent" else title,
-                model=str(details.get("lastUsedModel") or ""),
-            )  # fmt: skip
-            return True
         inner = message.get("message")
         content = inner.get("content") if isinstance(inner, dict) else message.get("content")
         match message.get("role"):
@@ -78,12 +73,21 @@ def _database_records(path: Path) -> Iterator[TranscriptRecord]:
     """Yield the details, then the messages of the latest state, which begins with those of the states before."""
     session = read_cursor_session(path)
     key = str(session.details.get("agentId") or path.parent.name)
-    details = {"details": session.details, "folder": session.folder}
-    yield TranscriptRecord(key, to_json(details), details, 0, b"details")
+    yield details_record(key, {**session.details, "folder": session.folder})
     size, step = path.stat().st_size, 1 + len(session.messages)
     for number, body in enumerate(session.messages, 1):
         raw, value = parse_line(body)
         yield TranscriptRecord(key, raw, value, size * number // step)
+
+
+def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:
+    builder.latest = max(builder.latest, parse_time(details.get("createdAt")))
+    title = str(details.get("name") or "")
+    builder.set_details(
+        folder=unquote(urlsplit(details["folder"]).path),
+        title="" if title == "New Agent" else title,
+        model=str(details.get("lastUsedModel") or ""),
+    )
 
 
 def _add_user_message(content: Any, builder: SessionBuilder) -> bool:

@@ -17,10 +17,11 @@ from core.exchange.importers.message_parts import (
 )
 from core.exchange.importers.record import (
     OpenSession,
+    SessionDetails,
     SessionFiles,
     TranscriptRecord,
+    details_record,
     head_records,
-    list_records,
     parse_count,
     parse_time,
     plain_path,
@@ -59,18 +60,18 @@ class DroidImporter:
     def _details(self, path: Path) -> Iterator[TranscriptRecord]:
         plain = plain_path(path)
         settings = read_json_object(plain.with_name(f"{plain.stem}.settings.json"))
-        yield from list_records(plain.stem, [{"type": "details", "settings": settings}], 0, ["details"])
+        yield details_record(plain.stem, settings)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         data = record.value
+        if isinstance(data, SessionDetails):
+            builder.set_details(model=str(data.values.get("model") or ""))
+            builder.add_usage(_parse_usage(dict_or_empty(data.values.get("tokenUsage"))))
+            return True
         if not isinstance(data, dict):
             return False
         at = parse_time(data.get("timestamp"))
         match data.get("type"):
-            case "details":
-                settings = data["settings"]
-                builder.set_details(model=str(settings.get("model") or ""))
-                builder.add_usage(_parse_usage(dict_or_empty(settings.get("tokenUsage"))))
             case "session_start":
                 title = data.get("sessionTitle") or data.get("title")
                 builder.set_details(folder=str(data.get("cwd") or ""), title=str(title or ""))

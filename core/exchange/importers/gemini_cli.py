@@ -1,6 +1,7 @@
 """Imports Gemini CLI sessions: a JSON Lines file each, or one JSON document in versions before 0.40."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,23 @@ from core.exchange.importers.record import (
 from core.exchange.importers.session_builder import SessionBuilder
 
 CONTEXT_TAG = "<session_context>"  # begins a message that Gemini CLI writes itself
+
+
+@dataclass(slots=True)
+class _KnownReply:
+    """What was read of a reply, which a later record may repeat with more calls."""
+
+    calls: set[str] = field(default_factory=set)
+    has_usage: bool = False
+
+
+@dataclass(slots=True)
+class _KnownMessages:
+    """The messages read so far, by id, and the calls that have no result yet."""
+
+    user_messages: set[str] = field(default_factory=set)
+    replies: dict[str, _KnownReply] = field(default_factory=dict)
+    unanswered: set[str] = field(default_factory=set)
 
 
 class GeminiCliImporter:
@@ -126,7 +144,7 @@ def _add_user_message(data: dict[str, Any], at: int, builder: SessionBuilder) ->
     for response in responses:
         _add_result(str(response.get("id") or ""), [{"functionResponse": response}], "", at, builder)
     text = plain_text(content)
-    seen: set[str] = builder.state.setdefault("user messages", set())
+    seen = builder.state(_KnownMessages).user_messages
     id = str(data.get("id") or "")
     if text and not text.startswith(CONTEXT_TAG) and id not in seen:
         builder.add_user_message(text, at)
@@ -137,12 +155,13 @@ def _add_user_message(data: dict[str, Any], at: int, builder: SessionBuilder) ->
 def _add_reply(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     """Add what is new in a reply: its text and thoughts, its tokens, its calls and their results."""
     id = str(data.get("id") or "")
-    replies: dict[str, set[str]] = builder.state.setdefault("replies", {})
-    is_new, known = id not in replies, replies.setdefault(id, set())
-    calls = [call for call in dicts(data.get("toolCalls")) if str(call.get("id")) not in known]
+    state = builder.state(_KnownMessages)
+    is_new = id not in state.replies
+    known = state.replies.setdefault(id, _KnownReply())
+    calls = [call for call in dicts(data.get("toolCalls")) if str(call.get("id")) not in known.calls]
     tokens = data.get("tokens")
-    counts_tokens = isinstance(tokens, dict) and "tokens" not in known
-    if is_new or calls or counts_tokens:
+    has_usage = isinstance(tokens, dict)
+    if is_new or calls or (has_usage and not known.has_usage):
         builder.add_reply(
             plain_text(data.get("content")) if is_new else "",
             at=at,
@@ -155,9 +174,10 @@ def _add_reply(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
             usage=_parse_usage(tokens) if isinstance(tokens, dict) else None,
             model=str(data.get("model") or ""),
         )
-    known.update(str(call.get("id")) for call in calls)
-    known.update(["tokens"] if counts_tokens else [])
-    builder.state.setdefault("unanswered", set()).update(str(call.get("id")) for call in calls)
+    call_ids = {str(call.get("id")) for call in calls}
+    known.calls |= call_ids
+    known.has_usage |= has_usage
+    state.unanswered |= call_ids
     for call in dicts(data.get("toolCalls")):
         if call.get("result") or call.get("status") in {"error", "cancelled"}:
             status, moment = str(call.get("status") or ""), parse_time(call.get("timestamp"))
@@ -173,7 +193,7 @@ def _thoughts(data: dict[str, Any]) -> str:
 
 def _add_result(call: str, result: Any, status: str, at: int, builder: SessionBuilder) -> None:
     """Add the result of a call that has none yet."""
-    unanswered: set[str] = builder.state.setdefault("unanswered", set())
+    unanswered = builder.state(_KnownMessages).unanswered
     if call not in unanswered:
         return
     unanswered.remove(call)

@@ -13,7 +13,9 @@ from core.exchange.importers.foreign_call import ForeignCall, plain_text
 from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, mcp_images
 from core.exchange.importers.record import (
     OpenSession,
+    SessionDetails,
     TranscriptRecord,
+    details_record,
     list_records,
     parse_cost,
     parse_count,
@@ -60,13 +62,16 @@ class GooseImporter:
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         value = record.value
+        if isinstance(value, SessionDetails):
+            _set_details(value.values, builder)
+            if value.has_uncounted_usage:
+                builder.add_usage(_total(value.values))
+            return True
         if not isinstance(value, dict):
             return False
-        if "role" not in value:
-            _set_details(value.get("details", value), builder)
-            if value.get("total"):
-                builder.add_usage(_total(value["details"]))
-            return "details" in value or "working_dir" in value
+        if "role" not in value:  # the first line of a JSON Lines file
+            _set_details(value, builder)
+            return "working_dir" in value
         return _add_message(value, builder)
 
 
@@ -102,12 +107,9 @@ def _records(
             counts.setdefault((before or replies)[-1 if before else 0], []).append(request)
     if growing and requests and replies and replies[-1] == len(messages) - 1 and replies[-1] not in counts:
         messages = messages[:-1]
-    values: list[dict[str, Any]] = [{"details": details, "total": not requests and not growing}]
-    values += [{**message, "requests": counts.get(number, [])} for number, message in enumerate(messages)]
-    marks = [
-        "details",
-        *([message.get("role"), message.get("created"), number] for number, message in enumerate(messages)),
-    ]
+    yield details_record(key, details, has_uncounted_usage=not requests and not growing)
+    values = [{**message, "requests": counts.get(number, [])} for number, message in enumerate(messages)]
+    marks = [[message.get("role"), message.get("created"), number] for number, message in enumerate(messages)]
     yield from list_records(key, values, 0, marks)
 
 

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ from core.exchange.importers.foreign_call import plain_text
 from core.exchange.importers.message_parts import chat_calls, dicts, images
 from core.exchange.importers.record import (
     OpenSession,
+    SessionDetails,
     TranscriptRecord,
+    details_record,
     head_records,
     list_records,
     parse_cost,
@@ -27,6 +30,13 @@ from core.store.hermes_db import is_hermes_db, read_hermes_sessions
 RECENT_S = 3_600  # a followed database is read again for sessions with messages this recent
 STRUCTURED = "\x00json:"  # begins the content of a message with several parts
 SUMMARIES = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]:")
+
+
+@dataclass(slots=True)
+class _UncountedCost:
+    """The cost of the whole session, until a reply includes it."""
+
+    cost: float | None = None
 
 
 class HermesImporter:
@@ -55,14 +65,14 @@ class HermesImporter:
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         value = record.value
+        if isinstance(value, SessionDetails):
+            _set_details(value.values, builder)
+            if value.has_uncounted_usage:
+                builder.add_usage(_parse_usage(value.values))
+                builder.state(_UncountedCost).cost = _cost(value.values)
+            return True
         if not isinstance(value, dict):
             return False
-        if "details" in value:
-            _set_details(value["details"], builder)
-            if value["total"]:
-                builder.add_usage(_parse_usage(value["details"]))
-                builder.state["cost"] = _cost(value["details"])
-            return True
         return bool(value.get("repeated")) or _add_message(value, builder)
 
 
@@ -82,17 +92,17 @@ def _records(session: dict[str, Any], bytes_read: int, *, growing: bool) -> Iter
 
     After a compaction, Hermes stores the messages that it kept once more.
     """
-    found = session.pop("messages", None)
-    messages = dicts(found)
+    messages = dicts(session.pop("messages", None))
     compacted: set[tuple[str, ...]] = set()
-    values: list[dict[str, Any]] = [{"details": session, "total": not growing}]
+    values: list[dict[str, Any]] = []
     for message in messages:
         content = tuple(str(message.get(name)) for name in ("role", "content", "tool_calls", "tool_call_id"))
         if message.get("compacted"):
             compacted.add(content)
         values.append({**message, "repeated": not message.get("compacted") and content in compacted})
-    marks = ["details", *(message.get("id") for message in messages)]
-    yield from list_records(str(session.get("id")), values, bytes_read, marks)
+    key = str(session.get("id"))
+    yield details_record(key, session, has_uncounted_usage=not growing)
+    yield from list_records(key, values, bytes_read, [message.get("id") for message in messages])
 
 
 def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:
@@ -118,12 +128,13 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
                 builder.add_user_message(text, at, files)
             return bool(text or files)
         case "assistant":
-            calls = message.get("tool_calls")
+            calls, state = message.get("tool_calls"), builder.state(_UncountedCost)
             builder.add_reply(
                 text, at=at, reasoning=str(message.get("reasoning") or message.get("reasoning_content") or ""),
                 calls=chat_calls(json.loads(calls) if isinstance(calls, str) else calls),
-                cost=builder.state.pop("cost", None),
+                cost=state.cost,
             )  # fmt: skip
+            state.cost = None
             builder.complete_reply()
         case "tool":
             code, failed = _outcome(text)

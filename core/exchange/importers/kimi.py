@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ from core.exchange.importers.foreign_call import ForeignCall, plain_text
 from core.exchange.importers.message_parts import arguments_json, chat_calls, dict_or_empty, dicts, images
 from core.exchange.importers.record import (
     OpenSession,
+    SessionDetails,
     SessionFiles,
     TranscriptRecord,
     derive_key,
+    details_record,
     head_records,
-    list_records,
     parse_count,
     parse_time,
     plain_path,
@@ -34,6 +36,21 @@ WITHOUT_CONTENT = frozenset({
     "permission.set_mode", "plugin.session_start", "prompt.accepted", "prompt.completed", "runtime.set_binding",
     "token_counting.measured", "token_counting.turn_recorded", "tools.set_active_tools",
 })  # fmt: skip
+
+
+@dataclass(slots=True)
+class _RunState:
+    """What later records refer to.
+
+    Attributes:
+        step: the number of the current step of Kimi CLI.
+        prompt: the last input of Kimi Code, which it also adds to its context.
+        open_subagents: the session keys of the running sub-agents of Kimi CLI, by the id of their call.
+    """
+
+    step: int = 0
+    prompt: str | None = None
+    open_subagents: dict[str, str] = field(default_factory=dict)
 
 
 class KimiImporter:
@@ -85,21 +102,21 @@ class KimiImporter:
             details = read_json_object(path.with_name("state.json"))
             folder = _work_dir(path)
         title = details.get("custom_title") or (details.get("title") if details.get("isCustomTitle") else "")
-        yield from list_records(key, [{"type": "details", "folder": folder, "title": title}], 0, ["details"])
+        yield details_record(key, {"folder": str(folder or ""), "title": str(title or "")})
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         data = record.value
+        if isinstance(data, SessionDetails):
+            builder.set_details(**data.values)
+            return True
         if not isinstance(data, dict):
             return False
-        if data.get("type") == "details":
-            builder.set_details(folder=str(data["folder"] or ""), title=str(data["title"] or ""))
-            return True
         if isinstance(message := data.get("message"), dict) and "payload" in message:
             return _add_message(message, parse_time(data.get("timestamp")), builder, open_session)
         if "role" in data:
             return _add_context_message(data, builder)
         if "/" in builder.key and not builder.has_events():
-            _set_parent(builder, open_session)
+            _set_parent(builder)
         return _add_record(data, parse_time(data.get("time")), builder)
 
 
@@ -108,21 +125,15 @@ def _work_dir(path: Path) -> str:
     if len(path.parents) < 4:
         return ""
     folders = read_json_object(path.parents[3] / "kimi.json").get("work_dirs")
-    paths = (str(entry.get("path")) for entry in dicts(folders))
-    return next(
-        (
-            name
-            for name in paths
-            if hashlib.md5(name.encode(), usedforsecurity=False).hexdigest() == path.parents[1].name
-        ),
-        "",
-    )
+    for folder in dicts(folders):
+        name = str(folder.get("path"))
+        if hashlib.md5(name.encode(), usedforsecurity=False).hexdigest() == path.parents[1].name:
+            return name
+    return ""
 
 
-def _set_parent(builder: SessionBuilder, open_session: OpenSession) -> None:
-    session, _, name = builder.key.partition("/")
-    call, called = open_session(session).state.get("agents", {}).get(name, ("", "agent"))
-    builder.set_parent(session, call, called)
+def _set_parent(builder: SessionBuilder) -> None:
+    builder.set_parent(builder.key.partition("/")[0], subagent="agent")
 
 
 # Kimi CLI
@@ -131,13 +142,14 @@ def _set_parent(builder: SessionBuilder, open_session: OpenSession) -> None:
 def _add_message(message: dict[str, Any], at: int, builder: SessionBuilder, open_session: OpenSession) -> bool:
     """Add a message of Kimi CLI to its interface. A step is one reply with its calls."""
     payload, kind = dict_or_empty(message.get("payload")), str(message.get("type"))
-    step = f"s{builder.state.get('step', 0)}"
+    state = builder.state(_RunState)
+    step = f"s{state.step}"
     match kind:
         case "TurnBegin" | "SteerInput":
             _add_input(payload.get("user_input"), at, builder)
         case "StepBegin":
             builder.complete_reply()
-            builder.state["step"] = builder.state.get("step", 0) + 1
+            state.step += 1
             builder.latest = max(builder.latest, at)
         case "ContentPart":
             return _add_part(payload, at, step, builder)
@@ -173,7 +185,7 @@ def _add_subagent_event(payload: dict[str, Any], at: int, main: SessionBuilder, 
         called = str(payload.get("subagent_type") or "agent")
         child.set_parent(main.key, main.call_id(call), called)
         main.start_subagent(call, key, called)
-        main.state.setdefault("subagents", {})[call] = key
+        main.state(_RunState).open_subagents[call] = key
     event = payload.get("event")
     return isinstance(event, dict) and _add_message(event, at, child, open_session)
 
@@ -200,17 +212,17 @@ def _add_context_message(message: dict[str, Any], builder: SessionBuilder) -> bo
 
 
 def _add_record(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
-    kind = str(data.get("type"))
+    kind, state = str(data.get("type")), builder.state(_RunState)
     match kind:
         case "metadata":
             builder.latest = max(builder.latest, parse_time(data.get("created_at")))
         case "turn.prompt" | "turn.steer":
-            builder.state["prompt"] = text = plain_text(data.get("input"))
+            state.prompt = plain_text(data.get("input"))
             _add_input(data.get("input"), at, builder)
-            return bool(text)
+            return bool(state.prompt)
         case "context.append_message":
             message = dict_or_empty(data.get("message"))
-            return message.get("role") == "user" and plain_text(message.get("content")) == builder.state.get("prompt")
+            return message.get("role") == "user" and plain_text(message.get("content")) == state.prompt
         case "context.append_loop_event":
             return _add_loop_event(dict_or_empty(data.get("event")), at, builder)
         case "config.update" | "profile.bind":
@@ -280,7 +292,7 @@ def _add_result(id: Any, value: dict[str, Any], failed: bool, at: int, builder: 
     output, call = value.get("output"), str(id or "")
     texts = (plain_text(output), str(value.get("message") or value.get("note") or ""))
     files = images(output if isinstance(output, list) else [])
-    if child := builder.state.get("subagents", {}).pop(call, None):
+    if child := builder.state(_RunState).open_subagents.pop(call, None):
         builder.end_subagent(call, child, "error" if failed else "completed")
     builder.add_result(call, "\n".join(filter(None, texts)), at=at, failed=failed, files=files)
 

@@ -2,15 +2,18 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, chat_calls, dict_or_empty, parse_usage
+from core.exchange.importers.message_parts import arguments_json, chat_calls, dict_or_empty, dicts, parse_usage
 from core.exchange.importers.record import (
     OpenSession,
+    SessionDetails,
     TranscriptRecord,
     derive_key,
+    details_record,
     list_records,
     parse_cost,
     parse_time,
@@ -21,6 +24,14 @@ from core.exchange.importers.session_builder import SessionBuilder
 
 CODE = re.compile(r"<returncode>(-?\d+)</returncode>")
 BLOCK = re.compile(r"^```(?:mswea_bash_command|bash)\n(.*?)\n```", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(slots=True)
+class _TextCalls:
+    """Commands in the texts of replies: how many replies were read, and the ids of the calls without a result."""
+
+    replies: int = 0
+    unanswered: list[str] = field(default_factory=list)
 
 
 class MiniSweAgentImporter:
@@ -35,22 +46,21 @@ class MiniSweAgentImporter:
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         document = read_document(path)
         messages = document.get("messages") if isinstance(document, dict) else document
-        info = document.get("info") if isinstance(document, dict) else None
-        entries = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
+        entries = dicts(messages)
         key = derive_key(path, plain_path(path).name.removesuffix(".json").removesuffix(".traj"))
         if isinstance(document, dict):
             times = (message["extra"].get("timestamp") for message in entries if isinstance(message.get("extra"), dict))
-            yield from list_records(key, [{"info": info or {}, "at": next(filter(None, times), 0)}], 0, ["info"])
+            yield details_record(key, {"info": document.get("info"), "started_at": next(filter(None, times), 0)})
         yield from list_records(key, _with_actions(entries), path.stat().st_size, entries)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
+        if isinstance(message, SessionDetails):
+            builder.latest = max(builder.latest, parse_time(message.values["started_at"]))
+            _set_details(dict_or_empty(message.values["info"]), builder)
+            return True
         if not isinstance(message, dict):
             return False
-        if "info" in message:
-            builder.latest = max(builder.latest, parse_time(message.get("at")))
-            _set_details(message["info"], builder)
-            return True
         extra = dict_or_empty(message.get("extra"))
         at = parse_time(extra.get("timestamp"))
         text = plain_text(message.get("content"))
@@ -59,9 +69,7 @@ class MiniSweAgentImporter:
                 _add_reply(message, text, extra, at, builder)
             case "tool":
                 _add_result(str(message.get("tool_call_id")), text, extra, at, builder)
-            case "user" if unanswered := builder.state.get(
-                "unanswered_calls"
-            ):  # outputs come in the order of the calls
+            case "user" if unanswered := builder.state(_TextCalls).unanswered:  # outputs are in the order of the calls
                 _add_result(unanswered.pop(0), text, extra, at, builder)
             case "user":
                 builder.add_user_message(text, at)
@@ -102,10 +110,12 @@ def _set_details(info: dict[str, Any], builder: SessionBuilder) -> None:
 def _add_reply(message: dict[str, Any], text: str, extra: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     response = dict_or_empty(extra.get("response"))
     calls = chat_calls(message.get("tool_calls"))
-    builder.state["unanswered_calls"] = []
+    state = builder.state(_TextCalls)
+    state.unanswered = []
     if not calls:  # the commands are in the text of the reply, and have no IDs
-        calls = _text_calls(extra, builder)
-        builder.state["unanswered_calls"] = [call.id for call in calls]
+        state.replies += 1
+        calls = _text_calls(extra, state.replies)
+        state.unanswered = [call.id for call in calls]
     builder.add_reply(
         text,
         at=at,
@@ -117,8 +127,7 @@ def _add_reply(message: dict[str, Any], text: str, extra: dict[str, Any], at: in
     )
 
 
-def _text_calls(extra: dict[str, Any], builder: SessionBuilder) -> list[ForeignCall]:
-    reply_number = builder.state["replies"] = builder.state.get("replies", 0) + 1
+def _text_calls(extra: dict[str, Any], reply_number: int) -> list[ForeignCall]:
     actions = extra.get("actions")
     calls = []
     for index, action in enumerate(actions if isinstance(actions, list) else ()):

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from core.exchange.importers.message_parts import arguments_json, dict_or_empty
 from core.exchange.importers.record import (
     OpenSession,
     TranscriptRecord,
-    open_transcript,
     parse_cost,
     parse_count,
     parse_time,
@@ -22,7 +20,7 @@ from core.exchange.importers.record import (
     to_utf8,
 )
 from core.exchange.importers.session_builder import SessionBuilder
-from core.store.foreign_db import MAGIC
+from core.store.foreign_db import MAGIC, is_sqlite
 from core.store.opencode_db import is_opencode_db, read_opencode_sessions
 
 RECENT_MS = 3_600_000  # a followed database is read again for sessions updated this recently
@@ -44,18 +42,7 @@ class OpenCodeImporter:
         return UnseenRecords(lambda: _records(read_opencode_sessions(path, since)))
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
-        with open_transcript(path) as file:
-            is_database = file.read(len(MAGIC)) == MAGIC
-        if not is_database:
-            document = read_document(path)
-            key = str(document["info"].get("id") or path.stem)
-            messages = document.get("messages")
-            rows: Iterator[dict[str, Any]] = iter([{"info": document["info"], "session": key}])
-            entries = messages if isinstance(messages, list) else []
-            rows = chain(rows, ({"message": message, "session": key} for message in entries))
-        else:
-            rows = read_opencode_sessions(path)
-        yield from _records(rows)
+        return _records(read_opencode_sessions(path) if is_sqlite(path) else _export_rows(path))
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         entry = record.value
@@ -78,6 +65,16 @@ class OpenCodeImporter:
             return False
         _assistant(info, parts, at, builder)
         return True
+
+
+def _export_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the info and the messages of an export as `read_opencode_sessions` yields those of a database."""
+    document = read_document(path)
+    session = str(document["info"].get("id") or path.stem)
+    yield {"info": document["info"], "session": session}
+    messages = document.get("messages")
+    for message in messages if isinstance(messages, list) else []:
+        yield {"message": message, "session": session}
 
 
 def _records(rows: Iterator[dict[str, Any]]) -> Iterator[TranscriptRecord]:
@@ -113,8 +110,7 @@ def _set_details(info: dict[str, Any], builder: SessionBuilder, open_session: Op
         builder.latest, parse_time(info.get("time_created") or (info.get("time") or {}).get("created"))
     )
     if parent := info.get("parentID"):
-        call, called = open_session(str(parent)).state.get("children", {}).get(builder.key, ("", "agent"))
-        builder.set_parent(str(parent), call, called)
+        builder.set_parent(str(parent), *open_session(str(parent)).subagent_call(builder.key))
 
 
 def _assistant(info: dict[str, Any], parts: list[dict[str, Any]], at: int, builder: SessionBuilder) -> None:
@@ -129,43 +125,49 @@ def _assistant(info: dict[str, Any], parts: list[dict[str, Any]], at: int, build
     if any(part.get("type") in ("text", "reasoning", "tool") for part in pending):
         _turn(pending, {"tokens": info.get("tokens"), "cost": info.get("cost")}, model, at, builder)
     if isinstance(error := info.get("error"), dict):
-        data = dict_or_empty(error.get("data"))
-        builder.fail_run(str((data or {}).get("message") or error.get("name") or "an error"))
+        builder.fail_run(str(dict_or_empty(error.get("data")).get("message") or error.get("name") or "an error"))
 
 
 def _turn(parts: list[dict[str, Any]], end: dict[str, Any], model: str, at: int, builder: SessionBuilder) -> None:
-    def join_texts(kind: str) -> str:
-        return "\n".join(str(part["text"]) for part in parts if part.get("type") == kind and part.get("text"))
-
+    """Add a reply and the results of its calls. Its tokens and cost are in `end`."""
     tools = [part for part in parts if part.get("type") == "tool" and isinstance(part.get("state"), dict)]
     times = [parse_time((part["state"].get("time") or {}).get("start")) for part in tools]
     texts = [parse_time((part.get("time") or {}).get("end")) for part in parts if isinstance(part.get("time"), dict)]
-    tokens = dict_or_empty(end.get("tokens"))
-    cache = dict_or_empty(tokens.get("cache"))
-    cache_read, cache_write, cost = parse_count(cache.get("read")), parse_count(cache.get("write")), end.get("cost")
     builder.add_reply(
-        join_texts("text"),
+        _join_texts(parts, "text"),
         requested_at=max(at, builder.latest),
         at=max([at, *texts, *times[:1]]),
-        reasoning=join_texts("reasoning"),
-        calls=[
-            ForeignCall(
-                str(part.get("callID")), str(part.get("tool") or "tool"), arguments_json(part["state"].get("input"))
-            )
-            for part in tools
-        ],
-        usage=Usage(
-            parse_count(tokens.get("input")) + cache_read + cache_write,
-            parse_count(tokens.get("output")) + parse_count(tokens.get("reasoning")),
-            cache_read,
-            cache_write,
-            parse_count(tokens.get("reasoning")),
-        ),
+        reasoning=_join_texts(parts, "reasoning"),
+        calls=[_call(part) for part in tools],
+        usage=_parse_usage(dict_or_empty(end.get("tokens"))),
         model=model,
-        cost=parse_cost(cost) or None,
+        cost=parse_cost(end.get("cost")) or None,
     )
     for part in tools:
         _result(part, builder)
+
+
+def _join_texts(parts: list[dict[str, Any]], kind: str) -> str:
+    return "\n".join(str(part["text"]) for part in parts if part.get("type") == kind and part.get("text"))
+
+
+def _call(part: dict[str, Any]) -> ForeignCall:
+    arguments = arguments_json(part["state"].get("input"))
+    return ForeignCall(str(part.get("callID")), str(part.get("tool") or "tool"), arguments)
+
+
+def _parse_usage(tokens: dict[str, Any]) -> Usage:
+    """Parse the tokens of a reply, which count cached input and reasoning apart from the rest."""
+    cache = dict_or_empty(tokens.get("cache"))
+    cache_read, cache_write = parse_count(cache.get("read")), parse_count(cache.get("write"))
+    reasoning = parse_count(tokens.get("reasoning"))
+    return Usage(
+        parse_count(tokens.get("input")) + cache_read + cache_write,
+        parse_count(tokens.get("output")) + reasoning,
+        cache_read,
+        cache_write,
+        reasoning,
+    )
 
 
 def _result(part: dict[str, Any], builder: SessionBuilder) -> None:
@@ -177,7 +179,6 @@ def _result(part: dict[str, Any], builder: SessionBuilder) -> None:
     if child := metadata.get("sessionId") or metadata.get("sessionID"):
         called = str((state.get("input") or {}).get("subagent_type") or "agent")
         builder.start_subagent(id, str(child), called, str((state.get("input") or {}).get("prompt") or ""))
-        builder.state.setdefault("children", {})[str(child)] = (builder.call_id(id), called)
         builder.end_subagent(id, str(child), str(status))
     code = metadata.get("exit")
     output = state.get("output") if status == "completed" else state.get("error")

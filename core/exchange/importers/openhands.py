@@ -5,6 +5,7 @@ evaluation writes `output.jsonl`, which has a conversation on each line.
 """
 
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ from core.exchange.importers.message_parts import arguments_json, dict_or_empty
 from core.exchange.importers.record import (
     MAX_DOCUMENT_BYTES,
     OpenSession,
+    SessionDetails,
     TranscriptRecord,
     derive_key,
+    details_record,
     head_records,
     list_records,
     parse_count,
@@ -24,10 +27,26 @@ from core.exchange.importers.record import (
     plain_path,
     read_document,
     read_lines,
+    to_json,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
 NOT_CALLS = frozenset({"message", "system", "recall", "change_agent_state", "null", ""})
+
+
+@dataclass(slots=True)
+class _Actions:
+    """The ids of the calls of a conversation of version 0."""
+
+    ids: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _ConversationEnd:
+    """The usage of a whole conversation, and its error if it failed."""
+
+    metrics: dict[str, Any]
+    error: str
 
 
 class OpenHandsImporter:
@@ -56,12 +75,11 @@ class OpenHandsImporter:
             return
         if path.name != "base_state.json":
             document = read_document(path)
-            yield from list_records(
-                derive_key(path), document if isinstance(document, list) else [], path.stat().st_size
-            )
+            events = document if isinstance(document, list) else []
+            yield from list_records(derive_key(path), events, path.stat().st_size)
             return
         key, bytes_read = path.parent.name, 0
-        yield from list_records(key, [{"state": read_document(path)}], 0, ["state"])
+        yield details_record(key, dict_or_empty(read_document(path)))
         for file in sorted((path.parent / "events").glob("event-*.json")):
             if (size := file.stat().st_size) <= MAX_DOCUMENT_BYTES:
                 bytes_read += size
@@ -69,12 +87,14 @@ class OpenHandsImporter:
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         event = record.value
+        if isinstance(event, SessionDetails):
+            _set_details(event.values, builder)
+            return True
+        if isinstance(event, _ConversationEnd):
+            _end(event, builder)
+            return True
         if not isinstance(event, dict):
             return False
-        if "state" in event:
-            return _set_details(event["state"], builder)
-        if "total" in event:
-            return _end(event, builder)
         at = parse_time(event.get("timestamp"))
         return _event(event, at, builder) if "kind" in event else _first(event, at, builder)
 
@@ -86,17 +106,18 @@ def _line_records(path: Path) -> Iterator[TranscriptRecord]:
         if not isinstance(result, dict) or "history" not in result:
             yield line
             continue
-        metadata = result.get("metadata")
-        metadata = dict_or_empty(metadata)
+        metadata = dict_or_empty(result.get("metadata"))
         history = result["history"] if isinstance(result["history"], list) else []
         # In early versions, the history is a list of pairs of an action and its observation.
         events = [event for entry in history for event in (entry if isinstance(entry, list) else [entry])]
         key = derive_key(path, str(result.get("instance_id") or "conversation"))
-        details = {"state": {"agent": {"llm": metadata.get("llm_config") or metadata.get("llm")}}}
-        total = {"total": result.get("metrics"), "error": result.get("error")}
-        first = [] if any(_is_task(event) for event in events) else [_task(result)]
-        for record in list_records(key, [details, *first, *events, total]):
+        if not any(_is_task(event) for event in events):
+            events.insert(0, _task(result))
+        yield details_record(key, {"agent": {"llm": metadata.get("llm_config") or metadata.get("llm")}})
+        for record in list_records(key, events):
             yield record._replace(bytes_read=line.bytes_read)
+        end = _ConversationEnd(dict_or_empty(result.get("metrics")), str(result.get("error") or ""))
+        yield TranscriptRecord(key, to_json(asdict(end)), end, line.bytes_read)
 
 
 def _is_task(event: Any) -> bool:
@@ -108,28 +129,20 @@ def _task(result: dict[str, Any]) -> dict[str, Any]:
     return {"source": "user", "action": "message", "args": {"content": str(result.get("instruction") or "")}}
 
 
-def _end(event: dict[str, Any], builder: SessionBuilder) -> bool:
-    """Add the usage of the whole conversation, and how it failed."""
-    metrics = dict_or_empty(event["total"])
-    usage = metrics.get("accumulated_token_usage")
+def _end(end: _ConversationEnd, builder: SessionBuilder) -> None:
+    usage = end.metrics.get("accumulated_token_usage")
     if isinstance(usage, dict):
         names = ("prompt_tokens", "completion_tokens", "cache_read_tokens", "cache_write_tokens")
         builder.add_usage(Usage(*(parse_count(usage.get(name)) for name in names)))
-    if event.get("error"):
+    if end.error:
         builder.settle()
-        builder.fail_run(str(event["error"]))
-    return True
+        builder.fail_run(end.error)
 
 
-def _set_details(state: Any, builder: SessionBuilder) -> bool:
-    if isinstance(state, dict):
-        agent, workspace = state.get("agent"), state.get("workspace")
-        model = agent.get("llm") if isinstance(agent, dict) else None
-        builder.set_details(
-            model=str(model.get("model") or "") if isinstance(model, dict) else "",
-            folder=str(workspace.get("working_dir") or "") if isinstance(workspace, dict) else "",
-        )
-    return True
+def _set_details(state: dict[str, Any], builder: SessionBuilder) -> None:
+    model = dict_or_empty(dict_or_empty(state.get("agent")).get("llm"))
+    workspace = dict_or_empty(state.get("workspace"))
+    builder.set_details(model=str(model.get("model") or ""), folder=str(workspace.get("working_dir") or ""))
 
 
 def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
@@ -190,10 +203,10 @@ def _first(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
             )
             return True
         id = f"e{event.get('id')}"
-        builder.state.setdefault("acts", set()).add(id)
+        builder.state(_Actions).ids.add(id)
         builder.add_reply(str(args.get("thought") or ""), at=at, calls=[ForeignCall(id, action, arguments_json(args))])
         return True
-    if isinstance(observation, str) and f"e{event.get('cause')}" in builder.state.get("acts", ()):
+    if isinstance(observation, str) and f"e{event.get('cause')}" in builder.state(_Actions).ids:
         extras = dict_or_empty(event.get("extras"))
         code = (extras.get("metadata") or {}).get("exit_code", extras.get("exit_code"))
         builder.add_result(

@@ -84,6 +84,25 @@ def span_order(span: OtlpSpan) -> tuple[int, int, int]:
     return span.end, ("chat", "tool", "", "agent").index(span_kind(span)), -span.start
 
 
+@dataclass(slots=True)
+class _TraceState:
+    """What was read of a trace, whose spans repeat each other.
+
+    Attributes:
+        span_ids: the spans that were read.
+        instructions: hashes of the system instructions.
+        user_messages: how often each message of the user was added, by its hash.
+        call_ids: the ids of all calls.
+        open_calls: the tools of the calls without a result, by call id.
+    """
+
+    span_ids: set[str] = field(default_factory=set)
+    instructions: set[str] = field(default_factory=set)
+    user_messages: Counter[str] = field(default_factory=Counter)
+    call_ids: list[str] = field(default_factory=list)
+    open_calls: dict[str, str] = field(default_factory=dict)
+
+
 def sort_spans(spans: Sequence[OtlpSpan]) -> list[OtlpSpan]:
     """Return the spans in order. Title and folder, which only root spans have, are copied to a trace's first span."""
     roots = [span for span in spans if not span.parent]
@@ -100,7 +119,7 @@ def sort_spans(spans: Sequence[OtlpSpan]) -> list[OtlpSpan]:
 
 def add_span(span: OtlpSpan, builder: SessionBuilder) -> bool:
     """Add a span to the session of its trace. Return whether the span was understood."""
-    span_ids: set[str] = builder.state.setdefault("spans", set())
+    span_ids = builder.state(_TraceState).span_ids
     if span.id in span_ids:
         return True  # sent twice
     span_ids.add(span.id)
@@ -174,9 +193,9 @@ def _chat(span: OtlpSpan, builder: SessionBuilder) -> None:
 def _keep_instructions(instructions: Any, builder: SessionBuilder) -> None:
     """Keep system instructions as an unrecognized record, each text once."""
     raw = instructions if isinstance(instructions, str) else arguments_json(instructions)
-    marks: set[str] = builder.state.setdefault("system", set())
-    if instructions and _mark(raw) not in marks:
-        marks.add(_mark(raw))
+    known = builder.state(_TraceState).instructions
+    if instructions and _mark(raw) not in known:
+        known.add(_mark(raw))
         builder.keep_unrecognized("system", raw)
 
 
@@ -190,30 +209,29 @@ def _add_message(message: TraceMessage, times: Counter[str], span: OtlpSpan, bui
     Each request carries the whole conversation. `times` counts equal texts within this request, so that a message the
     user sent twice is added twice.
     """
+    state = builder.state(_TraceState)
     for id, output in message.results:
-        if _open(id, builder):
+        if id in state.open_calls:
             _add_result(id, output, span.start, False, builder)
     if message.role in ("system", "developer"):
         _keep_instructions(message.text, builder)
     if message.role != "user" or not message.text:
         return
-    added: Counter[str] = builder.state.setdefault("added", Counter())
     mark = _mark(message.text)
     times[mark] += 1
-    if span.scope == OWN_SCOPE or times[mark] > added[mark]:
-        added[mark] += 1
+    if span.scope == OWN_SCOPE or times[mark] > state.user_messages[mark]:
+        state.user_messages[mark] += 1
         builder.add_user_message(message.text, span.start)
 
 
 def _tool(span: OtlpSpan, builder: SessionBuilder) -> None:
-    attributes = span.attributes
+    attributes, state = span.attributes, builder.state(_TraceState)
     name = str(attributes.get("gen_ai.tool.name") or attributes.get("tool.name") or span.name)
     id = str(attributes.get("gen_ai.tool.call.id") or "")
     if not id:
-        calls: dict[str, str] = builder.state.get("calls", {})
-        id = next((call for call, tool in calls.items() if tool == name), f"span {span.id}")
-    if not _open(id, builder):
-        if id in builder.state.get("all", ()):
+        id = next((call for call, tool in state.open_calls.items() if tool == name), f"span {span.id}")
+    if id not in state.open_calls:
+        if id in state.call_ids:
             return  # the next request already contained its result
         arguments = attributes.get(
             "gen_ai.tool.call.arguments", attributes.get("input.value", attributes.get("tool.parameters"))
@@ -245,20 +263,17 @@ def _agent(span: OtlpSpan, builder: SessionBuilder) -> None:
 
 def _register(call: ForeignCall, builder: SessionBuilder) -> ForeignCall:
     """Register a call that has no result yet, with a generated id if it has none."""
-    id = call.id or f"call {len(builder.state.setdefault('all', []))}"
-    builder.state.setdefault("all", []).append(id)
-    builder.state.setdefault("calls", {})[id] = call.tool
+    state = builder.state(_TraceState)
+    id = call.id or f"call {len(state.call_ids)}"
+    state.call_ids.append(id)
+    state.open_calls[id] = call.tool
     return ForeignCall(id, call.tool, call.arguments)
-
-
-def _open(id: str, builder: SessionBuilder) -> bool:
-    return id in builder.state.get("calls", {})
 
 
 def _add_result(
     id: str, output: str, at: int, failed: bool, builder: SessionBuilder, exit_code: int | None = None
 ) -> None:  # fmt: skip
-    builder.state["calls"].pop(id, None)
+    builder.state(_TraceState).open_calls.pop(id, None)
     builder.add_result(id, output, at=at, failed=failed, exit_code=exit_code)
 
 

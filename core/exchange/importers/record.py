@@ -8,6 +8,7 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
@@ -28,9 +29,9 @@ BUFFER_BYTES = 1 << 20  # bytes read at once; the GIL is released for each read
 class TranscriptRecord(NamedTuple):
     """A record of the session `key`.
 
-    `raw` is its text in UTF-8, `value` the parsed JSON (None if it is not JSON), and `bytes_read` the number of bytes
-    of the file up to its end. `identity` identifies the record when checking whether it was changed since the last
-    import; if it is empty, the whole text does.
+    `raw` is its text in UTF-8 and `bytes_read` the number of bytes of the file up to its end. `value` is the parsed
+    JSON, None if it is not JSON, or an object that the importer understands. `identity` identifies the record when
+    checking whether it was changed since the last import; if it is empty, the whole text does.
     """
 
     key: str
@@ -38,6 +39,17 @@ class TranscriptRecord(NamedTuple):
     value: Any
     bytes_read: int = 0
     identity: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionDetails:
+    """The value of a record that an importer makes from what a transcript says of a session as a whole.
+
+    `has_uncounted_usage` tells whether the values include token counts that the replies do not have.
+    """
+
+    values: dict[str, Any]
+    has_uncounted_usage: bool = False
 
 
 OpenSession = Callable[[str], SessionBuilder]
@@ -206,6 +218,12 @@ def list_records(key: str, values: list[Any], total: int = 0, marks: Sequence[An
     for number, value in enumerate(values, 1):
         mark = to_json(marks[number - 1]) if marks else b""
         yield TranscriptRecord(key, to_json(value), value, total * number // max(1, len(values)), mark)
+
+
+def details_record(key: str, values: dict[str, Any], *, has_uncounted_usage: bool = False) -> TranscriptRecord:
+    """Return a record of details, which have the same identity when they have changed because the session grew."""
+    details = SessionDetails(values, has_uncounted_usage)
+    return TranscriptRecord(key, to_json(values), details, identity=to_json("details"))
 
 
 def derive_key(path: Path, name: str = "") -> str:

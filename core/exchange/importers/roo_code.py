@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from core.exchange.importers.message_parts import (
 )
 from core.exchange.importers.record import (
     OpenSession,
+    SessionDetails,
     TranscriptRecord,
+    details_record,
     list_records,
     parse_cost,
     parse_count,
@@ -42,6 +45,19 @@ TOOLS = (
 TEXT_CALL = re.compile(rf"<({TOOLS})>(.*?)</\1>", re.DOTALL)  # older versions write calls in the reply
 ARGUMENT = re.compile(r"<(\w+)>\n?(.*?)\n?</\1>", re.DOTALL)
 TEXT_RESULT = re.compile(rf"\[({TOOLS})(?: for .*?)?\] Result:\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _TextCall:
+    id: str
+    tool: str
+
+
+@dataclass(slots=True)
+class _OpenTextCalls:
+    """The calls in texts of replies that have no result yet."""
+
+    calls: list[_TextCall] = field(default_factory=list)
 
 
 class RooCodeImporter:
@@ -88,11 +104,12 @@ class RooCodeImporter:
         key = path.parent.name
         marks = [[value["message"].get("role"), value["message"].get("ts")] for value in values]
         size = history.stat().st_size if history.is_file() else 0
-        yield from list_records(key, [{"details": item}, *values], size, ["details", *marks])
+        yield details_record(key, item)
+        yield from list_records(key, values, size, marks)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
-        if "details" in record.value:
-            details = record.value["details"]
+        if isinstance(record.value, SessionDetails):
+            details = record.value.values
             builder.set_details(folder=str(details.get("workspace") or details.get("cwdOnTaskInitialization") or ""))
             return True
         message, requests = record.value["message"], record.value["requests"]
@@ -146,25 +163,25 @@ def _add_text_results(texts: list[str], at: int, builder: SessionBuilder) -> boo
     """Add the results of calls that were written as text: a line that names the tool, and the text after it."""
     text = "\n".join(texts)
     found = list(TEXT_RESULT.finditer(text))
-    waiting: list[tuple[str, str]] = builder.state.setdefault("text calls", [])
+    waiting = builder.state(_OpenTextCalls).calls
     for match, following in zip_longest(found, found[1:]):
         output = INPUT.sub("", text[match.end() : following.start() if following else None]).strip()
-        call = next((call for call in waiting if call[1] == match.group(1)), None)
+        call = next((call for call in waiting if call.tool == match.group(1)), None)
         if call:
             waiting.remove(call)
-            builder.add_result(call[0], output, at=at, failed=output.startswith("Error"))
+            builder.add_result(call.id, output, at=at, failed=output.startswith("Error"))
     return bool(found)
 
 
 def _add_reply(message: dict[str, Any], requests: list[Any], at: int, builder: SessionBuilder) -> None:
     content = message.get("content")
     calls, text = tool_use_calls(content), text_parts(content)
-    waiting: list[tuple[str, str]] = builder.state.setdefault("text calls", [])
+    waiting = builder.state(_OpenTextCalls).calls
     for match in [] if calls else TEXT_CALL.finditer(text):
         id = f"text {builder.record_count}.{len(calls)}"
         arguments = dict(ARGUMENT.findall(match.group(2)))
         calls.append(ForeignCall(id, match.group(1), arguments_json(arguments)))
-        waiting.append((id, match.group(1)))
+        waiting.append(_TextCall(id, match.group(1)))
     if waiting:
         text = TEXT_CALL.sub("", text).strip()
     usage, cost = _usage(requests)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from core.domain.events import (
     CallStarted,
@@ -33,6 +33,14 @@ from core.store.blobs import blob_hash
 DEFAULT_TITLE = "Imported session"
 MAX_RAW_LENGTH = 4 << 20  # characters kept of an unrecognized record, and of several kept in one event
 NO_USAGE = Usage()
+State = TypeVar("State")
+
+
+class SubagentCall(NamedTuple):
+    """The call that started a sub-agent: its id in the imported session, "" if unknown, and the sub-agent's name."""
+
+    id: str = ""
+    subagent: str = "agent"
 
 
 @dataclass(slots=True)
@@ -70,7 +78,6 @@ class SessionBuilder:
         unrecognized: how many records were not recognized, by record type.
         latest: the latest time so far, in microseconds, which a record without a time gets.
         fallback_time: the time of the first record if it has none.
-        state: state that the importer keeps between records.
     """
 
     def __init__(self, agent: str, key: str, emit: EmitEvent, session_id_of: SessionIdOf) -> None:
@@ -80,7 +87,8 @@ class SessionBuilder:
         self.unrecognized: dict[str, int] = {}
         self.latest = 0
         self.fallback_time = 0
-        self.state: dict[str, Any] = {}
+        self._state: object = None
+        self._subagent_calls: dict[str, SubagentCall] = {}
         self._emit_event = emit
         self._name = session_id_of
         self._opening: SessionCreated | None = SessionCreated(
@@ -100,6 +108,13 @@ class SessionBuilder:
         self._call_count = 0
         self._open: dict[str, None] = {}
         self._answered = False
+
+    def state(self, kind: type[State]) -> State:
+        """Return what the importer remembers between the records of this session, which begins as `kind()`."""
+        if self._state is None:
+            self._state = kind()
+        assert isinstance(self._state, kind)
+        return self._state
 
     # Details of the session
 
@@ -203,6 +218,11 @@ class SessionBuilder:
         """Add the start of a sub-agent by a call."""
         self._flush_reply()
         self._emit(SubagentStarted(self._calls.get(id, id), self._name(child), called, Text(task)))
+        self._subagent_calls[child] = SubagentCall(self._calls.get(id, ""), called)
+
+    def subagent_call(self, child: str) -> SubagentCall:
+        """Return the call that started the sub-agent with the session key `child`."""
+        return self._subagent_calls.get(child, SubagentCall())
 
     def end_subagent(self, id: str, child: str, status: str, tokens: int = 0, cost: float = 0.0) -> None:
         self._flush_reply()

@@ -7,7 +7,15 @@ from typing import Any
 
 from core.exchange.importers.export_archive import is_zip, member_names, read_documents
 from core.exchange.importers.message_parts import dict_or_empty, dicts
-from core.exchange.importers.record import OpenSession, TranscriptRecord, derive_key, list_records, parse_time
+from core.exchange.importers.record import (
+    OpenSession,
+    SessionDetails,
+    TranscriptRecord,
+    derive_key,
+    details_record,
+    list_records,
+    parse_time,
+)
 from core.exchange.importers.session_builder import SessionBuilder
 
 INDEXES = ("channels.json", "groups.json", "dms.json", "mpims.json")
@@ -38,7 +46,7 @@ class SlackImporter:
                 continue  # such as a canvas, which contains no messages
             if folder != channel:
                 channel = folder
-                yield from list_records(f"{export} {folder}", [{"title": titles[folder]}], 0, ["title"])
+                yield details_record(f"{export} {folder}", {"title": titles[folder]})
             messages = dicts(document)
             values = [{"message": message, "people": people} for message in messages]
             for record, message in zip(
@@ -47,8 +55,8 @@ class SlackImporter:
                 yield record._replace(value=message)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
-        if "title" in record.value:
-            builder.set_details(title=record.value["title"])
+        if isinstance(record.value, SessionDetails):
+            builder.set_details(**record.value.values)
             return True
         message, people = record.value["message"], record.value["people"]
         text = _text(message, people)

@@ -1,6 +1,7 @@
 """Imports SWE-agent `.traj` files: trajectories of thoughts, actions and observations."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,11 @@ from core.exchange.importers.record import (
 from core.exchange.importers.session_builder import SessionBuilder
 
 SUCCESS_STATUSES = ("submitted", "None", "")
+
+
+@dataclass(slots=True)
+class _StepCount:
+    steps: int = 0
 
 
 class SweAgentImporter:
@@ -60,9 +66,11 @@ def _step(entry: dict[str, Any], builder: SessionBuilder) -> bool:
         return _history(entry["said"], builder)
     if "action" not in entry and "observation" not in entry:
         return False
-    count = builder.state["count"] = builder.state.get("count", 0) + 1
+    state = builder.state(_StepCount)
+    state.steps += 1
+    call_id = f"a{state.steps}"
     action = str(entry.get("action") or "").strip()
-    calls = [ForeignCall(f"a{count}", "bash", arguments_json({"command": action}))] if action else []
+    calls = [ForeignCall(call_id, "bash", arguments_json({"command": action}))] if action else []
     thought, reply = str(entry.get("thought") or ""), str(entry.get("response") or "")
     seconds, (usage, cost) = entry.get("execution_time"), _final_usage(entry.get("info"))
     builder.add_reply(thought or reply, calls=calls, at=builder.latest, usage=usage, cost=cost)
@@ -70,7 +78,7 @@ def _step(entry: dict[str, Any], builder: SessionBuilder) -> bool:
         builder.latest += parse_count(seconds * SECOND)
     observation = str(entry.get("observation") or "")
     if calls:
-        builder.add_result(f"a{count}", observation, at=builder.latest)
+        builder.add_result(call_id, observation, at=builder.latest)
     elif observation:  # An observation without an action is an error message for the model.
         builder.keep_unrecognized("observation", observation)
     return True

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from core.domain.clock import SECOND
 from core.domain.problems import Problem
 from core.domain.schedule import (
+    Interval,
+    IntervalUnit,
     Schedule,
     ScheduleTriggered,
     describe_schedule,
@@ -90,7 +92,7 @@ def test_a_time_is_parsed_as_displayed() -> None:
 
 
 def test_an_interval_is_parsed_as_displayed() -> None:
-    assert parse_interval("15m") == (15, timedelta(minutes=1))
+    assert parse_interval("15m") == Interval(15, IntervalUnit.MINUTE)
     for wrong in ("", "m", "0m", "-1h", "1y", "1.5h", "9999d", "1 h", "١h"):
         with pytest.raises(Problem):
             parse_interval(wrong)
