@@ -399,7 +399,7 @@ class MainWindow(QWidget):
 
     def _show_row(self, row: int) -> None:
         """Select a row of the session to which the step in the step pane belongs."""
-        self.view.show_row(self.view.page.model.row_number(self.pane.session, row))
+        self.view.show_row(row, self.pane.session)
 
     def _build_pane(self) -> SessionPane:
         return SessionPane(

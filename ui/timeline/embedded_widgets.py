@@ -37,7 +37,7 @@ class EmbeddedWidgets:
             return heights.work
         if step and self._rows.is_hidden(position):
             return 0
-        if step and self._rows.is_nested(step.row):
+        if step and step.depth:
             return heights.work
         if step is None or kind_style(step.kind).shape == "reply":
             row = step.row if step else DRAFT
@@ -47,7 +47,7 @@ class EmbeddedWidgets:
             return text + heights.reply_above + heights.reply_below
         if step.kind == "end":
             return self.end_cards.row_height(step, self.run_end_of(step), self._painter.columns(width).text_width)
-        return self._painter.row_height(step, width)
+        return self._painter.row_height(step, position, width)
 
     def place_widgets(self, view: QTableView) -> tuple[int, int, bool]:
         """Place the widgets; return the first and last visible position, and whether a visible row is in progress."""
@@ -61,14 +61,15 @@ class EmbeddedWidgets:
             y = view.rowViewportPosition(position)
             while position < count and y < height:
                 step, row_height = self._rows.step_at(position), view.rowHeight(position)
+                row = step.row if step else DRAFT
+                is_root_row = step is None or not step.depth
                 if step is None or kind_style(step.kind).shape == "reply":
-                    row = step.row if step else DRAFT
-                    if row in self._replies.shown:
+                    if is_root_row and row in self._replies.shown:
                         reply_height = row_height - heights.reply_above - heights.reply_below
                         reply_y = y + heights.reply_above
                         reply_rects[row] = QRect(columns.text, reply_y, columns.text_width, reply_height)
-                elif step.row in self.end_cards.shown:
-                    card_rects[step.row] = QRect(
+                elif is_root_row and row in self.end_cards.shown:
+                    card_rects[row] = QRect(
                         columns.text, y + MARGIN_ABOVE, columns.text_width, row_height - MARGIN_ABOVE - MARGIN_BELOW
                     )
                 elif step.status in ACTIVE_STATUSES and not step.ended_at and step.kind != "interrupted":
