@@ -16,12 +16,13 @@ from ui.text.answer_images import AnswerImages
 from ui.text.visible import visible
 from ui.timeline.failed_request_bar import FailedRequestBar
 from ui.timeline.find_bar import FindSource, RunFindBar
+from ui.timeline.header_facts import ACTIVE_STATUSES
 from ui.timeline.interruption_bar import InterruptionBar
 from ui.timeline.minimap import Minimap, SampleSource
 from ui.timeline.reply_widgets import ReplyText
 from ui.timeline.row_menu import TEXT_KINDS, RowState, row_menu
 from ui.timeline.run_end_card import RunEnd
-from ui.timeline.run_header import ACTIVE_STATUSES, RunHeader
+from ui.timeline.run_header import RunHeader
 from ui.timeline.step_pages import StepSource
 from ui.timeline.timeline_model import TimelineModel
 from ui.timeline.timeline_view import TimelineView

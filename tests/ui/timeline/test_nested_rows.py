@@ -202,7 +202,7 @@ def test_only_rows_of_expanded_sub_agents_can_be_selected(qtbot: QtBot, look: Lo
     qtbot.addWidget(page)
     page.show_session(SessionRow(ROOT, "Count", rows=len(rows.of[ROOT].rows)))
     page.select_row(3, "a")
-    assert page.selected is None
+    assert page.view.selected_position == -1
     place = place_of(page.model, "to-a")
     page.model.toggle_sub_agent(place)
     page.select_row(3, "a")
