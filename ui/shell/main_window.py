@@ -70,7 +70,9 @@ class MainWindow(QWidget):
         self, shell: WindowFrame, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
     ) -> None:
         super().__init__()
-        self._shell, self._look, self._state = shell, look, state
+        self._shell = shell
+        self._look = look
+        self._state = state
         self.selection, self.state = selection, state
         self._reading = DeferredReader()
         self.session_index = SessionIndex(self._reading)

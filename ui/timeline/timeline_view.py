@@ -56,7 +56,8 @@ class TimelineView(SingleColumnTable):
         endings = RunEndCards(self.viewport(), look, self._connect_card)
         self._inlays = EmbeddedWidgets(model, self._painter, self._replies, endings)
         self._following = True
-        self._settling = self._layout_due = False
+        self._settling = False
+        self._layout_due = False
         self._unseen = 0
         self._pressed_at = 0.0
         self._soon = QTimer(self, interval=0, singleShot=True)
@@ -222,9 +223,9 @@ class TimelineView(SingleColumnTable):
         return above + below > 0
 
     def _resize_rows(self, position: int, end: int, direction: int, max_height: int) -> tuple[int, int]:
-        """Measure rows from `position` until `room` pixels are filled. Return how many changed and the growth."""
+        """Measure rows from `position` until `max_height` pixels are filled. Return how many changed and the growth."""
         header, width = self.verticalHeader(), self.viewport().width()
-        changed = growth = 0
+        changed, growth = 0, 0
         blocked = header.blockSignals(True)  # the geometry is updated once, after all rows
         while position != end and max_height > 0:
             height, old_height = self._inlays.row_height(position, width), header.sectionSize(position)
@@ -238,14 +239,17 @@ class TimelineView(SingleColumnTable):
 
     def _place_inlays(self) -> None:
         """Place the embedded widgets, and run the clock while a visible row is in progress."""
-        first, last, in_progress = self._inlays.place_widgets(self)
-        if first >= 0 and self._rows.count:
-            last_row = self._rows.count - 1  # the draft counts as the last row
+        visible_rows = self._inlays.place_widgets(self)
+        if visible_rows.first >= 0 and self._rows.count:
             self.visible_rows_changed.emit(
-                min(self._rows.root_row(first), last_row), min(self._rows.root_row(max(first, last)), last_row)
+                self._visible_root_row(visible_rows.first), self._visible_root_row(visible_rows.last)
             )
-        if in_progress != self._tick.isActive():
-            self._tick.start() if in_progress else self._tick.stop()
+        if visible_rows.in_progress != self._tick.isActive():
+            self._tick.start() if visible_rows.in_progress else self._tick.stop()
+
+    def _visible_root_row(self, position: int) -> int:
+        """Return the row of the session at a position; the draft counts as the last row."""
+        return min(self._rows.root_row(position), self._rows.count - 1)
 
     def _connect_card(self, card: RunEndCard) -> None:
         card.rated.connect(self.rated)
