@@ -27,7 +27,7 @@ class _Outcome(NamedTuple):
 
 
 class AgentRow(QFrame):
-    """An agent with its command, buttons beside them, and the result of a test below."""
+    """An agent with its command, its buttons, and the result of a test."""
 
     def __init__(self, look: Look, name: str, title: str, command: str) -> None:
         super().__init__()

@@ -149,7 +149,7 @@ class SummaryTab(QScrollArea):
 
 
 def _first_lines(output: str) -> str:
-    """Return the first lines of an output, with an ellipsis if some of it is left out."""
+    """Return the first lines of an output, with an ellipsis if it is longer."""
     lines = output.rstrip("\n").split("\n")
     head = "\n".join(lines[:OUTPUT_LINES])
     is_cut = len(lines) > OUTPUT_LINES or len(head) > TEXT_LIMIT
