@@ -258,9 +258,8 @@ def _run(stage: _Stage) -> Screens:
     yield "compaction", stage.shell
     stage.go(HELPED)
     stage.select("delegate", "")
-    page = stage.window.view.page
-    if page.selected_step:
-        page.model.toggle_sub_agent(page.selected_step.row)
+    steps = stage.window.view.page.view
+    steps.toggle_at(steps.selected_position)
     yield "sub-agent", stage.shell
 
 

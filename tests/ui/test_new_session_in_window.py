@@ -22,7 +22,7 @@ from ui.dialogs.trust_dialog import TrustDialog
 from ui.message.mode_button import ModeButton
 from ui.shell.main_window import MainWindow
 from ui.start.limits_dialog import LimitsDialog
-from ui.timeline.run_header import FactLine
+from ui.timeline.header_facts import FactLine
 from ui.widgets.number_field import NumberField
 
 HELLO = '{"replies": [{"text": "Hello."}]}'

@@ -55,8 +55,8 @@ def test_a_hit_shows_its_match_and_opens_its_step(qapp: QApplication, home: Path
 
             line = await until(hit, "a hit")
             window.sessions.hit_chosen.emit(line.row.id, line.seq)
-            step = await until(lambda: window.view.page.selected_step, "a step")
-            return line, f"{step.kind} {step.object}"
+            selected = await until(lambda: window.view.page.selected, "a step")
+            return line, f"{selected.step.kind} {selected.step.object}"
 
         line, step = await search("thermometer")
         assert line.match.startswith("…The thermometer") and step.endswith("letter.md")

@@ -31,8 +31,8 @@ def test_two_sessions_are_shown_side_by_side_and_each_is_answered_written_to_and
         assert left.tabs.marked == first and right.tabs.marked == second and not right.tabs.permanent()
         right.view.page.select_row(0)
         left.view.page.show_tab("decisions")
-        assert right.view.page.current_tab == "steps" and right.view.page.selected_step
-        assert left.view.page.selected_step is None
+        assert right.view.page.current_tab == "steps" and right.view.page.selected
+        assert left.view.page.selected is None
         write(find(right, QPlainTextEdit, "composer.input"), "mind the cat")
         right.view.composer.flush_draft()
         assert person.state.draft(second) == "mind the cat" and not left.view.composer.draft()
@@ -190,7 +190,7 @@ def test_a_working_sub_agent_is_shown_among_the_steps_and_answered_beside_them(q
         gave = next(step for row in range(model.count) if (step := model.step_of_row(row)) and step.kind == "delegate")
         await until(lambda: window.row(child).status == "waiting", "its question")
         assert model.rowCount() > model.count and page.view.following
-        page.select_row(model.row_number(child, 2))
+        page.select_row(2, child)
         await until(lambda: window.pane.session == child, "the step of the sub-agent in the pane")
         page.select_row(gave.row)
         click(await until(lambda: window.pane.findChild(QPushButton, "step.child"), "the way to it"))

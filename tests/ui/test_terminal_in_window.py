@@ -71,8 +71,8 @@ def test_the_output_of_a_running_command_appears_with_its_colors(qapp: QApplicat
         assert QGuiApplication.clipboard().text() == "red and plain\nover\n"
         press(listed, Qt.Key.Key_Return)
         await until(lambda: person.window.view.page.current_tab == "steps", "the step")
-        selected = person.window.view.page.selected_step
-        assert selected is not None and selected.kind == "command"
+        selected = person.window.view.page.selected
+        assert selected is not None and selected.step.kind == "command"
 
     live(qapp, home, act)
 

@@ -61,7 +61,9 @@ class HistoryScan(QObject):
     def follow(self, session: str, until: int) -> None:
         """Read a session up to event number `until`; for the same session, continue after the events already read."""
         if session != self._session:
-            self._session, self._seen, self.past = session, 0, SessionActivity()
+            self._session = session
+            self._seen = 0
+            self.past = SessionActivity()
             self.changed.emit()
         self._until = until
         if not self.done and not self._next.isActive():
@@ -81,17 +83,23 @@ class HistoryScan(QObject):
         self.changed.emit()
 
     def _read(self) -> None:
-        started, more = perf_counter(), False
+        """Read and compare for as long as a slice may take, then continue later or report that all is known."""
+        started = perf_counter()
+        found_events = False
         while not self.done and perf_counter() - started < BUDGET_S:
-            more = self._slice() or more
+            found_events |= self._slice()
         while self.done and not self.past.all_compared and perf_counter() - started < BUDGET_S:
             self.past.compare_next(self._rows.find_blob)
-        over = self.done and self.past.all_compared
-        if not over:
-            self._next.start(PAUSE_MS)
-        if ((more or self.done) and perf_counter() - self._notified_at > SIGNAL_INTERVAL_S) or over:
-            self._notified_at = perf_counter()
-            self.changed.emit()
+        if self.done and self.past.all_compared:
+            self._notify()
+            return
+        self._next.start(PAUSE_MS)
+        if (found_events or self.done) and perf_counter() - self._notified_at > SIGNAL_INTERVAL_S:
+            self._notify()
+
+    def _notify(self) -> None:
+        self._notified_at = perf_counter()
+        self.changed.emit()
 
     def _slice(self) -> bool:
         """Run one query; return whether it found events."""

@@ -47,7 +47,9 @@ class Selection(QObject):
             self.page_changed.emit("")
 
     def choose_page(self, name: str, *about: str) -> None:
-        self._page, self._about, self._chosen = name, about, True
+        self._page = name
+        self._about = about
+        self._chosen = True
         self.page_changed.emit(name)
 
     def leave_page(self) -> None:

@@ -1,12 +1,14 @@
 """The button that shows the model of the session and opens the menu of models and reasoning effort."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
+from core.domain.external_agents import ExternalAgentSetting
 from ui.message.efforts import EFFORTS
 from ui.style.theme import Look
 from ui.text.visible import visible
@@ -22,13 +24,15 @@ class ModelButton(Button):
 
     models_requested = Signal()
     chosen = Signal(str)
+    """The name of a model."""
+    setting_chosen = Signal(str, str)
+    """The id of a setting of an external agent, and its new value."""
     effort_chosen = Signal(str)
     search_requested = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(look, "", name="composer.model", tone="quiet", icon="cpu", has_menu=True, parent=parent)
         self._model = ""
-        self._checked: Collection[str] = ()
         self._menu = QMenu(self)
         self._menu.setObjectName("composer.models")
         self._menu.setAccessibleName(self.tr("Models"))
@@ -52,71 +56,87 @@ class ModelButton(Button):
         self.setToolTip(tooltip_text(text.format(short)))
 
     def open_menu(self) -> None:
-        self.show_models({}, "", loading=True)
-        self._open_menu()
+        self._menu.clear()
+        self._menu.addAction(self.tr("Looking for models…")).setEnabled(False)
+        self._popup()
         self.models_requested.emit()
 
-    def show_models(
-        self,
-        lists: Mapping[str, Sequence[str]],
-        effort: str | None,
-        *,
-        loading: bool = False,
-        checked: Collection[str] = (),
-    ) -> None:
-        """Fill the menu with models by provider. The current model and the names in `checked` have a check mark.
-
-        For an external agent, `lists` holds the settings that it offers, and `effort` is None.
-        """
+    def show_models(self, models: Mapping[str, Sequence[str]], effort: str) -> None:
+        """Fill the menu with the models of each provider and the efforts; the current ones have check marks."""
         self._menu.clear()
-        self._checked = (self._model, *checked)
-        if loading:
-            self._menu.addAction(self.tr("Looking for models…")).setEnabled(False)
-        if any(lists.values()) and effort is not None:
+        if any(models.values()):
             search = self._menu.addAction(self.tr("Search models…"))
             search.setObjectName("composer.models.search")
             search.triggered.connect(lambda: self.search_requested.emit())
-        for provider, names in lists.items():
-            self._add_models(provider, names)
-        if not loading and not any(lists.values()):
+        else:
             self._menu.addAction(self.tr("No provider offers a model. Add a provider in Settings.")).setEnabled(False)
-        if not loading and effort is not None:
-            self._menu.addSeparator()
-            efforts = self._menu.addMenu(self.tr("Reasoning effort"))
-            efforts.setObjectName("composer.efforts")
-            for word in EFFORTS:
-                text = word or self.tr("Model default")
-                self._add(efforts, f"composer.effort.{word or 'own'}", text, word == effort, self._effort(word))
-        if self._menu.isVisible():
-            self._open_menu()
+        for provider, names in models.items():
+            if names:
+                self._add_models(provider, names)
+        self._menu.addSeparator()
+        efforts = self._menu.addMenu(self.tr("Reasoning effort"))
+        efforts.setObjectName("composer.efforts")
+        for name in EFFORTS:
+            action = self._add(efforts, f"composer.effort.{name or 'own'}", name or self.tr("Model default"))
+            action.setChecked(name == effort)
+            action.triggered.connect(partial(self._emit_effort, name))
+        self._fit_menu()
+
+    def show_agent_settings(self, agent: str, settings: Sequence[ExternalAgentSetting]) -> None:
+        """Fill the menu with the settings that an external agent offers, such as its models and modes."""
+        self._menu.clear()
+        if not settings:
+            self._menu.addSection(agent)
+            self._add(self._menu, f"composer.model.{agent}", visible(agent)).setChecked(True)
+        for setting in settings:
+            menu = self._section(setting.name, len(setting.options)) if setting.options else self._menu
+            for option in setting.options:
+                text = f"{setting.name}: {option.name}"
+                action = self._add(menu, f"composer.model.{text}", visible(text))
+                action.setChecked(option.value == setting.value)
+                action.triggered.connect(partial(self._emit_setting, setting.id, option.value))
+        self._fit_menu()
 
     def restyle(self, look: Look) -> None:
         super().restyle(look)
         self._menu.setFont(look.fonts.text)
 
     def _add_models(self, provider: str, names: Sequence[str]) -> None:
-        menu = self._menu
-        if len(names) > MAX_INLINE_MODELS:
-            menu = self._menu.addMenu(provider)
-        elif names:
-            self._menu.addSection(provider)
+        menu = self._section(provider, len(names))
         for name in names:
-            self._add(menu, f"composer.model.{name}", visible(name), name in self._checked, self._choose_handler(name))
+            action = self._add(menu, f"composer.model.{name}", visible(name))
+            action.setChecked(name == self._model)
+            action.triggered.connect(partial(self._emit_model, name))
 
-    def _add(self, menu: QMenu, name: str, text: str, on: bool, on_chosen: Callable[[], None]) -> None:
+    def _section(self, title: str, count: int) -> QMenu:
+        """Return the menu for `count` entries under a title: a submenu if they are many."""
+        if count > MAX_INLINE_MODELS:
+            return self._menu.addMenu(title)
+        self._menu.addSection(title)
+        return self._menu
+
+    @staticmethod
+    def _add(menu: QMenu, name: str, text: str) -> QAction:
         action = QAction(text.replace("&", "&&"), menu)
         action.setObjectName(name)
         action.setCheckable(True)
-        action.setChecked(on)
-        action.triggered.connect(lambda _=False: on_chosen())
         menu.addAction(action)
+        return action
 
-    def _choose_handler(self, name: str) -> Callable[[], None]:
-        return lambda: self.chosen.emit(name)
+    def _emit_model(self, name: str, _checked: bool = False) -> None:
+        self.chosen.emit(name)
 
-    def _effort(self, word: str) -> Callable[[], None]:
-        return lambda: self.effort_chosen.emit(word)
+    def _emit_setting(self, setting: str, value: str, _checked: bool = False) -> None:
+        self.setting_chosen.emit(setting, value)
 
-    def _open_menu(self) -> None:
+    def _emit_effort(self, effort: str, _checked: bool = False) -> None:
+        self.effort_chosen.emit(effort)
+
+    def _fit_menu(self) -> None:
+        """Place the open menu again after its contents have changed."""
+        if self._menu.isVisible():
+            self._popup()
+
+    def _popup(self) -> None:
         """Open the menu above the button, because the composer is at the bottom of the window."""
         self._menu.popup(self.mapToGlobal(QPoint(0, -self._menu.sizeHint().height() - 4)))

@@ -1,13 +1,14 @@
 """Carries out what the user does on the External agents settings page: detect, add, test and remove agents."""
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
 
 from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
+from ui.controllers.settings_page import SettingsPageController
 from ui.settings.settings_dialog import SettingsDialog
+from ui.style.theme import Look
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -15,49 +16,49 @@ if TYPE_CHECKING:
     from core.settings.schema import ExternalAgentSettings
 
 
-class ExternalAgentsController:
-    """Serves one settings dialog until its `closed` signal. Errors are shown in the dialog."""
-
-    def __init__(self, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
-        self._dialog = dialog
-        self._bridge = bridge
-        self._tasks = tasks
-        self.closed = False
+class ExternalAgentsController(SettingsPageController):
+    def __init__(self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
+        super().__init__(look, dialog, bridge, tasks)
         dialog.agent_action_requested.connect(self._run_action)
 
     def _run_action(self, action: str, name: str, command: str) -> None:
         match action:
             case "add":
-                self._tasks.start(self._add(name, command), "add an agent")
+                self._start(self._add(name, command), "add an agent")
             case "look":
-                self._tasks.start(self._refresh(), "look for agents")
+                self._start(self._reload(), "look for agents")
             case "test":
-                self._tasks.start(self._test(name), "test an agent")
-            case _:
-                self._tasks.start(self._remove(name), "remove an agent")
+                self._start(self._test(name), "test an agent")
+            case _:  # remove
+                self._start(self._remove(name), "remove an agent")
 
-    async def _refresh(self) -> None:
-        agents, known = await self._bridge.ask(_agents)
+    async def _reload(self) -> None:
+        agents, known = await self._ask(_agents)
         if not self.closed:
             self._dialog.agents.show_agents(agents, known.installed, known.missing)
 
     async def _add(self, name: str, command: str) -> None:
-        await self._bridge.ask(partial(_add_agent, name, command))
+        async def add(engine: "Engine") -> None:
+            engine.external_agents.add(name, command)
+
+        await self._ask(add)
         if not self.closed:
             self._dialog.agents.clear()
-            added = _tr("Added {}. To use it, choose it instead of a model when you start a session.")
-            self._dialog.show_message(added.format(name))
-        await self._refresh()
+        added = _tr("Added {}. To use it, choose it instead of a model when you start a session.")
+        self._show_message(added.format(name))
+        await self._reload()
 
     async def _remove(self, name: str) -> None:
-        await self._bridge.ask(partial(_remove_agent, name))
-        if not self.closed:
-            self._dialog.show_message(_tr("Removed {}. Its sessions are kept.").format(name))
-        await self._refresh()
+        async def remove(engine: "Engine") -> None:
+            engine.external_agents.remove(name)
+
+        await self._ask(remove)
+        self._show_message(_tr("Removed {}. Its sessions are kept.").format(name))
+        await self._reload()
 
     async def _test(self, name: str) -> None:
         self._dialog.agents.show_result(name, _tr("Starting the agent…"), "second")
-        result = await self._bridge.ask(partial(_test_agent, name))
+        result = await self._ask(lambda engine: engine.external_agents.test(name))
         if not self.closed:
             self._dialog.agents.show_result(name, *_result_text(result))
 
@@ -72,18 +73,6 @@ def _result_text(result: "ExternalAgentTestResult") -> tuple[str, str]:
 
 async def _agents(engine: "Engine") -> "tuple[tuple[ExternalAgentSettings, ...], KnownAgents]":
     return engine.external_agents.list(), await engine.external_agents.find_known()
-
-
-async def _add_agent(name: str, command: str, engine: "Engine") -> None:
-    engine.external_agents.add(name, command)
-
-
-async def _remove_agent(name: str, engine: "Engine") -> None:
-    engine.external_agents.remove(name)
-
-
-async def _test_agent(name: str, engine: "Engine") -> "ExternalAgentTestResult":
-    return await engine.external_agents.test(name)
 
 
 def _tr(text: str) -> str:

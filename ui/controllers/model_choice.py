@@ -1,12 +1,11 @@
 """Lists the models for the composer's model button and applies the user's choice."""
 
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QObject
 
-from core.domain.external_agents import is_external_agent
+from core.domain.external_agents import ExternalAgentSetting, is_external_agent
 from ui.base.bridge import Bridge
 from ui.base.tasks import SessionTasks
 from ui.controllers.model_entries import model_entries
@@ -18,13 +17,18 @@ if TYPE_CHECKING:
     from core.engine.api.engine import Engine
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChoices:
-    """Model names by provider title, and the session's reasoning effort; `marked` holds the current choices."""
+class _ModelChoices(NamedTuple):
+    """The names of the models that a session can use, by provider title, and its reasoning effort."""
 
-    lists: dict[str, list[str]]
-    effort: str | None
-    marked: tuple[str, ...] = ()
+    models: dict[str, list[str]]
+    effort: str
+
+
+class _AgentChoices(NamedTuple):
+    """The settings that the session's external agent offers."""
+
+    agent: str
+    settings: tuple[ExternalAgentSetting, ...]
 
 
 class ModelController(QObject):
@@ -40,6 +44,7 @@ class ModelController(QObject):
         self._button.models_requested.connect(self.list_models)
         self._button.search_requested.connect(self.search)
         self._button.chosen.connect(self.choose)
+        self._button.setting_chosen.connect(self.choose_agent_setting)
         self._button.effort_chosen.connect(self.choose_effort)
 
     @property
@@ -51,8 +56,12 @@ class ModelController(QObject):
 
         async def look() -> None:
             choices = await self._bridge.ask(partial(_choices, session))
-            if session == self._session:
-                self._button.show_models(choices.lists, choices.effort, checked=choices.marked)
+            if session != self._session:
+                return
+            if isinstance(choices, _AgentChoices):
+                self._button.show_agent_settings(choices.agent, choices.settings)
+            else:
+                self._button.show_models(choices.models, choices.effort)
 
         self._tasks.start(look(), "list models")
 
@@ -77,6 +86,11 @@ class ModelController(QObject):
     def choose_effort(self, effort: str) -> None:
         self._tasks.start(self._bridge.ask(partial(_choose, self._session, effort=effort)), "choose a reasoning effort")
 
+    def choose_agent_setting(self, setting: str, value: str) -> None:
+        session = self._session
+        work = self._bridge.ask(lambda engine: engine.external_agents.change_setting(session, setting, value))
+        self._tasks.start(work, "change a setting of the agent")
+
 
 async def _entries(session: str, engine: "Engine") -> list[PaletteEntry]:
     start = await engine.last_start(session)
@@ -86,14 +100,14 @@ async def _entries(session: str, engine: "Engine") -> list[PaletteEntry]:
     return model_entries(overview, engine.settings.current.tiers, start.model)
 
 
-async def _choices(session: str, engine: "Engine") -> ModelChoices:
+async def _choices(session: str, engine: "Engine") -> _ModelChoices | _AgentChoices:
     start = await engine.last_start(session)
     if is_external_agent(start.model):
-        return await _settings(session, start.model, engine)
-    lists = await provider_models(engine)
-    if not any(start.model in names for names in lists.values()):
-        lists = {QCoreApplication.translate("models", "In use"): [start.model]} | lists
-    return ModelChoices(lists, start.effort)
+        return _AgentChoices(start.model, await engine.external_agents.session_settings(session))
+    models = await provider_models(engine)
+    if not any(start.model in names for names in models.values()):
+        models = {QCoreApplication.translate("models", "In use"): [start.model]} | models
+    return _ModelChoices(models, start.effort)
 
 
 async def provider_models(engine: "Engine", *, fresh: bool = False) -> dict[str, list[str]]:
@@ -102,23 +116,9 @@ async def provider_models(engine: "Engine", *, fresh: bool = False) -> dict[str,
     return {row.title: [model.name for model in row.models] for row in overview.providers if row.models}
 
 
-async def _settings(session: str, agent: str, engine: "Engine") -> ModelChoices:
-    """Return the settings that an external agent offers for the session, such as its models and modes."""
-    settings = await engine.external_agents.session_settings(session)
-    lists = {setting.name: [f"{setting.name}: {option.name}" for option in setting.options] for setting in settings}
-    current_values = tuple(f"{setting.name}: {setting.value_name()}" for setting in settings)
-    return ModelChoices(lists or {agent: [agent]}, None, current_values)
-
-
 async def _choose(session: str, engine: "Engine", *, model: str | None = None, effort: str | None = None) -> None:
     """Set the model or the reasoning effort of a session; None keeps the current value."""
     start = await engine.last_start(session)
-    if is_external_agent(start.model):
-        for setting in await engine.external_agents.session_settings(session):
-            for option in setting.options:
-                if model == f"{setting.name}: {option.name}":
-                    await engine.external_agents.change_setting(session, setting.id, option.value)
-        return
     await engine.choose_model(
         session,
         start.model if model is None else model,

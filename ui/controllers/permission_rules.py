@@ -1,7 +1,6 @@
 """Carries out what the user does on the Permission rules page: add, edit, revoke, restore and test rules."""
 
 from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from core.domain.problems import Problem
 from core.domain.rules import PermissionRule, RuleDraft
 from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
+from ui.controllers.settings_page import SettingsPageController
 from ui.settings.rule_dialog import RuleDialog
 from ui.settings.settings_dialog import SettingsDialog
 from ui.style.theme import Look
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from core.engine.api.policy_test import PolicyTest
 
 
-class PermissionRulesController:
-    """Serves one settings dialog until it is closed. `folder` is that of the active session, or "" without one."""
+class PermissionRulesController(SettingsPageController):
+    """`folder` is that of the active session, or "" without one. `reload` reads the settings with the rules again."""
 
     def __init__(
         self,
@@ -34,63 +34,55 @@ class PermissionRulesController:
         folder: str,
         reload: Callable[[], Awaitable[None]],
     ) -> None:
-        self._look = look
-        self._dialog = dialog
-        self._bridge = bridge
-        self._tasks = tasks
+        super().__init__(look, dialog, bridge, tasks)
         self._folder = folder
-        self._reload = reload
-        self.closed = False
-        dialog.rule_action_requested.connect(lambda action, name: tasks.start(self._act(action, name), action))
+        self._reload_settings = reload
+        dialog.rule_action_requested.connect(lambda action, name: self._start(self._act(action, name), action))
 
     async def _act(self, action: str, name: str) -> None:
         match action:
             case "add":
                 await self._open_editor(None)
             case "edit":
-                rules = await self._bridge.ask(_rules)
+                rules = await self._ask(_rules)
                 await self._open_editor(next((rule for rule in rules if rule.id == name), None))
             case "test":
                 await self._test(name)
             case "restore":
-                description = await self._bridge.ask(lambda engine: engine.restore_rule(name))
+                description = await self._ask(lambda engine: engine.restore_rule(name))
                 self._show_message(_tr("Restored: {}").format(description))
-                await self._reload()
+                await self._reload_settings()
             case _:  # revoke
-                description = await self._bridge.ask(lambda engine: engine.revoke(name))
-                await self._reload()
+                description = await self._ask(lambda engine: engine.revoke(name))
+                await self._reload_settings()
                 self._show_message(_tr("Revoked the rule."))
                 if not self.closed:
                     self._dialog.rules.show_revoked(name, description)
 
     async def _open_editor(self, rule: PermissionRule | None) -> None:
-        tools = await self._bridge.ask(_tools)
+        tools = await self._ask(_tools)
         if self.closed:
             return
         editor = RuleDialog(self._look, tools, self._folder, rule, self._dialog)
-        editor.saved.connect(lambda draft: self._tasks.start(self._save(editor, draft, rule), "save a rule"))
+        editor.saved.connect(lambda draft: self._start(self._save(editor, draft, rule), "save a rule"))
         editor.finished.connect(editor.deleteLater)
         editor.open()
 
     async def _save(self, editor: RuleDialog, draft: RuleDraft, rule: PermissionRule | None) -> None:
         try:
-            await self._bridge.ask(partial(_save_rule, draft, rule.id if rule else ""))
+            await self._ask(lambda engine: engine.replace_rule(rule.id, draft) if rule else engine.add_rule(draft))
         except Problem as problem:
             editor.show_error(problem.details)
             return
         editor.accept()
         self._show_message(_tr("Saved the rule. It takes effect immediately."))
-        await self._reload()
+        await self._reload_settings()
 
     async def _test(self, command: str) -> None:
         folder = Path(self._folder) if self._folder else Path.home()
-        result = await self._bridge.ask(lambda engine: engine.test_command(command, folder, DEFAULT_MODE))
+        result = await self._ask(lambda engine: engine.test_command(command, folder, DEFAULT_MODE))
         if not self.closed:
             self._dialog.rules.show_result(*_result_text(result))
-
-    def _show_message(self, text: str) -> None:
-        if not self.closed:
-            self._dialog.show_message(text)
 
 
 def _result_text(result: "PolicyTest") -> tuple[str, str]:
@@ -114,10 +106,6 @@ async def _tools(engine: "Engine") -> tuple[str, ...]:
     from core.tools.mcp_tools import mcp_tool_specs
 
     return (*engine.rule_tools(), *mcp_tool_specs(engine.settings.current.mcp_servers))
-
-
-async def _save_rule(draft: RuleDraft, replaced: str, engine: "Engine") -> None:
-    await (engine.replace_rule(replaced, draft) if replaced else engine.add_rule(draft))
 
 
 def _tr(text: str) -> str:

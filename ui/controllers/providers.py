@@ -1,7 +1,6 @@
 """Carries out what the user does on the Models settings page: add, test and remove providers and API keys."""
 
-from collections.abc import Callable, Coroutine
-from functools import partial
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QCoreApplication
@@ -11,6 +10,7 @@ from core.domain.tiers import Tiers
 from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
 from ui.controllers.model_entries import model_entries
+from ui.controllers.settings_page import SettingsPageController
 from ui.palette.panel import Palette
 from ui.settings.add_provider import AddProviderDialog
 from ui.settings.provider_card import outcome_text
@@ -21,155 +21,143 @@ from ui.widgets.api_key_dialog import ApiKeyDialog
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
     from core.engine.services.providers import ProvidersOverview
-    from core.settings.api_keys import ApiKey
     from core.settings.schema import ApiFormat
 
 
-ChangeTask = Coroutine[Any, Any, None]
+class ProvidersController(SettingsPageController):
+    """The Models page: providers, their models and API keys. `change` stores a setting."""
 
-
-class ProvidersController:
-    """Serves one settings dialog until its `closed` signal and shows errors there. `change` stores a setting."""
+    reload_action = "look for providers"
 
     def __init__(
-        self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks, change: Callable[[str, Any], ChangeTask]
+        self,
+        look: Look,
+        dialog: SettingsDialog,
+        bridge: Bridge,
+        tasks: Tasks,
+        change: Callable[[str, Any], Awaitable[None]],
     ) -> None:
-        self._look = look
-        self._dialog = dialog
-        self._bridge = bridge
-        self._tasks = tasks
+        super().__init__(look, dialog, bridge, tasks)
         self._change = change
-        self.closed = False
-        self._loaded = False
         self._palette: Palette | None = None
         dialog.provider_action_requested.connect(self._run_action)
 
-    def refresh(self) -> None:
-        """Reload the page, if it was loaded before."""
-        if not self.closed and self._loaded:
-            self._tasks.start(self._load_providers(fresh=False), "look for providers")
-
     def _run_action(self, action: str, name: str) -> None:
-        page = self._dialog.providers
         match action:
-            case "first" | "look":
-                self._tasks.start(self._load_providers(fresh=action == "look"), "look for providers")
+            case "first":
+                self._start(self._reload(), self.reload_action)
+            case "look":
+                self._start(self._look_again(), self.reload_action)
             case "add":
-                self._ask_server()
+                self._open_add_dialog()
             case "choose":
-                self._tasks.start(self._choose_model(), "list models")
+                self._start(self._choose_model(), "list models")
             case "give":
-                dialog = ApiKeyDialog(self._look, [(name, page.display_name(name))], self._dialog)
-                dialog.submitted.connect(
-                    lambda server, key: self._tasks.start(self._set_api_key(server, key), "set an API key")
-                )
-                dialog.open()
+                self._open_key_dialog(name)
             case "forget":
-                self._tasks.start(self._delete_api_key(name), "delete an API key")
+                self._start(self._delete_api_key(name), "delete an API key")
             case "remove":
-                self._tasks.start(self._remove(name), "remove a provider")
+                self._start(self._remove(name), "remove a provider")
             case "test":
-                self._tasks.start(self._test(name), "test a model")
+                self._start(self._test(name), "test a model")
             case "use":
-                self._dialog.show_value("model", name)
-                self._tasks.start(self._use("model", name), "use a model")
-            case _:  # a proxy
-                self._dialog.show_value("proxy", name)
-                self._tasks.start(self._use("proxy", name), "use a proxy")
+                self._start(self._use("model", name), "use a model")
+            case _:  # proxy
+                self._start(self._use("proxy", name), "use a proxy")
 
-    async def _choose_model(self) -> None:
-        """Show the searchable list of models over the dialog; the chosen one becomes the default."""
-        overview = await self._bridge.ask(partial(_overview, False))
-        tiers = await self._bridge.ask(_tiers)
+    async def _reload(self) -> None:
+        overview = await self._ask(lambda engine: engine.providers_overview(fresh=False))
+        self._show_overview(overview)
+
+    async def _look_again(self) -> None:
+        """Ask the providers again instead of showing what is known, and drop the results of tests."""
         if not self.closed:
-            self._palette = self._palette or Palette(self._look, self._dialog)
-            entries = model_entries(overview, tiers, overview.model)
-            self._palette.open_with(entries, _tr("Search models"), lambda name: self._run_action("use", name))
-
-    async def _load_providers(self, *, fresh: bool) -> None:
-        if fresh and not self.closed:
             self._dialog.providers.forget_tests()
-        self._show(await self._bridge.ask(partial(_overview, fresh)))
+        overview = await self._ask(lambda engine: engine.providers_overview(fresh=True))
+        self._show_overview(overview)
 
-    def _show(self, overview: "ProvidersOverview") -> None:
+    def _show_overview(self, overview: "ProvidersOverview") -> None:
         if not self.closed:
             self._loaded = True
             self._dialog.providers.show_providers(overview)
             self._dialog.offer_models(self._dialog.providers.model_names())
 
-    def _show_message(self, text: str) -> None:
+    async def _choose_model(self) -> None:
+        """Show the searchable list of models over the dialog; the chosen one becomes the default."""
+        overview = await self._ask(lambda engine: engine.providers_overview(fresh=False))
+        tiers = await self._ask(_tiers)
         if not self.closed:
-            self._dialog.show_message(text)
+            self._palette = self._palette or Palette(self._look, self._dialog)
+            entries = model_entries(overview, tiers, overview.model)
+            self._palette.open_with(entries, _tr("Search models"), lambda name: self._run_action("use", name))
 
-    def _ask_server(self) -> None:
+    def _open_add_dialog(self) -> None:
         dialog = AddProviderDialog(self._look, self._dialog)
-        dialog.added.connect(lambda *typed: self._tasks.start(self._add(dialog, *typed), "add a provider"))
+        dialog.added.connect(lambda *typed: self._start(self._add(dialog, *typed), "add a provider"))
         dialog.open()
 
     async def _add(
         self, dialog: AddProviderDialog, name: str, url: str, api_format: str, plain: bool, variable: str
     ) -> None:
         try:
-            await self._bridge.ask(partial(_add_provider, name, url, api_format, plain, variable))
+            await self._ask(
+                lambda engine: engine.providers.add(
+                    name, url, cast("ApiFormat", api_format), allow_http=plain, variable=variable
+                )
+            )
         except Problem as problem:
             dialog.show_error(problem.details)
             return
         dialog.accept()
-        await self._load_providers(fresh=True)
+        await self._look_again()
         if not self.closed:
             self._show_message(_tr("Added {}: {}").format(name, self._dialog.providers.state_of(name)))
 
+    def _open_key_dialog(self, server: str) -> None:
+        dialog = ApiKeyDialog(self._look, [(server, self._dialog.providers.display_name(server))], self._dialog)
+        dialog.submitted.connect(lambda server, key: self._start(self._set_api_key(server, key), "set an API key"))
+        dialog.open()
+
     async def _set_api_key(self, server: str, key: str) -> None:
-        stored = await self._bridge.ask(partial(_store_api_key, server, key))
+        stored = await self._ask(lambda engine: engine.providers.set_api_key(server, key))
         title = self._dialog.providers.display_name(server)
         if stored.source == "keyring":
             self._show_message(_tr("Saved the API key for {} in the system keyring.").format(title))
         else:
             why = f" {stored.error.message} {stored.error.cause}" if stored.error else ""
             self._show_message(_tr("The API key for {} is kept until you quit Journeyman.").format(title) + why)
-        await self._load_providers(fresh=True)
+        await self._look_again()
 
     async def _delete_api_key(self, server: str) -> None:
         title = self._dialog.providers.display_name(server)
-        existed = await self._bridge.ask(lambda engine: engine.providers.remove_api_key(server))
+        existed = await self._ask(lambda engine: engine.providers.remove_api_key(server))
         message = _tr("Deleted the API key for {}.") if existed else _tr("There is no API key for {}.")
         self._show_message(message.format(title))
-        await self._load_providers(fresh=True)
+        await self._look_again()
 
     async def _remove(self, server: str) -> None:
-        await self._bridge.ask(lambda engine: engine.providers.remove(server))
+        await self._ask(lambda engine: engine.providers.remove(server))
         self._show_message(_tr("Removed {} and its API key.").format(server))
-        await self._load_providers(fresh=True)
+        await self._look_again()
 
     async def _test(self, model: str) -> None:
         page = self._dialog.providers
         page.show_test(model, (_tr("Testing with two short requests…"), "second"))
         try:
-            outcome = outcome_text(await self._bridge.ask(lambda engine: engine.test_model(model)))
+            outcome = outcome_text(await self._ask(lambda engine: engine.test_model(model)))
         except Problem as problem:
             outcome = (f"{problem.details.message} {problem.details.cause}", "failed")
         if not self.closed:
             self._dialog.providers.show_test(model, outcome)
 
     async def _use(self, name: str, value: str) -> None:
+        self._dialog.show_value(name, value)
         await self._change(name, value)  # before the list is refreshed, which marks the model in use
-        await self._load_providers(fresh=False)
-
-
-async def _overview(fresh: bool, engine: "Engine") -> "ProvidersOverview":
-    return await engine.providers_overview(fresh=fresh)
+        await self._reload()
 
 
 async def _tiers(engine: "Engine") -> Tiers:
     return engine.settings.current.tiers
-
-
-async def _add_provider(name: str, url: str, api_format: str, plain: bool, variable: str, engine: "Engine") -> None:
-    await engine.providers.add(name, url, cast("ApiFormat", api_format), allow_http=plain, variable=variable)
-
-
-async def _store_api_key(server: str, key: str, engine: "Engine") -> "ApiKey":
-    return await engine.providers.set_api_key(server, key)
 
 
 def _tr(text: str) -> str:

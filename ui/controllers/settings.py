@@ -1,5 +1,6 @@
 """Opens the settings dialog and applies the changes made in it."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -21,6 +22,7 @@ from ui.controllers.providers import ProvidersController
 from ui.controllers.schedules import SchedulesController
 from ui.controllers.semantic_search import SemanticSearchController
 from ui.controllers.session_list import SessionListController
+from ui.controllers.settings_page import SettingsPageController
 from ui.settings.rules_and_data_pages import DataState
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
 from ui.shell.main_window import MainWindow
@@ -45,13 +47,7 @@ class SettingsController(QObject):
         self._snapshot: SettingsSnapshot | None = None
         self._changes = 0
         self._dialog: SettingsDialog | None = None
-        self._models: ProvidersController | None = None
-        self._schedules: SchedulesController | None = None
-        self._agents: ExternalAgentsController | None = None
-        self._tools: McpServersController | None = None
-        self._packages: PackagesController | None = None
-        self._rules: PermissionRulesController | None = None
-        self._semantic_search: SemanticSearchController | None = None
+        self._page_controllers: Sequence[SettingsPageController] = ()
         self.tasks.start(self._prepare(), "read the settings")
         window.command_ended.connect(self._refresh)
 
@@ -103,16 +99,7 @@ class SettingsController(QObject):
 
     def _show(self, snapshot: SettingsSnapshot) -> None:
         dialog = self._dialog = SettingsDialog(self._window.look, snapshot, self._window)
-        self._models = ProvidersController(self._window.look, dialog, self._bridge, self.tasks, self._change)
-        self._schedules = SchedulesController(dialog, self._bridge, self.tasks)
-        self._agents = ExternalAgentsController(dialog, self._bridge, self.tasks)
-        self._tools = McpServersController(self._window.look, dialog, self._bridge, self.tasks)
-        self._packages = PackagesController(self._window.look, dialog, self._bridge, self.tasks, self._tools.refresh)
-        self._rules = PermissionRulesController(
-            self._window.look, dialog, self._bridge, self.tasks, self._session_folder(), self._read
-        )
-        self._semantic_search = SemanticSearchController(dialog, self._bridge, self.tasks, self._note_change)
-        self._window.status.servers_changed.connect(self._tools.refresh)
+        self._page_controllers = self._create_page_controllers(dialog)
         dialog.changed.connect(self.change)
         dialog.local_model_action_requested.connect(self.local_model_action_requested)
         dialog.revoke_requested.connect(lambda rule: self.tasks.start(self._revoke(rule), "revoke"))
@@ -121,14 +108,27 @@ class SettingsController(QObject):
         dialog.finished.connect(lambda _: self._on_closed(dialog))
         dialog.open()
 
+    def _create_page_controllers(self, dialog: SettingsDialog) -> Sequence[SettingsPageController]:
+        look, bridge, tasks = self._window.look, self._bridge, self.tasks
+        servers = McpServersController(look, dialog, bridge, tasks)
+        self._window.status.servers_changed.connect(servers.refresh)
+        return (
+            servers,
+            ProvidersController(look, dialog, bridge, tasks, self._change),
+            SchedulesController(look, dialog, bridge, tasks),
+            ExternalAgentsController(look, dialog, bridge, tasks),
+            PackagesController(look, dialog, bridge, tasks, servers.refresh),
+            PermissionRulesController(look, dialog, bridge, tasks, self._session_folder(), self._read),
+            SemanticSearchController(look, dialog, bridge, tasks, self._note_change),
+        )
+
     def _refresh(self) -> None:
         """Show what another process may have changed."""
         if self._dialog is None:
             return
         self.tasks.start(self._read(), "read the settings")
-        for controller in (self._models, self._schedules, self._tools):
-            if controller is not None:
-                controller.refresh()
+        for controller in self._page_controllers:
+            controller.refresh()
 
     def _session_folder(self) -> str:
         session, index = self._window.selection.session, self._window.session_index
@@ -232,13 +232,9 @@ class SettingsController(QObject):
     def _on_closed(self, dialog: SettingsDialog) -> None:
         if self._dialog is dialog:
             self._dialog = None
-            controllers = (
-                self._models, self._schedules, self._tools, self._agents, self._packages, self._rules,
-                self._semantic_search,
-            )  # fmt: skip
-            for controller in controllers:
-                if controller is not None:
-                    controller.closed = True
+            for controller in self._page_controllers:
+                controller.closed = True
+            self._page_controllers = ()
 
 
 async def _load_snapshot(engine: "Engine") -> SettingsSnapshot:

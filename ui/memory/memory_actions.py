@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
@@ -18,11 +18,13 @@ from ui.memory.texts import tr
 from ui.style.theme import Look
 from ui.widgets.confirm_dialog import ConfirmDialog
 
-REVERSE_ACTIONS = {
-    "pin": "unpin", "unpin": "pin", "archive": "restore", "restore": "archive", "forget": "restore",
-    "good": "unrated", "bad": "unrated",
-}  # fmt: skip
-STAYING_ACTIONS = ("pin", "unpin", "good", "bad", "unrated")  # after which the memory stays open
+
+class _Action(NamedTuple):
+    """What an action on a memory is followed by: a message, the action that undoes it, and what the page shows."""
+
+    message: str
+    undo: str = ""
+    stays_open: bool = False
 
 
 class MemoryActionsHost(Protocol):
@@ -47,13 +49,11 @@ class MemoryActions:
         start_task: StartTask,
         show_toast: ShowToast,
     ) -> None:
-        self._page, self._parent, self._controller, self._start_task, self._show_toast = (
-            page,
-            parent,
-            controller,
-            start_task,
-            show_toast,
-        )
+        self._page = page
+        self._parent = parent
+        self._controller = controller
+        self._start_task = start_task
+        self._show_toast = show_toast
 
     def open_dialog(self, memory: Memory | None = None, rejected: MemoryInput | None = None, reason: str = "") -> None:
         """Open the dialog to add or edit a memory. `rejected` is input that the engine refused because of `reason`."""
@@ -164,9 +164,7 @@ class MemoryActions:
 
         self._start_task(send(), f"{how} a proposal")
 
-    def _add(self, submitted: object) -> None:
-        assert isinstance(submitted, MemoryInput)
-        entered = submitted
+    def _add(self, entered: MemoryInput) -> None:
 
         async def send() -> None:
             try:
@@ -183,9 +181,7 @@ class MemoryActions:
 
         self._start_task(send(), "add a memory")
 
-    def _edit(self, memory: Memory, submitted: object) -> None:
-        assert isinstance(submitted, MemoryInput)
-        entered = submitted
+    def _edit(self, memory: Memory, entered: MemoryInput) -> None:
 
         async def send() -> None:
             try:
@@ -199,23 +195,12 @@ class MemoryActions:
         self._start_task(send(), "edit a memory")
 
     def _do(self, action: str, name: str) -> None:
-        text = {
-            "pin": tr("Memory pinned. It is always added to the context and never decays."),
-            "unpin": tr("Memory unpinned."),
-            "archive": tr("Memory archived. It is no longer added to any context."),
-            "restore": tr("Memory restored."),
-            "forget": tr("Memory forgotten."),
-            "erase": tr("Memory erased."),
-            "good": tr("Rated helpful. It is preferred among similar memories."),
-            "bad": tr("Rated not helpful. It is no longer added to any context."),
-            "unrated": tr("Rating removed."),
-        }[action]
+        done = _actions()[action]
 
         async def send() -> None:
             await self._controller.run_action(action, name)
-            self._page.refresh(name if action in STAYING_ACTIONS else "")
-            back = REVERSE_ACTIONS.get(action)
-            self._show_toast(text, partial(self._do, back, name) if back else None)
+            self._page.refresh(name if done.stays_open else "")
+            self._show_toast(done.message, partial(self._do, done.undo, name) if done.undo else None)
 
         self._start_task(send(), f"{action} a memory")
 
@@ -253,3 +238,20 @@ class MemoryActions:
         dialog.setObjectName("memory.file")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return dialog
+
+
+def _actions() -> dict[str, _Action]:
+    """Return the actions on a single memory, in the language of the user."""
+    return {
+        "pin": _Action(
+            tr("Memory pinned. It is always added to the context and never decays."), "unpin", stays_open=True
+        ),
+        "unpin": _Action(tr("Memory unpinned."), "pin", stays_open=True),
+        "archive": _Action(tr("Memory archived. It is no longer added to any context."), "restore"),
+        "restore": _Action(tr("Memory restored."), "archive"),
+        "forget": _Action(tr("Memory forgotten."), "restore"),
+        "erase": _Action(tr("Memory erased.")),
+        "good": _Action(tr("Rated helpful. It is preferred among similar memories."), "unrated", stays_open=True),
+        "bad": _Action(tr("Rated not helpful. It is no longer added to any context."), "unrated", stays_open=True),
+        "unrated": _Action(tr("Rating removed."), stays_open=True),
+    }

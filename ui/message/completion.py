@@ -29,7 +29,8 @@ class Completion(QListWidget):
         self._files: Sequence[str] = ()
         self._commands: Mapping[str, str] = {}
         self._engine_commands: Mapping[str, str] = {}
-        self._requested = self._dismissed = False
+        self._requested = False
+        self._dismissed = False
         self.setObjectName("composer.completion")
         self.setAccessibleName(self.tr("Completions"))
         self.setProperty("surface", "popup")
@@ -53,7 +54,9 @@ class Completion(QListWidget):
 
     def forget_files(self) -> None:
         """Drop the list of files, for example because another folder is shown."""
-        self._files, self._engine_commands, self._requested = (), {}, False
+        self._files = ()
+        self._engine_commands = {}
+        self._requested = False
 
     def restyle(self, look: Look) -> None:
         self._look = look

@@ -163,7 +163,10 @@ class Palette(QFrame):
             return
         if not self.isVisible():
             self._previous_focus = self.window().focusWidget()
-        self._entries, self._recent, self._on_chosen, self._announced = entries, recent, on_chosen, ""
+        self._entries = entries
+        self._recent = recent
+        self._on_chosen = on_chosen
+        self._announced = ""
         self._field.setPlaceholderText(hint)
         self._field.setAccessibleName(hint)
         self._list.setAccessibleName(hint)

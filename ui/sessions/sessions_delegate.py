@@ -48,7 +48,8 @@ class SessionsDelegate(QStyledItemDelegate):
         self.current_session = ""
         self.unseen: frozenset[str] = frozenset()
         self.right_margin = MARGIN
-        self.keyboard_used = self.multiple_selected = False
+        self.keyboard_used = False
+        self.multiple_selected = False
         self._home = home
         self._clock = clock
 

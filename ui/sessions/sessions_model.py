@@ -57,7 +57,9 @@ class SessionsModel(QAbstractListModel):
 
     def search(self, query: str, hits: Sequence[SessionHit] = (), page_items: Sequence[PageItem] = ()) -> None:
         """Show only sessions, memories and skills that match these words; empty words show all sessions."""
-        self._query, self._hits, self._page_items = query.strip(), tuple(hits), tuple(page_items)
+        self._query = query.strip()
+        self._hits = tuple(hits)
+        self._page_items = tuple(page_items)
         self.rearrange()
 
     def rearrange(self) -> None:

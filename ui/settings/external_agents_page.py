@@ -1,21 +1,62 @@
 """The External agents page: agents that the user added, agents found on this computer, and test results."""
 
 import shlex
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.labels import allow_breaks, label, styled_frame
+from ui.widgets.labels import allow_breaks, label
 
 if TYPE_CHECKING:
     from core.agents.known_agents import KnownAgent
     from core.settings.schema import ExternalAgentSettings
+
+
+class _Outcome(NamedTuple):
+    """The progress or result of a test, and its tone."""
+
+    text: str = ""
+    tone: str = "second"
+
+
+class AgentRow(QFrame):
+    """An agent with its command, its buttons, and the result of a test."""
+
+    def __init__(self, look: Look, name: str, title: str, command: str) -> None:
+        super().__init__()
+        self._look = look
+        self._name = name
+        self.setObjectName(f"settings.agent.{name}")
+        self.setProperty("surface", "well")
+        self._result = label("", look.fonts.second, "second", name=f"settings.agent.{name}.result", wrap=True)
+        self._result.hide()
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        texts.addWidget(label(title, look.fonts.strong, wrap=True))
+        texts.addWidget(label(visible(command), look.fonts.mono, "second", wrap=True))
+        texts.addWidget(self._result)
+        self._columns = QHBoxLayout(self)
+        self._columns.setContentsMargins(12, 8, 8, 8)
+        self._columns.setSpacing(8)
+        self._columns.addLayout(texts, 1)
+
+    def add_button(self, action: str, text: str) -> Button:
+        button = Button(self._look, text, name=f"settings.agent.{self._name}.{action}")
+        button.setAccessibleName(f"{text} {self._name}")
+        self._columns.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return button
+
+    def show_result(self, text: str, tone: str) -> None:
+        self._result.setText(allow_breaks(text))
+        set_style_properties(self._result, tone=tone)
+        self._result.setVisible(bool(text))
 
 
 class ExternalAgentsPage(QWidget):
@@ -26,8 +67,8 @@ class ExternalAgentsPage(QWidget):
     def __init__(self, look: Look) -> None:
         super().__init__()
         self._look = look
-        self._outcomes: dict[str, tuple[str, str]] = {}
-        self._results: dict[str, QLabel] = {}
+        self._outcomes: dict[str, _Outcome] = {}
+        self._rows: dict[str, AgentRow] = {}  # of agents, not of those that are not installed
         about = _tr(
             "External agents are other programs that work in a folder on their own, connected by the Agent Client "
             "Protocol (ACP). Journeyman shows what they do and passes on their questions, but does not sandbox them: "
@@ -64,7 +105,7 @@ class ExternalAgentsPage(QWidget):
         missing: Sequence["KnownAgent"],
     ) -> None:
         """Show the added agents, known ones that were found on this computer, and those that can be installed."""
-        self._results.clear()
+        self._rows.clear()
         while (item := self._list.takeAt(0)) is not None:
             if widget := item.widget():
                 widget.hide()
@@ -75,74 +116,48 @@ class ExternalAgentsPage(QWidget):
                 label(empty_text, self._look.fonts.text, "second", name="settings.agents.none", wrap=True)
             )
         for agent in agents:
-            self._list.addWidget(self._row(agent, added=True))
+            self._add_row(agent, {"test": _tr("Test"), "remove": _tr("Remove")})
         for known in detected:
-            self._list.addWidget(self._row(known.settings, added=False))
+            self._add_row(known.settings, {"add": _tr("Add")})
         if missing:
             text = _tr("Other agents. Run the command in a terminal to install one, then reopen the settings.")
             self._list.addWidget(label(text, self._look.fonts.second, "second", wrap=True))
         for known in missing:
-            self._list.addWidget(self._missing_row(known))
+            self._add_missing_row(known)
 
     def show_result(self, name: str, text: str, tone: str) -> None:
         """Show the progress or result of a test."""
-        self._outcomes[name] = text, tone
-        if result := self._results.get(name):
-            result.setText(allow_breaks(text))
-            set_style_properties(result, tone=tone)
-            result.setVisible(bool(text))
+        self._outcomes[name] = _Outcome(text, tone)
+        if row := self._rows.get(name):
+            row.show_result(text, tone)
 
     def clear(self) -> None:
         """Clear the fields after the agent was added."""
         self._name.clear()
         self._command.clear()
 
-    def _row(self, agent: "ExternalAgentSettings", *, added: bool) -> QWidget:
+    def _add_row(self, agent: "ExternalAgentSettings", actions: Mapping[str, str]) -> None:
+        """Add a row with a button for each action, given with its text."""
         command = shlex.join(agent.argv())
-        frame, row, texts = self._frame(agent.name, agent.name, command)
-        outcome, tone = self._outcomes.get(agent.name, ("", "second"))
-        result = label(outcome, self._look.fonts.second, tone, name=f"settings.agent.{agent.name}.result", wrap=True)
-        result.setVisible(bool(outcome))
-        self._results[agent.name] = result
-        texts.addWidget(result)
-        actions = (("test", _tr("Test")), ("remove", _tr("Remove"))) if added else (("add", _tr("Add")),)
-        for word, text in actions:
-            button = self._button(row, agent.name, word, text)
-            button.clicked.connect(lambda _=False, word=word: self.action_requested.emit(word, agent.name, command))
-        return frame
+        row = AgentRow(self._look, agent.name, agent.name, command)
+        row.show_result(*self._outcomes.get(agent.name, _Outcome()))
+        for action, text in actions.items():
+            emit = partial(self.action_requested.emit, action, agent.name, command)
+            row.add_button(action, text).clicked.connect(lambda _=False, emit=emit: emit())
+        self._rows[agent.name] = row
+        self._list.addWidget(row)
 
-    def _missing_row(self, known: "KnownAgent") -> QWidget:
-        """Return the row of an agent that is not installed, with a button that copies the command to install it."""
-        name = known.settings.name
-        frame, row, _ = self._frame(name, known.title, known.install)
-        button = self._button(row, name, "copy", _tr("Copy command"))
+    def _add_missing_row(self, known: "KnownAgent") -> None:
+        """Add the row of an agent that is not installed, with a button that copies the command to install it."""
+        row = AgentRow(self._look, known.settings.name, known.title, known.install)
+        button = row.add_button("copy", _tr("Copy command"))
 
         def copy() -> None:
             QGuiApplication.clipboard().setText(known.install)
             button.setText(_tr("Copied"))
 
         button.clicked.connect(copy)
-        return frame
-
-    def _frame(self, name: str, title: str, command: str) -> tuple[QWidget, QHBoxLayout, QVBoxLayout]:
-        """Return the frame of an agent, its layout, and the layout of its texts."""
-        frame = styled_frame("well")
-        frame.setObjectName(f"settings.agent.{name}")
-        row = QHBoxLayout(frame)
-        row.setContentsMargins(12, 8, 8, 8)
-        row.setSpacing(8)
-        texts = QVBoxLayout()
-        texts.setSpacing(2)
-        texts.addWidget(label(title, self._look.fonts.strong, wrap=True))
-        texts.addWidget(label(visible(command), self._look.fonts.mono, "second", wrap=True))
-        row.addLayout(texts, 1)
-        return frame, row, texts
-
-    def _button(self, row: QHBoxLayout, name: str, word: str, text: str) -> Button:
-        button = Button(self._look, text, name=f"settings.agent.{name}.{word}")
-        button.setAccessibleName(f"{text} {name}")
-        row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        return button
+        self._list.addWidget(row)
 
     def _text_field(self, name: str, accessible_name: str, hint: str) -> QLineEdit:
         field = QLineEdit()

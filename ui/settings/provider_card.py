@@ -43,13 +43,11 @@ class ProviderCard(QFrame):
         expanded: bool = False,
     ) -> None:
         super().__init__()
-        self._look, self._row, self._on_action, self._outcomes, self._chosen = (
-            look,
-            row,
-            on_action,
-            outcomes,
-            default_model,
-        )
+        self._look = look
+        self._row = row
+        self._on_action = on_action
+        self._outcomes = outcomes
+        self._chosen = default_model
         self._results: dict[str, QLabel] = {}
         self.setObjectName(f"settings.server.{row.name}")
         self.setProperty("surface", "well")

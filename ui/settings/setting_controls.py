@@ -2,26 +2,23 @@
 
 from collections.abc import Callable
 from dataclasses import fields as fields_of
-from dataclasses import replace
 from functools import cache, partial
-from typing import Any, Final, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
-    QFormLayout,
     QHBoxLayout,
-    QLineEdit,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
-from core.domain.tiers import TierRule, Tiers
+from core.domain.tiers import Tiers
 from core.settings.schema import FolderPath, SettingInfo, Settings
-from ui.settings.tier_rules import TierRulesEditor
+from ui.settings.text_setting import report_change, split_names, text_field
+from ui.settings.tier_fields import TierFields
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
@@ -30,7 +27,6 @@ from ui.widgets.drop_down import DropDown
 from ui.widgets.number_field import NumberField
 
 OnChange = Callable[[Any], None]
-FIELD_WIDTH: Final = 200
 OPTION_LABELS = {"system": "System default", "light": "Light", "dark": "Dark", "contrast": "High contrast"} | {
     "none": "None",
     "searxng": "SearXNG",
@@ -80,9 +76,9 @@ def _types() -> dict[str, Any]:
 def _control(look: Look, name: str, about: SettingInfo, value: Any, on_change: OnChange) -> QWidget:
     kind = _types()[name]
     if isinstance(value, Tiers):
-        return _tiers(look, value, on_change)
+        return TierFields(look, value, on_change)
     if isinstance(value, tuple):
-        names = _line(", ".join(value), lambda text: on_change(_names(text)))
+        names = text_field(", ".join(value), lambda text: on_change(split_names(text)))
         names.setPlaceholderText(_tr("None detected"))
         return names
     if kind is bool:
@@ -93,12 +89,12 @@ def _control(look: Look, name: str, about: SettingInfo, value: Any, on_change: O
         return _choice(options, value, on_change)
     if kind is FolderPath:
         return _folder(look, name, about, value, on_change)
-    return _line(value, on_change)
+    return text_field(value, on_change)
 
 
 def _folder(look: Look, name: str, about: SettingInfo, value: str, on_change: OnChange) -> QWidget:
     """Return a text field with a button that opens the desktop's folder dialog."""
-    container, line = QWidget(), _line(value, on_change)
+    container, line = QWidget(), text_field(value, on_change)
     line.setObjectName(f"settings.{name}.path")
     line.setAccessibleName(_tr(about.label))
     line.setAccessibleDescription(_tr(about.help))
@@ -108,7 +104,7 @@ def _folder(look: Look, name: str, about: SettingInfo, value: str, on_change: On
 
     def take(path: str) -> None:
         line.setText(path)
-        _report_change(line, on_change)
+        report_change(line, on_change)
 
     ask = partial(open_folder_picker, container, _tr(about.label), name=f"settings.{name}.folders")
     choose.clicked.connect(lambda: ask(line.text(), take))
@@ -149,73 +145,6 @@ def _number(kind: type, about: SettingInfo, value: float, on_change: OnChange) -
     spin_box.setValue(value)
     spin_box.valueChanged.connect(lambda new: on_change(kind(new)))
     return spin_box
-
-
-def _line(value: str, on_change: OnChange) -> QLineEdit:
-    line_edit = QLineEdit(value)
-    line_edit.editingFinished.connect(lambda: _report_change(line_edit, on_change))
-    line_edit.setProperty("reported", value)
-    return line_edit
-
-
-def _report_change(field: QLineEdit, on_change: OnChange) -> None:
-    if field.text() != field.property("reported"):
-        field.setProperty("reported", field.text())
-        on_change(field.text().strip())
-
-
-def _tiers(look: Look, value: Tiers, on_change: OnChange) -> QWidget:
-    """Return three fields with model names, one per tier, of which the first that works is used, and the tier rules.
-
-    They are folded as long as no tier is set.
-    """
-    current = value
-    container, fields = QWidget(), QWidget()
-    column = QVBoxLayout(container)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(8)
-    toggle = Button(look, "", name="settings.tiers.toggle", tone="quiet")
-    column.addWidget(toggle, 0, Qt.AlignmentFlag.AlignLeft)
-    column.addWidget(fields)
-    form = QFormLayout(fields)
-    form.setContentsMargins(0, 0, 0, 0)
-
-    def show_fields(visible: bool) -> None:
-        fields.setVisible(visible)
-        toggle.setText(_tr("Hide tiers") if visible else _tr("Set tiers…"))
-        toggle.setAccessibleName(toggle.text())
-        toggle.set_icon_name("chevron-down" if visible else "chevron-right")
-
-    toggle.clicked.connect(lambda: show_fields(fields.isHidden()))
-    show_fields(bool(value.small or value.mid or value.frontier))
-    form.setHorizontalSpacing(12)
-    lines: dict[str, QLineEdit] = {}
-
-    def report(_: object) -> None:
-        nonlocal current
-        small, mid, frontier = (_names(lines[tier].text()) for tier in ("small", "mid", "frontier"))
-        current = replace(current, small=small, mid=mid, frontier=frontier)
-        on_change(current)
-
-    def report_rules(rules: tuple[TierRule, ...]) -> None:
-        nonlocal current
-        current = replace(current, rules=rules)
-        on_change(current)
-
-    for tier, title in (("small", _tr("Small")), ("mid", _tr("Mid")), ("frontier", _tr("Frontier"))):
-        lines[tier] = _line(", ".join(getattr(value, tier)), report)
-        lines[tier].setObjectName(f"settings.tiers.{tier}")
-        lines[tier].setAccessibleName(title)
-        lines[tier].setPlaceholderText(_tr("PROVIDER/MODEL, …"))
-        lines[tier].setFont(look.fonts.text)
-        lines[tier].setMinimumWidth(look.size(FIELD_WIDTH))
-        form.addRow(title, lines[tier])
-    form.addRow(TierRulesEditor(look, value.rules, report_rules))
-    return container
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name for name in map(str.strip, text.split(",")) if name)
 
 
 def _tr(text: str) -> str:

@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from core.domain.tiers import Tiers
 from core.settings.schema import SettingInfo, Settings
-from ui.settings.setting_controls import FIELD_WIDTH, create_control
+from ui.settings.setting_controls import create_control
+from ui.settings.tier_fields import FIELD_WIDTH
 from ui.style.theme import Look
 from ui.widgets.labels import label
 from ui.widgets.replaceable_content import ReplaceableContent

@@ -70,7 +70,9 @@ class MainWindow(QWidget):
         self, shell: WindowFrame, look: Look, selection: Selection, state: WindowState, *, data_folder: Path
     ) -> None:
         super().__init__()
-        self._shell, self._look, self._state = shell, look, state
+        self._shell = shell
+        self._look = look
+        self._state = state
         self.selection, self.state = selection, state
         self._reading = DeferredReader()
         self.session_index = SessionIndex(self._reading)
@@ -399,7 +401,7 @@ class MainWindow(QWidget):
 
     def _show_row(self, row: int) -> None:
         """Select a row of the session to which the step in the step pane belongs."""
-        self.view.show_row(self.view.page.model.row_number(self.pane.session, row))
+        self.view.show_row(row, self.pane.session)
 
     def _build_pane(self) -> SessionPane:
         return SessionPane(

@@ -72,7 +72,6 @@ class SessionView(QWidget):
         self.terminal = TerminalPanel(look, rows)
         self.scan = HistoryScan(rows, parent=self)
         self.requests = HistoryScan(rows, REQUEST_KINDS, self)
-        self._chosen_row = -1
         self._review_row = -1  # the number of rows when comments on changes were sent; -1 if none were
         self._tabs_by_session: dict[str, str] = {}
         self.composer = ComposerPanel(look)
@@ -98,7 +97,6 @@ class SessionView(QWidget):
     def _connect(self) -> None:
         page = self.page
         page.step_opened.connect(self._open_step)
-        page.step_chosen.connect(lambda step: self._note_row(page.model.root_row(step.row)))
         page.tab_chosen.connect(self._fill_tab)
         page.changes_requested.connect(self.show_changes)
         page.model_change_requested.connect(self._change_model)
@@ -145,7 +143,7 @@ class SessionView(QWidget):
         other = row.id != self._row.id
         if other:
             self._tabs_by_session[self._row.id] = self.page.current_tab
-            self._chosen_row = self._review_row = -1
+            self._review_row = -1
         self._row = row
         if row.status != "running":
             self._count_proposals()
@@ -254,12 +252,13 @@ class SessionView(QWidget):
 
     # The selected step, which all views share
 
-    def _note_row(self, row: int) -> None:
-        self._chosen_row = row
+    @property
+    def _chosen_row(self) -> int:
+        """The selected row of this session, or the one under which the selected step is nested; -1 if there is none."""
+        return self.page.selected.root_row if self.page.selected else -1
 
     def _choose_elsewhere(self, step: Step) -> None:
         """Select a step, chosen in another view, in the Steps tab, which notifies the rest of the window."""
-        self._chosen_row = step.row
         self.page.select_row(step.row)
 
     def _show_run(self, number: int) -> None:
@@ -276,10 +275,10 @@ class SessionView(QWidget):
             self._show_run(number)
         self.waterfall.reveal_row(row)
 
-    def show_row(self, row: int) -> None:
-        """Show and select a row in the Steps tab, and focus the steps."""
+    def show_row(self, row: int, session: str = "") -> None:
+        """Show and select a row of this session, or of an expanded sub-agent's, in the Steps tab; focus the steps."""
         self.go_to_tab(STEPS_TAB)
-        self.page.select_row(row)
+        self.page.select_row(row, session)
 
     def _fill_tab(self, name: str) -> None:
         """Update a tab when it is shown. The composer is shown only below the steps."""

@@ -33,9 +33,10 @@ class StepPaneUpdater:
         self._soon.start()
 
     def _show(self) -> None:
-        step = self._page.selected_step or self._latest()
-        if step:
-            self._pane.show_step(*self._page.origin(step))
+        if selected := self._page.selected:
+            self._pane.show_step(selected.session, selected.step)
+        elif step := self._latest():
+            self._pane.show_step(self._page.model.session, step)
         else:
             self._pane.clear()
 
@@ -44,7 +45,7 @@ class StepPaneUpdater:
         if not self._pane.isVisible():
             return
         steps = batch.steps_of(self._page.model.session)
-        if not self._page.selected_step and any(step.number for step in steps):
+        if not self._page.selected and any(step.number for step in steps):
             self.show()
             return
         for step in {step.row: step for step in batch.steps_of(self._pane.session)}.values():

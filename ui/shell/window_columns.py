@@ -33,7 +33,8 @@ class WindowColumns(QSplitter):
         self._pane_requested = state.text("pane", "yes") == "yes"
         self._pane_fits = False
         self._double = False
-        self._squeezed = self._sidebar_gave_way = False
+        self._squeezed = False
+        self._sidebar_gave_way = False
         self._applied_sidebar = 0
         self.setObjectName("window.columns")
         self.setHandleWidth(1)

@@ -60,7 +60,9 @@ class SkillListPane(QFrame):
         self.setMinimumWidth(look.size(200))
 
     def show_rows(self, rows: Sequence[SkillRow], proposed: Sequence[ProposalItem], folder: str) -> None:
-        self._rows, self._proposed, self._folder = rows, proposed, folder
+        self._rows = rows
+        self._proposed = proposed
+        self._folder = folder
         self.update_list()
 
     def show_unsaved(self, keys: Collection[str]) -> None:

@@ -46,13 +46,11 @@ class ProposalReview:
         title_of: Callable[[str], str],
         show_event: Callable[[str, int], None],
     ) -> None:
-        self._page, self._parent, self._controller, self._start_task, self._show_toast = (
-            page,
-            parent,
-            controller,
-            start_task,
-            show_toast,
-        )
+        self._page = page
+        self._parent = parent
+        self._controller = controller
+        self._start_task = start_task
+        self._show_toast = show_toast
         self._title_of = title_of
         self._show_event = show_event
         self._all: dict[str, Proposal] = {}

@@ -58,13 +58,17 @@ class SkillPreview(QTextBrowser):
 
     def show_text(self, text: str, line: int) -> None:
         """Render a changed text after a pause in typing."""
-        self._text, self._line, self._stale = text, line, True
+        self._text = text
+        self._line = line
+        self._stale = True
         if self.isVisible():
             self._soon.start()
 
     def show_new_text(self, text: str) -> None:
         """Render a text that was just opened, without a pause, so that the old preview does not stay visible."""
-        self._text, self._line, self._stale = text, 0, True
+        self._text = text
+        self._line = 0
+        self._stale = True
         if self.isVisible():
             self.render_now()
         self.verticalScrollBar().setValue(0)

@@ -58,7 +58,10 @@ class SourceEditor(LineTextEdit):
     def open(self, text: str, name: str) -> None:
         """Open another text, with an empty undo history."""
         self.is_markdown = name.endswith((".md", ".markdown"))
-        self._marks, self._tinted, self._hits, self._line = (), (), [], 0
+        self._marks = ()
+        self._tinted = ()
+        self._hits = []
+        self._line = 0
         self.setPlainText(text)
         self.highlighter.restart(name)
         self._margin.levels, self._margin.changed, self._margin.added = {}, frozenset(), frozenset()

@@ -84,7 +84,8 @@ class SyntaxHighlighter(QObject):
         while block.isValid() and block.userState() >= 0:
             block.setUserState(-1)
             block = block.next()
-        self._known = self._sound = 0
+        self._known = 0
+        self._sound = 0
         self._count = self._field.document().blockCount()
         self._more.start()
 

@@ -108,7 +108,9 @@ class TextSearch(QObject):
             self._next.start(WAIT_MS)
 
     def _restart(self) -> None:
-        self.matches, self._line, self.error = [], 0, ""
+        self.matches = []
+        self._line = 0
+        self.error = ""
         if not self._regex.isValid():
             self.error, self._active = self._regex.errorString(), False
         if self._active:

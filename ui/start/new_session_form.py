@@ -108,7 +108,8 @@ class NewSessionForm(QWidget):
         for effort in EFFORTS:
             text = self.tr("Effort: {}").format(effort) if effort else self.tr("Default effort")
             self._efforts.addItem(text, effort)
-        self._usual_limits, self._limits = RunLimits(), None  # type: tuple[RunLimits, RunLimits | None]
+        self._usual_limits = RunLimits()
+        self._limits: RunLimits | None = None
         self._limits_button = Button(look, "", name="start.limits", tone="quiet", icon="gauge")
         self.choose_limits(None)
         self._folder_button = Button(look, self.tr("Choose a folder…"), name="start.folder", icon="folder-open")
@@ -153,16 +154,21 @@ class NewSessionForm(QWidget):
 
     def set_models(self, names: Sequence[str], default: str = "") -> None:
         """List the models; the current choice is kept if it is still available."""
-        before = self._models.currentText() or default
+        before = self._chosen_model() or default
         self._models.clear()
-        self._models.addItems(list(names))
+        for name in names:
+            self._models.addItem(name, name)
         self._models.setCurrentIndex(names.index(before) if before in names else (0 if names else -1))
         self._update_state()
 
     def choose_model(self, name: str) -> None:
-        self._models.setCurrentIndex(self._models.findText(name))
+        self._models.setCurrentIndex(self._models.findData(name))
         self._update_state()
         self.focus_task()
+
+    def _chosen_model(self) -> str:
+        """Return the name of the chosen model; an empty string if there is none."""
+        return self._models.currentData() or ""
 
     def set_agents(self, agents: Sequence[OfferedAgent]) -> None:
         """List the agent profiles of the user; without any, there is nothing to choose."""
@@ -189,13 +195,13 @@ class NewSessionForm(QWidget):
         agent = self._agents.currentData()
         model = agent.model or self._model_before_agent
         if agent.model and not self._model_before_agent:
-            self._model_before_agent = self._models.currentText()
+            self._model_before_agent = self._chosen_model()
         elif not agent.model:
             self._model_before_agent = ""
         if model:
-            if self._models.findText(model) < 0:
-                self._models.addItem(model)
-            self._models.setCurrentIndex(self._models.findText(model))
+            if self._models.findData(model) < 0:
+                self._models.addItem(model, model)
+            self._models.setCurrentIndex(self._models.findData(model))
             self._update_state()
 
     def set_recent_folders(self, folders: Sequence[str]) -> None:
@@ -328,7 +334,7 @@ class NewSessionForm(QWidget):
             agent: OfferedAgent | None = self._agents.currentData()
             self.start_requested.emit(
                 NewSession(
-                    self._task_field.stripped_text(), self._folder, self._models.currentText(), self._mode,
+                    self._task_field.stripped_text(), self._folder, self._chosen_model(), self._mode,
                     agent.name if agent else "", self._efforts.currentData() or "", self.attached.files(),
                     self._limits,
                 )
@@ -339,7 +345,7 @@ class NewSessionForm(QWidget):
     def _update_state(self) -> None:
         """Show what is still missing, and enable the Start button if nothing is."""
         missing = ""
-        if not self._models.currentText():
+        if not self._chosen_model():
             missing = self.tr("Choose a model.")
         elif not self._folder:
             missing = self.tr("Choose a folder.")

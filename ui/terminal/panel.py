@@ -1,7 +1,7 @@
 """The panel of the Terminal tab: the commands of a session, and the output of the selected one, also while it runs."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
@@ -42,6 +42,13 @@ class CommandsSource(Protocol):
     def full_text(self, session: str, seq: int, field: str = "text", limit: int | None = None) -> str: ...
 
 
+class _ShownCommand(NamedTuple):
+    """The row of the command on display (-1 if there is none), and whether it was running when it was shown."""
+
+    row: int = -1
+    running: bool = False
+
+
 class TerminalPanel(QWidget):
     row_requested = Signal(int)
     command_requested = Signal(str)
@@ -54,7 +61,7 @@ class TerminalPanel(QWidget):
         self._output_since: OutputSince = lambda session, call, position: (0, b"")
         self._session = SessionRow("")
         self._unread_rows = 0  # rows at the beginning of the session in which commands were not looked for yet
-        self._shown: tuple[int, bool] = (-1, False)  # the row of the step on display, and whether it was running
+        self._shown = _ShownCommand()
         self._position = 0  # bytes of a running command's output that are shown
         self._rest = ""
         self.setObjectName("terminal")
@@ -162,7 +169,7 @@ class TerminalPanel(QWidget):
             self._commands.update(step)
             if follows:
                 self._list.setCurrentIndex(self._commands.index(self._commands.rowCount() - 1))
-            if step.row == self._shown[0]:
+            if step.row == self._shown.row:
                 self._show_current(self._list.currentIndex())
         self._update_empty()
 
@@ -196,7 +203,7 @@ class TerminalPanel(QWidget):
         self._result.setFont(look.fonts.second)
         self._note.setFont(look.fonts.second)
         self._empty.setFont(look.fonts.text)
-        self._shown = (-1, False)  # shows the output again, in the colors of the theme
+        self._shown = _ShownCommand()  # shows the output again, in the colors of the theme
         self._show_current(self._list.currentIndex())
         self._list.viewport().update()
 
@@ -230,13 +237,14 @@ class TerminalPanel(QWidget):
     def _show_current(self, index: QModelIndex) -> None:
         """Show the selected command. Its output is only read again if the command has ended since."""
         step = self._commands.item(index)
-        shown = (-1, False) if step is None else (step.row, not step.ended_at)
+        shown = _ShownCommand(step.row, running=not step.ended_at) if step else _ShownCommand()
         if step is not None:
             self._command.show_text(self._full_command(step))
             self._result.setText(" · ".join(_result(step)))
         if shown != self._shown:
-            same = shown[0] == self._shown[0]
-            self._shown, self._position = shown, 0
+            same = shown.row == self._shown.row
+            self._shown = shown
+            self._position = 0
             self._show_output(step, keep_offset=same)
 
     def _show_output(self, step: Step | None, *, keep_offset: bool) -> None:

@@ -1,7 +1,7 @@
 """Measures and places the widgets among the painted rows: reply texts and run end cards."""
 
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import QTableView, QWidget
@@ -14,6 +14,14 @@ from ui.timeline.run_end_card import MARGIN_ABOVE, MARGIN_BELOW, RunEnd, RunEndC
 from ui.timeline.timeline_model import TimelineModel
 
 ACTIVE_STATUSES: Final = frozenset({"running", "waiting"})
+
+
+class VisibleRows(NamedTuple):
+    """The first and last position on screen (-1 if there is none), and whether one of the rows is in progress."""
+
+    first: int
+    last: int
+    in_progress: bool
 
 
 class EmbeddedWidgets:
@@ -37,7 +45,7 @@ class EmbeddedWidgets:
             return heights.work
         if step and self._rows.is_hidden(position):
             return 0
-        if step and self._rows.is_nested(step.row):
+        if step and step.depth:
             return heights.work
         if step is None or kind_style(step.kind).shape == "reply":
             row = step.row if step else DRAFT
@@ -47,38 +55,46 @@ class EmbeddedWidgets:
             return text + heights.reply_above + heights.reply_below
         if step.kind == "end":
             return self.end_cards.row_height(step, self.run_end_of(step), self._painter.columns(width).text_width)
-        return self._painter.row_height(step, width)
+        return self._painter.row_height(step, position, width)
 
-    def place_widgets(self, view: QTableView) -> tuple[int, int, bool]:
-        """Place the widgets; return the first and last visible position, and whether a visible row is in progress."""
+    def place_widgets(self, view: QTableView) -> VisibleRows:
+        """Place the widgets of the rows on screen, and hide the others."""
+        columns, heights = self._painter.columns(view.viewport().width()), self._painter.heights
         reply_rects: dict[int, QRect] = {}
         card_rects: dict[int, QRect] = {}
         in_progress = False
-        count, height = self._rows.rowCount(), view.viewport().height()
-        position = first = view.rowAt(0)
-        if position >= 0:
-            columns, heights = self._painter.columns(view.viewport().width()), self._painter.heights
-            y = view.rowViewportPosition(position)
-            while position < count and y < height:
-                step, row_height = self._rows.step_at(position), view.rowHeight(position)
-                if step is None or kind_style(step.kind).shape == "reply":
-                    row = step.row if step else DRAFT
-                    if row in self._replies.shown:
-                        reply_height = row_height - heights.reply_above - heights.reply_below
-                        reply_y = y + heights.reply_above
-                        reply_rects[row] = QRect(columns.text, reply_y, columns.text_width, reply_height)
-                elif step.row in self.end_cards.shown:
-                    card_rects[step.row] = QRect(
-                        columns.text, y + MARGIN_ABOVE, columns.text_width, row_height - MARGIN_ABOVE - MARGIN_BELOW
-                    )
-                elif step.status in ACTIVE_STATUSES and not step.ended_at and step.kind != "interrupted":
-                    in_progress = True
-                y += row_height
-                position += 1
+        first = view.rowAt(0)
+        last = first
+        for position in self._visible_positions(view, first):
+            last = position
+            step = self._rows.step_at(position)
+            y, row_height = view.rowViewportPosition(position), view.rowHeight(position)
+            row = step.row if step else DRAFT
+            is_root_row = step is None or not step.depth
+            if step is None or kind_style(step.kind).shape == "reply":
+                if is_root_row and row in self._replies.shown:
+                    height = row_height - heights.reply_above - heights.reply_below
+                    reply_rects[row] = QRect(columns.text, y + heights.reply_above, columns.text_width, height)
+            elif is_root_row and row in self.end_cards.shown:
+                height = row_height - MARGIN_ABOVE - MARGIN_BELOW
+                card_rects[row] = QRect(columns.text, y + MARGIN_ABOVE, columns.text_width, height)
+            elif step.status in ACTIVE_STATUSES and not step.ended_at and step.kind != "interrupted":
+                in_progress = True
         self._replies.place_replies(reply_rects)
         self.end_cards.place_cards(card_rects)
         self._order_focus(view, reply_rects, card_rects)
-        return first, position - 1, in_progress
+        return VisibleRows(first, last, in_progress)
+
+    def _visible_positions(self, view: QTableView, first: int) -> Iterator[int]:
+        """Yield the positions on screen, hidden rows among them included."""
+        if first < 0:
+            return
+        y, height = view.rowViewportPosition(first), view.viewport().height()
+        position = first
+        while position < self._rows.rowCount() and y < height:
+            yield position
+            y += view.rowHeight(position)
+            position += 1
 
     def _order_focus(self, view: QTableView, reply_rows: Iterable[int], card_rows: Iterable[int]) -> None:
         """Let Tab go from the rows to the buttons of the visible widgets, from top to bottom."""

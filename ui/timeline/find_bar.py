@@ -55,22 +55,27 @@ class RunFindBar(QWidget):
         self._field.textChanged.connect(lambda _: self._debounce.start())
         self._field.installEventFilter(self)
         self._count = label("", look.fonts.second, "second", name="run.find.count")
-        self._buttons = [
-            self._create_button("run.find.previous", "chevron-up", self.tr("Previous match (Shift+Enter)"), -1),
-            self._create_button("run.find.next", "chevron-down", self.tr("Next match (Enter)"), 1),
-            self._create_button("run.find.close", "x", self.tr("Close (Esc)"), 0),
-        ]
+        self._previous = self._create_button("previous", self.tr("Previous match (Shift+Enter)"))
+        self._previous.clicked.connect(lambda: self.step_match(-1))
+        self._next = self._create_button("next", self.tr("Next match (Enter)"))
+        self._next.clicked.connect(lambda: self.step_match(1))
+        self._close = self._create_button("close", self.tr("Close (Esc)"))
+        self._close.clicked.connect(self.close_field)
+        self._field_parts = (self._field, self._count, self._previous, self._next, self._close)
+        self._set_icons()
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        for part in (self._open, self._field, self._count, *self._buttons):
+        for part in (self._open, *self._field_parts):
             layout.addWidget(part)
         self._show_field(False)
 
     def set_session(self, session: str) -> None:
         """Search another session; an active search is repeated there."""
         if session != self._session:
-            self._session, self._index, self._hits = session, -1, []
+            self._session = session
+            self._index = -1
+            self._hits = []
             if self._field.isVisible() and self._field.text():
                 self._debounce.start()
 
@@ -113,8 +118,7 @@ class RunFindBar(QWidget):
         self._open.restyle(look)
         self._field.setFixedWidth(look.size(200))
         self._count.setFont(look.fonts.second)
-        for button, name in zip(self._buttons, ("chevron-up", "chevron-down", "x"), strict=True):
-            set_icon(button, name, look.theme.second, look.size(16))
+        self._set_icons()
 
     def _search(self) -> None:
         self._hits = self._rows.search_in_session(self._session, self._field.text())
@@ -136,21 +140,24 @@ class RunFindBar(QWidget):
         if text and text != self._count.text():
             announce(self, text)
         self._count.setText(text)
-        for button in self._buttons[:2]:
+        for button in (self._previous, self._next):
             button.setEnabled(len(self._hits) > 1)
 
-    def _create_button(self, name: str, icon_name: str, tooltip: str, offset: int) -> QToolButton:
+    @staticmethod
+    def _create_button(name: str, tooltip: str) -> QToolButton:
         button = QToolButton()
-        button.setObjectName(name)
-        set_icon(button, icon_name, self._look.theme.second, self._look.size(16))
+        button.setObjectName(f"run.find.{name}")
         button.setToolTip(tooltip)
         button.setAccessibleName(tooltip)
-        button.clicked.connect((lambda: self.step_match(offset)) if offset else self.close_field)
         return button
+
+    def _set_icons(self) -> None:
+        for button, name in ((self._previous, "chevron-up"), (self._next, "chevron-down"), (self._close, "x")):
+            set_icon(button, name, self._look.theme.second, self._look.size(16))
 
     def _show_field(self, visible: bool) -> None:
         self._open.setVisible(not visible)
-        for widget in (self._field, self._count, *self._buttons):
+        for widget in self._field_parts:
             widget.setVisible(visible)
 
     # Qt overrides

@@ -1,6 +1,6 @@
 """The minimap: the whole session on a time axis with one lane per kind of step, and a frame around the visible rows."""
 
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPixmap, QResizeEvent, QWheelEvent
@@ -31,6 +31,22 @@ class SampleSource(Protocol):
     def sample(self, session: str, count: int, limit: int) -> list[RowSample]: ...
 
 
+class _PictureKey(NamedTuple):
+    """What the picture of a session depends on."""
+
+    session: str
+    rows: int
+    width: int
+
+
+class _Picture(NamedTuple):
+    """The painted map of a session, with the marks in it and their time axis."""
+
+    marks: list[RowSample]
+    axis: TimeAxis
+    pixmap: QPixmap
+
+
 class Minimap(QAbstractSlider):
     """A map of the session. `row_requested` carries the row to scroll to after a click, drag or key press.
 
@@ -50,7 +66,7 @@ class Minimap(QAbstractSlider):
         self._axis = TimeAxis.of((), 0)
         self._marks: list[RowSample] = []
         self._picture = QPixmap()
-        self._cache: dict[tuple[str, int, int], tuple[list[RowSample], TimeAxis, QPixmap]] = {}
+        self._cache: dict[_PictureKey, _Picture] = {}
         self._seen = (0, 0)
         self.setObjectName("run.strip")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -90,7 +106,7 @@ class Minimap(QAbstractSlider):
 
     def _read(self, *, in_progress: bool = False) -> None:
         self._drawn_at = self._clock()
-        key = (self._session, self._count, self.width())
+        key = self._key()
         if key in self._cache and not in_progress:
             self._marks, self._axis, self._picture = self._cache[key]
             self.update()
@@ -104,10 +120,12 @@ class Minimap(QAbstractSlider):
         self._picture = QPixmap()
         self.update()
 
-    def _keep(self) -> None:
+    def _key(self) -> _PictureKey:
+        return _PictureKey(self._session, self._count, self.width())
+
+    def _cache_picture(self) -> None:
         """Cache the picture of this session, so that it is shown at once when the user returns."""
-        key = (self._session, self._count, self.width())
-        self._cache[key] = (self._marks, self._axis, self._picture)
+        self._cache[self._key()] = _Picture(self._marks, self._axis, self._picture)
         while len(self._cache) > MAX_CACHED:
             del self._cache[next(iter(self._cache))]
 
@@ -155,7 +173,7 @@ class Minimap(QAbstractSlider):
         theme = self._look.theme
         if self._picture.isNull():
             self._picture = self._paint_picture()
-            self._keep()
+            self._cache_picture()
         with QPainter(self) as painter:
             painter.drawPixmap(0, 0, self._picture)
             painter.fillRect(0, self.height() - 1, self.width(), 1, theme.line)

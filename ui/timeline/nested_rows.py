@@ -7,7 +7,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject
 from core.domain.sessions import SessionRow
 from core.domain.steps import OPEN_STATUSES, Step
 from ui.timeline.folds import Folds
-from ui.timeline.nest_layout import SPAN, Nest, NestLayout
+from ui.timeline.nest_layout import Nest, NestLayout, RowAddress
 from ui.timeline.step_pages import StepPages, StepSource
 from ui.timeline.sub_agent_sessions import SubAgentSessions
 
@@ -26,9 +26,9 @@ class NestedRows(QAbstractTableModel):
         self._count = count
         self._pages = StepPages(self._rows, session)
         self._folds = Folds()
-        self._nests = NestLayout(self._folds.position_of)
+        self._nests = NestLayout(session, self._folds)
         self._family = SubAgentSessions(self._rows.children, self._rows.session)
-        self._delegating_rows: dict[str, int] = {}
+        self._delegating_rows: dict[str, RowAddress] = {}
         self._auto_expanded: set[str] = set()
 
     @property
@@ -36,27 +36,29 @@ class NestedRows(QAbstractTableModel):
         """The number of rows of the session, including folded ones."""
         return self._count
 
+    def address_at(self, position: int) -> RowAddress:
+        """Return the session and row at a position; the draft has the address of the row that will replace it."""
+        nest, row = self._nests.row_at(position)
+        return RowAddress(nest.session if nest else self.session, row)
+
     def step_at(self, position: int) -> Step | None:
-        """Return the step at a position; None for the draft."""
-        number, local = self._nests.row_at(position)
-        if number:
-            return self._nests[number].step(local)
-        row = self._folds.row_at(local)
-        return self._pages.step(row) if 0 <= row < self._count else None
+        """Return the step at a position, numbered by the rows of its session; None for the draft."""
+        nest, row = self._nests.row_at(position)
+        return nest.step(row) if nest else self.step_of_row(row)
 
     def step_of_row(self, row: int) -> Step | None:
-        number, local = divmod(row, SPAN)
-        if number > 0:
-            return self._nests[number].step(local) if number in self._nests else None
+        """Return the step in a row of the session on display."""
         return self._pages.step(row) if 0 <= row < self._count else None
 
-    def position_of(self, row: int) -> int | None:
-        """Return the position of a row; None while it is folded."""
-        number, local = divmod(row, SPAN)
-        if number > 0:
-            return self._nests.position_of(number, local) if number in self._nests else None
-        root_position = self._folds.position_of(row) if 0 <= row < self._count else None
-        return None if root_position is None else self._nests.position_of(0, root_position)
+    def _step(self, address: RowAddress) -> Step | None:
+        nest = self._nests.of_session(address.session)
+        return nest.step(address.row) if nest else self.step_of_row(address.row)
+
+    def position_of(self, row: int, session: str = "") -> int | None:
+        """Return the position of a row of a session, by default the one on display; None if it is not shown."""
+        nest = self._nests.of_session(session)
+        count = nest.count if nest else self._count
+        return self._nests.position_of(session or self.session, row) if 0 <= row < count else None
 
     @property
     def _end(self) -> int:
@@ -68,49 +70,44 @@ class NestedRows(QAbstractTableModel):
         """The main session and the expanded sub-agents, whose sub-agents' updates belong in this model."""
         return {self.session, *(nest.session for nest in self._nests)}
 
-    def origin(self, row: int) -> tuple[str, int]:
-        """Return the session of a row and the row within that session."""
-        number, local = divmod(row, SPAN)
-        return (self._nests[number].session, local) if number else (self.session, row)
+    def root_row(self, position: int) -> int:
+        """Return the row of the session on display at a position, or the one under which the row there is nested."""
+        nest, row = self._nests.row_at(position)
+        return self._nests.root_row(nest.anchor) if nest else row
 
-    def row_number(self, session: str, row: int) -> int:
-        """Return the number in this model of a session's row; the inverse of `origin`."""
-        nest = None if session == self.session else self._nests.find(session=session)
-        return nest.row_number(row) if nest else row
-
-    def root_row(self, row: int) -> int:
-        """Return the row of the top session under which a row is nested."""
-        return self._nests.root_row(row)
-
-    def delegating_position(self, row: int) -> int | None:
+    def delegating_position(self, position: int) -> int | None:
         """Return the position of the step that started the sub-agent of a row; None for rows of the top session."""
-        return self.position_of(self._nests[row // SPAN].anchor) if row >= SPAN else None
+        nest, _ = self._nests.row_at(position)
+        return self.position_of(nest.anchor.row, nest.anchor.session) if nest else None
 
-    def is_nested(self, row: int) -> bool:
-        return row >= SPAN
-
-    def is_expanded(self, row: int) -> bool | None:
+    def is_expanded(self, position: int) -> bool | None:
         """Return whether the sub-agent of a row is expanded; None if the row has no sub-agent with steps."""
-        step = self.step_of_row(row)
-        child = self._family.session_of(self.origin(row)[0], step.key) if step and step.kind == "delegate" else None
+        step = self.step_at(position)
+        if step is None or step.kind != "delegate":
+            return None
+        address = self.address_at(position)
+        child = self._family.session_of(address.session, step.key)
         if child is None or not child.rows:
             return None
-        return self._nests.find(anchor=row) is not None
+        return self._nests.below(address) is not None
 
-    def toggle_sub_agent(self, row: int) -> None:
-        """Expand or collapse the sub-agent that the step in this row started."""
-        if nest := self._nests.find(anchor=row):
+    def toggle_sub_agent(self, position: int) -> None:
+        """Expand or collapse the sub-agent that the step at this position started."""
+        address = self.address_at(position)
+        if nest := self._nests.below(address):
             self._close(nest)
-        elif step := self.step_of_row(row):
-            self._open(step)
+        else:
+            self._open(address)
 
     def apply_sub_agent_update(self, row: SessionRow, steps: Sequence[Step], *, at_tail: bool) -> None:
         """Apply an update of a sub-agent. At the tail, sub-agents expand when they start and collapse when they end."""
         self._family.update(row)
-        if (nest := self._nests.find(session=row.id)) and steps:
+        nest = self._nests.of_session(row.id)
+        if nest and steps:
             self._update_nest(nest, steps)
-        anchor = self._delegating_step(row)
-        if anchor is None or (position := self.position_of(anchor.row)) is None:
+        anchor = self._delegating_row(row)
+        position = self.position_of(anchor.row, anchor.session) if anchor else None
+        if anchor is None or position is None:
             return
         self._changed(position)
         going = row.status in OPEN_STATUSES
@@ -121,31 +118,33 @@ class NestedRows(QAbstractTableModel):
             self._auto_expanded.discard(row.id)
             self._close(nest)
 
-    def _delegating_step(self, row: SessionRow) -> Step | None:
-        """Return the step that started a sub-agent; searched from the end, where it is at the first update."""
-        if cached_step := self.step_of_row(self._delegating_rows.get(row.id, -1)):
-            return cached_step
-        owner = self._nests.find(session=row.parent)
+    def _delegating_row(self, row: SessionRow) -> RowAddress | None:
+        """Return the row that started a sub-agent; searched from the end, where it is at the first update."""
+        if row.id in self._delegating_rows and self._step(self._delegating_rows[row.id]):
+            return self._delegating_rows[row.id]
+        owner = self._nests.of_session(row.parent)
         end = owner.count if owner else self._count
-        rows = range(end - 1, max(-1, end - SEARCHED_ROWS), -1)
-        recent_steps = (self.step_of_row(owner.row_number(local_row) if owner else local_row) for local_row in rows)
-        delegating_step = next((step for step in recent_steps if step and step.key == row.parent_call), None)
-        if delegating_step:
-            self._delegating_rows[row.id] = delegating_step.row
-        return delegating_step
+        for local_row in range(end - 1, max(-1, end - SEARCHED_ROWS), -1):
+            address = RowAddress(row.parent if owner else self.session, local_row)
+            step = self._step(address)
+            if step and step.key == row.parent_call:
+                self._delegating_rows[row.id] = address
+                return address
+        return None
 
-    def _open(self, step: Step) -> None:
-        child = self._family.session_of(self.origin(step.row)[0], step.key)
-        position = self.position_of(step.row)
-        if child is None or position is None or not child.rows or self._nests.find(anchor=step.row):
+    def _open(self, anchor: RowAddress) -> None:
+        step, position = self._step(anchor), self.position_of(anchor.row, anchor.session)
+        child = self._family.session_of(anchor.session, step.key) if step else None
+        if step is None or position is None or child is None or not child.rows or self._nests.below(anchor):
             return
         self.beginInsertRows(QModelIndex(), position + 1, position + child.rows)
-        self._nests.open(step.row, child.id, StepPages(self._rows, child.id), child.rows, step)
+        self._nests.open(anchor, child.id, StepPages(self._rows, child.id), child.rows, step)
         self.endInsertRows()
         self._changed(position)
 
     def _close(self, nest: Nest) -> None:
-        position, closed_nests = self.position_of(nest.anchor), self._nests.with_descendants(nest)
+        closed_nests = self._nests.with_descendants(nest)
+        position = self.position_of(nest.anchor.row, nest.anchor.session)
         if position is not None:
             removed_rows = sum(closed_nest.count for closed_nest in closed_nests)
             self.beginRemoveRows(QModelIndex(), position + 1, position + removed_rows)
@@ -160,11 +159,11 @@ class NestedRows(QAbstractTableModel):
         latest = {step.row: step for step in steps}
         for row in sorted(latest):
             nest.pages.update(latest[row])
-            if row < nest.count:
-                self._changed(self._nests.position_of(nest.number, row))
+            if (position := self.position_of(row, nest.session)) is not None:
+                self._changed(position)
         end = max(latest) + 1
-        if end > nest.count:
-            position = self._nests.position_of(nest.number, nest.count)
+        position = self._nests.position_of(nest.session, nest.count)
+        if end > nest.count and position is not None:
             self.beginInsertRows(QModelIndex(), position, position + end - nest.count - 1)
             nest.count = end
             self._nests.lay_out()

@@ -1,7 +1,5 @@
 """The delegate that paints timeline rows: steps, run headers, message bubbles, interruptions and compactions."""
 
-from collections.abc import Callable
-
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
@@ -46,15 +44,6 @@ class TimelineRowDelegate(QStyledItemDelegate):
     def __init__(self, model: TimelineModel, look: Look, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._model = model
-        self._shapes: dict[str, Callable[[QPainter, QRect, Step], None]] = {
-            "work": self._paint_work,
-            "header": self._paint_header,
-            "bubble": self._bubble,
-            "card": self._reply,
-            "interrupted": self._interrupted,
-            "compaction": self._paint_compaction,
-            "reply": self._reply,
-        }
         self.restyle(look)
 
     def restyle(self, look: Look) -> None:
@@ -77,7 +66,7 @@ class TimelineRowDelegate(QStyledItemDelegate):
             self._columns = RowColumns.of(width, self._look.fonts)
         return self._columns
 
-    def row_height(self, step: Step, width: int) -> int:
+    def row_height(self, step: Step, position: int, width: int) -> int:
         """Return the height of a painted row; replies and run end cards are measured by their widgets."""
         match kind_style(step.kind).shape:
             case "header":
@@ -85,12 +74,12 @@ class TimelineRowDelegate(QStyledItemDelegate):
             case "interrupted":
                 return self._heights.interrupted
             case "bubble":
-                wrapped = self._bubbles.wrap(self._message(step), self._bubble_width(width))
+                wrapped = self._bubbles.wrap(self._message(step, position), self._bubble_width(width))
                 return round(wrapped.height) + self._heights.bubble_around
             case _:
                 return self._heights.work
 
-    def _paint_work(self, painter: QPainter, box: QRect, step: Step) -> None:
+    def _paint_work(self, painter: QPainter, box: QRect, step: Step, position: int) -> None:
         columns, theme, fonts = self.columns(box.width()), self._look.theme, self._look.fonts
         look, status = kind_style(step.kind), status_style(step.status)
         shift = step.depth * DEPTH_INDENT
@@ -102,7 +91,7 @@ class TimelineRowDelegate(QStyledItemDelegate):
             painter.fillRect(x, box.y(), 1, box.height(), theme.line)
         self._icon(painter, look.icon, theme.color(look.token), columns.icon + shift, box)
         right = columns.badge_right
-        if (unfolded := self._model.is_expanded(step.row)) is not None:
+        if (unfolded := self._model.is_expanded(position)) is not None:
             right -= self._look.size(ICON)
             self._icon(painter, "chevron-down" if unfolded else "chevron-right", theme.second, right, box)
             right -= 6
@@ -121,16 +110,14 @@ class TimelineRowDelegate(QStyledItemDelegate):
         duration_rect = QRect(columns.bar, box.y(), columns.duration_right - columns.bar, box.height())
         duration_text = duration(self._model.duration_of(step))
         self._paint_text(painter, duration_rect, duration_text, theme.third, fonts.second, RIGHT)
-        if expand_icon := self._expand_icon(step):
+        if expand_icon := self._expand_icon(position):
             self._icon(painter, expand_icon, theme.third, columns.status_icon, box)
         else:
             self._icon(painter, status.icon, theme.color(status.token), columns.status_icon, box)
 
-    def _expand_icon(self, step: Step) -> str:
+    def _expand_icon(self, position: int) -> str:
         """Return the expand icon of a group of reads, shown at its first row in place of the status icon."""
-        quiet = step.kind == "read" and not self._model.is_nested(step.row)
-        position = self._model.position_of(step.row) if quiet else None
-        group = self._model.group_at(position) if position is not None else None
+        group = self._model.group_at(position)
         return ("chevron-down" if group[1] else "chevron-right") if group else ""
 
     def _paint_header(self, painter: QPainter, box: QRect, step: Step) -> None:
@@ -146,9 +133,9 @@ class TimelineRowDelegate(QStyledItemDelegate):
         folded = self._model.is_folded(step.run)
         self._icon(painter, "chevron-right" if folded else "chevron-down", theme.third, columns.status_icon, line)
 
-    def _bubble(self, painter: QPainter, box: QRect, step: Step) -> None:
+    def _paint_bubble(self, painter: QPainter, box: QRect, step: Step, position: int) -> None:
         theme = self._look.theme
-        wrapped = self._bubbles.wrap(self._message(step), self._bubble_width(box.width()))
+        wrapped = self._bubbles.wrap(self._message(step, position), self._bubble_width(box.width()))
         width, height = wrapped.width + 24, wrapped.height + 16
         frame = QRectF(box.right() - EDGE - width + 1, box.y() + 8, width, height)
         delivered = step.status == "done"
@@ -162,7 +149,7 @@ class TimelineRowDelegate(QStyledItemDelegate):
             word = translate(verb(step.kind, step.status))
             self._paint_text(painter, beside, word, theme.third, self._look.fonts.second, RIGHT)
 
-    def _interrupted(self, painter: QPainter, box: QRect, step: Step) -> None:
+    def _paint_interruption(self, painter: QPainter, box: QRect, step: Step) -> None:
         columns, theme = self.columns(box.width()), self._look.theme
         painter.fillRect(QRect(columns.text, box.y() + 6, 3, box.height() - 12), theme.waiting)
         line = box.adjusted(columns.text + 14, 0, -EDGE, 0)
@@ -188,16 +175,13 @@ class TimelineRowDelegate(QStyledItemDelegate):
         link_rect = QRect(x, box.y(), text_width + 2, box.height())
         self._paint_text(painter, link_rect, link_text, theme.accent, fonts.second)
 
-    def _reply(self, painter: QPainter, box: QRect, step: Step) -> None:
-        """Paint nothing: a widget covers this row."""
-
-    def _paint_picture(self, painter: QPainter, box: QRect, step: Step, selected: bool) -> None:
+    def _paint_picture(self, painter: QPainter, box: QRect, step: Step, position: int, selected: bool) -> None:
         """Paint a step row from the cache. The key contains everything that the appearance of the row depends on."""
         device, theme = painter.device(), self._look.theme
         ratio = device.devicePixelRatio()
         elapsed_tenths = 0 if step.ended_at else self._model.duration_of(step) // TENTH_SECOND
         key = (
-            step.row,
+            self._model.address_at(position),
             box.width(),
             box.height(),
             selected,
@@ -205,13 +189,14 @@ class TimelineRowDelegate(QStyledItemDelegate):
             elapsed_tenths,
             self._model.object_of(step),
             self._model.axis(step.run),
-            self._expand_icon(step),
-            self._model.is_expanded(step.row),
+            self._expand_icon(position),
+            self._model.is_expanded(position),
         )
         row_rect = QRect(0, 0, box.width(), box.height())
         background = theme.selection if selected else theme.background
         picture = self._pictures.pixmap_for(
-            key, step, box.size(), ratio, background, lambda row_painter: self._paint_work(row_painter, row_rect, step),
+            key, step, box.size(), ratio, background,
+            lambda row_painter: self._paint_work(row_painter, row_rect, step, position),
             max_pixels=round(CACHED_SCREENS * device.width() * device.height() * ratio * ratio),
         )  # fmt: skip
         painter.drawPixmap(box.topLeft(), picture)
@@ -257,9 +242,8 @@ class TimelineRowDelegate(QStyledItemDelegate):
             painter.setPen(color)
             painter.drawText(box, flags, text)
 
-    def _message(self, step: Step) -> str:
-        position = self._model.position_of(step.row)
-        return step.object if position is None else self._model.text_of(position) or step.object
+    def _message(self, step: Step, position: int) -> str:
+        return self._model.text_of(position) or step.object
 
     @staticmethod
     def _bubble_width(width: int) -> int:
@@ -270,22 +254,33 @@ class TimelineRowDelegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        step, box = self._model.displayed_step(index.row()), QRect(option.rect)
+        position, box = index.row(), QRect(option.rect)
+        step = self._model.displayed_step(position)
         if step is None or box.height() <= 0:
             return
         selected = QStyle.StateFlag.State_Selected in option.state
-        shape = "work" if self._model.is_nested(step.row) else kind_style(step.kind).shape
+        shape = "work" if step.depth else kind_style(step.kind).shape
         if shape == "work":
-            self._paint_picture(painter, box, step, selected)
+            self._paint_picture(painter, box, step, position, selected)
             return
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if selected and shape in {"work", "interrupted", "compaction"}:
+        if selected and shape in {"interrupted", "compaction"}:
             draw_selection(painter, box, self._look.theme)
         elif selected:
             painter.fillRect(box, self._look.theme.background)  # paints over Qt's selection color
             painter.fillRect(QRect(0, box.y() + 4, 3, box.height() - 8), self._look.theme.accent)
-        self._shapes[shape](painter, box, step)
+        match shape:
+            case "header":
+                self._paint_header(painter, box, step)
+            case "bubble":
+                self._paint_bubble(painter, box, step, position)
+            case "interrupted":
+                self._paint_interruption(painter, box, step)
+            case "compaction":
+                self._paint_compaction(painter, box, step)
+            case _:
+                pass  # a widget covers the row
         painter.restore()
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:

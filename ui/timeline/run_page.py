@@ -1,7 +1,7 @@
 """The run page of a session: header, tabs, minimap, steps, and the bar of an interrupted run."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
@@ -16,11 +16,13 @@ from ui.text.answer_images import AnswerImages
 from ui.text.visible import visible
 from ui.timeline.failed_request_bar import FailedRequestBar
 from ui.timeline.find_bar import FindSource, RunFindBar
+from ui.timeline.header_facts import ACTIVE_STATUSES
 from ui.timeline.interruption_bar import InterruptionBar
 from ui.timeline.minimap import Minimap, SampleSource
+from ui.timeline.reply_widgets import ReplyText
 from ui.timeline.row_menu import TEXT_KINDS, RowState, row_menu
 from ui.timeline.run_end_card import RunEnd
-from ui.timeline.run_header import ACTIVE_STATUSES, RunHeader
+from ui.timeline.run_header import RunHeader
 from ui.timeline.step_pages import StepSource
 from ui.timeline.timeline_model import TimelineModel
 from ui.timeline.timeline_view import TimelineView
@@ -38,6 +40,17 @@ NARROW_WIDTH: Final = 660  # pixels; below this width the find button is only an
 
 class RunPageSource(StepSource, SampleSource, FindSource, Protocol):
     """The data source of the run page."""
+
+
+class SelectedStep(NamedTuple):
+    """A step as it was when it was selected.
+
+    `session` can be a sub-agent's; `root_row` is the row of the session on display under which the step is nested.
+    """
+
+    session: str
+    step: Step
+    root_row: int
 
 
 class RunPage(QWidget):
@@ -81,7 +94,7 @@ class RunPage(QWidget):
         super().__init__(parent)
         self.setObjectName("run")
         self._row = SessionRow("")
-        self._chosen: Step | None = None
+        self._selected: SelectedStep | None = None
         self._missing_folder = ""
         self._model = TimelineModel(rows, clock, self)
         self._header = RunHeader(look)
@@ -237,18 +250,14 @@ class RunPage(QWidget):
             bar.setValue(bar.value() + rect.center().y() - screen.center().y())
 
     def _choose(self, step: Step) -> None:
-        self._chosen = step
+        position = self._view.selected_position
+        session = self._model.address_at(position).session
+        self._selected = SelectedStep(session, step, self._model.root_row(position))
         self.step_chosen.emit(step)
 
     @property
-    def selected_step(self) -> Step | None:
-        """The selected step, as it was when it was selected."""
-        return self._chosen
-
-    def origin(self, step: Step) -> tuple[str, Step]:
-        """Return the session of a step, which can be a sub-agent's, and the step with its row in that session."""
-        session, row = self._model.origin(step.row)
-        return session, step._replace(row=row)
+    def selected(self) -> SelectedStep | None:
+        return self._selected
 
     def apply_sub_agent_update(self, row: SessionRow, steps: Sequence[Step]) -> None:
         """Apply an update of a sub-agent of one of the sessions shown."""
@@ -280,25 +289,30 @@ class RunPage(QWidget):
 
     def _message(self) -> Step | None:
         """Return the selected message, or else the last one."""
-        chosen = self._chosen and self._model.step_of_row(self._model.root_row(self._chosen.row))
-        return chosen if chosen and chosen.kind == "user" else self._model.last_message()
+        step = self._selected_root_step()
+        return step if step and step.kind == "user" else self._model.last_message()
+
+    def _selected_root_step(self) -> Step | None:
+        """Return the selected step, or the one of this session under which it is nested."""
+        return self._model.step_of_row(self._selected.root_row) if self._selected else None
 
     def _open_row_menu(self, position: QPoint) -> None:
         index = self._view.indexAt(position).row()
         step = self._model.step_at(index)
         if step is None:
             return
-        reply = self._view.replies.shown.get(step.row)
+        session = self._model.address_at(index).session
+        own = session == self._row.id
+        reply = self._view.replies.shown.get(step.row) if own else None
         selected_text = reply.selected_text() if reply else ""
         links = reply.links() if reply else []
-        self._view.select_row(step.row)
-        own = self._model.origin(step.row)[0] == self._row.id
+        self._view.select_row(step.row, session)
         state = RowState(step, own, selected_text, self.repeat_obstacle(), self._rewind_obstacle(), links)
         actions: dict[str, Callable[[], object]] = {
             "edit": self.edit_message,
             "model": self.rerun_message,
-            "copy": lambda: _copy(selected_text or self._plain_text(step, index)),
-            "markdown": lambda: _copy(self._model.full_text(step)),
+            "copy": lambda: _copy(selected_text or self._plain_text(step, index, reply)),
+            "markdown": lambda: _copy(self._model.full_text(session, step)),
             "file": lambda: self.file_requested.emit(step.object, 0),
             "similar": lambda: self._find.open_with(step.object),
             "fork": lambda: self.fork.emit(step.last_seq),
@@ -310,10 +324,9 @@ class RunPage(QWidget):
         menu = row_menu(self._header.look, state, lambda name: actions[name](), self.link_clicked.emit, self)
         menu.popup(self._view.viewport().mapToGlobal(position))
 
-    def _plain_text(self, step: Step, position: int) -> str:
-        """Return the text of a row without Markdown."""
-        reply = self._view.replies.shown.get(step.row)
-        if reply and step.kind == "reply":
+    def _plain_text(self, step: Step, position: int, reply: ReplyText | None) -> str:
+        """Return the text of a row without Markdown; `reply` is the widget that shows it."""
+        if reply:
             return reply.toPlainText()
         return self._model.text_of(position) if step.kind in TEXT_KINDS else step.object
 
@@ -326,8 +339,8 @@ class RunPage(QWidget):
         return self.tr("Pause or stop the run first.") if self._row.status in ACTIVE_STATUSES else ""
 
     def _fork_at(self) -> int:
-        chosen = self._chosen and self._model.step_of_row(self._model.root_row(self._chosen.row))
-        return chosen.last_seq if chosen else 0
+        step = self._selected_root_step()
+        return step.last_seq if step else 0
 
     @property
     def view(self) -> TimelineView:
@@ -342,7 +355,7 @@ class RunPage(QWidget):
         opens = row.id != self._model.session
         self._row = row
         if opens:
-            self._chosen = None
+            self._selected = None
             self._model.open(row.id, row.rows)
             self._find.set_session(row.id)
             self._find_interruption()
@@ -374,12 +387,13 @@ class RunPage(QWidget):
     def end_draft(self) -> None:
         self._model.end_draft()
 
-    def select_row(self, row: int) -> None:
-        self._view.select_row(row)
+    def select_row(self, row: int, session: str = "") -> None:
+        """Select a row of this session, or of an expanded sub-agent's."""
+        self._view.select_row(row, session)
 
     def run_of_row(self, row: int) -> int:
         """Return the number of a row's run; of the latest run if `row` is negative."""
-        step = self._model.step_of_row(self._model.root_row(row) if row >= 0 else self._model.count - 1)
+        step = self._model.step_of_row(row if row >= 0 else self._model.count - 1)
         return step.run if step else 0
 
     def run_to_show(self, number: int) -> ShownRun:

@@ -11,7 +11,7 @@ from core.domain.steps import OPEN_STATUSES, Step, verb
 from ui.base.step_presentation import accessible_row_text, kind_style, translate
 from ui.text.plain_text import markdown_to_plain_text
 from ui.text.visible import visible
-from ui.timeline.nest_layout import HIDDEN_KINDS, SPAN
+from ui.timeline.nest_layout import HIDDEN_KINDS, RowAddress
 from ui.timeline.nested_rows import NestedRows
 from ui.timeline.read_groups import ReadGroup, ReadGroups, summarize_group
 from ui.timeline.step_changes import attachment_lines
@@ -35,8 +35,8 @@ NOWHERE = QModelIndex()
 class TimelineModel(NestedRows):
     """The timeline of one session. A *row* is the index of a step in its session, a *position* its index in this model.
 
-    Folded rows have no position. A row of an expanded sub-agent gets a number that is unique in this model; `origin`
-    converts it to the sub-agent's session and row.
+    Folded rows have no position. Steps of expanded sub-agents are among the positions, too: `address_at` returns the
+    session and row of each position, and their depth is above 0.
     """
 
     rows_added = Signal(int)
@@ -54,7 +54,7 @@ class TimelineModel(NestedRows):
         self._read_groups = ReadGroups(self._pages.page)
         self._folded: set[int] = set()
         self._headers: dict[int, int] = {}
-        self._texts: dict[int, str] = {}
+        self._texts: dict[RowAddress, str] = {}
         self._draft: str | None = None
         self._activity = ""
 
@@ -70,7 +70,7 @@ class TimelineModel(NestedRows):
         rows = sorted(latest)
         for row in rows:
             self._pages.update(latest[row])
-            self._texts.pop(row, None)
+            self._texts.pop(RowAddress(self.session, row), None)
         self._read_groups.invalidate(rows)
         for row in rows:
             if row < self._count and (position := self.position_of(row)) is not None:
@@ -100,7 +100,7 @@ class TimelineModel(NestedRows):
 
     def object_of(self, step: Step) -> str:
         """Return the text beside the verb of a step; for a request in progress, what the provider does."""
-        waits = step.kind == "thinking" and step.status == "running" and step.row < SPAN
+        waits = step.kind == "thinking" and step.status == "running" and not step.depth
         return step.object or (self._activity if waits else "")
 
     def end_draft(self) -> None:
@@ -116,12 +116,10 @@ class TimelineModel(NestedRows):
         """Return the step to show at a position: a collapsed group is summarized, and sub-agents add their progress."""
         step = self.step_at(position)
         if step and step.kind == "delegate":
-            return self._family.with_progress(self.origin(step.row)[0], step)
+            return self._family.with_progress(self.address_at(position).session, step)
         if step and step.kind == "fork":
             return self._family.with_fork_title(step)
-        group = (
-            self._read_groups.collapsed_group_of(step.row) if step and step.kind == "read" and step.row < SPAN else None
-        )
+        group = self._read_groups.collapsed_group_of(step.row) if step and _can_be_grouped(step) else None
         if group is None:
             return step
         return summarize_group([each for row in range(*group) if (each := self._pages.step(row))])
@@ -129,7 +127,7 @@ class TimelineModel(NestedRows):
     def group_at(self, position: int) -> tuple[ReadGroup, bool] | None:
         """Return the group of reads that starts at a position, and whether it is expanded."""
         step = self.step_at(position)
-        group = self._read_groups.group_of(step.row) if step and step.kind == "read" and step.row < SPAN else None
+        group = self._read_groups.group_of(step.row) if step and _can_be_grouped(step) else None
         if group is None or step is None or group.first != step.row:
             return None
         return group, self._read_groups.collapsed_group_of(step.row) is None
@@ -137,11 +135,13 @@ class TimelineModel(NestedRows):
     def is_hidden(self, position: int) -> bool:
         """Return whether the row at a position has height 0, because another row represents it."""
         step = self.step_at(position)
-        if step is not None and step.row >= SPAN:
+        if step is None:
+            return False
+        if step.depth:
             return step.kind in HIDDEN_KINDS
-        if step is not None and step.kind == "user":
+        if step.kind == "user":
             return step.status in UNSENT_STATUSES
-        return step is not None and step.kind == "read" and self._read_groups.is_hidden(step.row)
+        return step.kind == "read" and self._read_groups.is_hidden(step.row)
 
     def toggle_group(self, group: ReadGroup) -> None:
         """Expand or collapse a group of reads."""
@@ -169,25 +169,23 @@ class TimelineModel(NestedRows):
         step = self.step_at(position)
         if step is None:
             return ""
-        if step.row not in self._texts:
-            session = self.origin(step.row)[0]
-            seq = step.last_seq if step.kind == "user" else step.first_seq  # a queued message may have been edited
-            text = self._rows.full_text(session, seq, "text", TEXT_LIMIT + 1)
-            attachments = attachment_lines(self._rows.event(session, step.message_seq)) if step.kind == "user" else ""
-            self._texts[step.row] = "\n".join(filter(None, (text, attachments)))
+        address = self.address_at(position)
+        if address not in self._texts:
+            text = self._rows.full_text(address.session, _text_seq(step), "text", TEXT_LIMIT + 1)
+            event = self._rows.event(address.session, step.message_seq) if step.kind == "user" else {}
+            self._texts[address] = "\n".join(filter(None, (text, attachment_lines(event))))
             if len(self._texts) > MAX_CACHED_TEXTS:
                 del self._texts[next(iter(self._texts))]
-        return self._texts[step.row]
+        return self._texts[address]
 
     def message_text(self, step: Step) -> tuple[str, str]:
         """Return the full text of a message of this session, and a line for each of its attachments."""
         attachments = attachment_lines(self._rows.event(self.session, step.message_seq))
         return self._rows.full_text(self.session, step.last_seq, "text"), attachments
 
-    def full_text(self, step: Step) -> str:
+    def full_text(self, session: str, step: Step) -> str:
         """Return the text of a message or reply, also of a sub-agent's, as it was written."""
-        session = self.origin(step.row)[0]
-        return self._rows.full_text(session, step.last_seq if step.kind == "user" else step.first_seq, "text")
+        return self._rows.full_text(session, _text_seq(step), "text")
 
     def latest_reply(self, first_row: int) -> str:
         """Return the reply in progress, or else the last reply from a row on; an empty text if there is none."""
@@ -251,11 +249,11 @@ class TimelineModel(NestedRows):
         """Return the first row of a run, or the row at which it would start."""
         return first_row(run, self._count, self._run_of)
 
-    def neighbor_run(self, step: Step | None, by: int) -> Step | None:
-        """Return the header of the next run (1), or of the step's own run, then of the previous one (-1)."""
-        step = step or self.step_of_row(self._count - 1)
+    def neighbor_run(self, row: int, by: int) -> Step | None:
+        """Return the header of the run after a row (1), or of the row's own run, then of the previous one (-1)."""
+        step = self.step_of_row(row)
         header = self.header(step.run) if step else None
-        if step is None or (by < 0 and header and header.row < self.root_row(step.row)):
+        if step is None or (by < 0 and header and header.row < row):
             return header
         row = self.first_row(step.run + 1) if by > 0 else self.first_row(step.run) - 1
         neighbor = self.step_of_row(row)
@@ -266,27 +264,41 @@ class TimelineModel(NestedRows):
 
     def toggle_run(self, run: int) -> None:
         """Fold or unfold the steps of a run; the messages, the final reply and the end stay visible."""
+        header = self.header(run)
         if run in self._folded:
-            self._folded.discard(run)
-            for first, end in reversed(self._folds.between(self.first_row(run), self.first_row(run + 1))):
-                position = self._nests.position_of(0, first - self._hidden_before(first))
-                self.beginInsertRows(QModelIndex(), position, position + end - first - 1)
-                self._folds.show(first, end)
-                self._nests.lay_out()
-                self.endInsertRows()
-        elif header := self.header(run):
-            first, end = self._foldable_rows(header)
-            for nest in [nest for nest in self._nests if first <= nest.anchor < end]:
+            self._unfold(run)
+        elif header:
+            self._fold(header)
+        if header and (position := self.position_of(header.row)) is not None:
+            self._changed(position)
+
+    def _unfold(self, run: int) -> None:
+        self._folded.discard(run)
+        for first, end in reversed(self._folds.between(self.first_row(run), self.first_row(run + 1))):
+            position = self._position_after(first - 1)
+            self.beginInsertRows(QModelIndex(), position, position + end - first - 1)
+            self._folds.show(first, end)
+            self._nests.lay_out()
+            self.endInsertRows()
+
+    def _fold(self, header: Step) -> None:
+        first, end = self._foldable_rows(header)
+        for nest in list(self._nests):
+            if nest.anchor.session == self.session and first <= nest.anchor.row < end:
                 self._close(nest)
-            self._folded.add(run)
-            if first < end:
-                position = self._nests.position_of(0, first - self._hidden_before(first))
-                self.beginRemoveRows(QModelIndex(), position, position + end - first - 1)
-                self._folds.hide(first, end)
-                self._nests.lay_out()
-                self.endRemoveRows()
-        if (header := self.header(run)) and (place_of := self.position_of(header.row)) is not None:
-            self._changed(place_of)
+        self._folded.add(header.run)
+        if first < end:
+            position = self._position_after(first - 1)
+            self.beginRemoveRows(QModelIndex(), position, position + end - first - 1)
+            self._folds.hide(first, end)
+            self._nests.lay_out()
+            self.endRemoveRows()
+
+    def _position_after(self, row: int) -> int:
+        """Return the position after a visible row that started no sub-agent."""
+        position = self.position_of(row)
+        assert position is not None
+        return position + 1
 
     def _foldable_rows(self, header: Step) -> tuple[int, int]:
         """Return the half-open range of rows to fold: from after the header to before the final reply or question."""
@@ -296,9 +308,6 @@ class TimelineModel(NestedRows):
             if last and last.kind in kinds:
                 end -= 1
         return first, end
-
-    def _hidden_before(self, row: int) -> int:
-        return sum(end - first for first, end in self._folds.between(0, row))
 
     # appended rows
 
@@ -346,10 +355,14 @@ class TimelineModel(NestedRows):
 
     def _accessible_text(self, step: Step, position: int) -> str:
         text = accessible_row_text(step._replace(object=self.object_of(step)), self.duration_of(step))
-        if kind_style(step.kind).shape not in {"reply", "bubble"}:
-            return text
-        text = markdown_to_plain_text(self.text_of(position)) or visible(step.object)
-        return f"{translate(verb(step.kind, step.status))} {text}".strip()
+        if kind_style(step.kind).shape in {"reply", "bubble"}:
+            message = markdown_to_plain_text(self.text_of(position)) or visible(step.object)
+            text = f"{translate(verb(step.kind, step.status))} {message}".strip()
+        if step.depth:
+            text = f"{translate('Sub-agent')}: {text}"
+        group = self.group_at(position)
+        is_expanded = group[1] if group else self.is_expanded(position)
+        return text if is_expanded is None else f"{text}, {translate('expanded' if is_expanded else 'collapsed')}"
 
     # Qt overrides
 
@@ -371,10 +384,15 @@ class TimelineModel(NestedRows):
             if self.is_draft(position):
                 return self.tr("Replying")
             step = self.displayed_step(position)
-            text = self._accessible_text(step, position) if step else ""
-            if step and self.is_nested(step.row):
-                text = f"{translate('Sub-agent')}: {text}"
-            group = self.group_at(position)
-            unfolded = group[1] if group else self.is_expanded(step.row) if step else None
-            return text if unfolded is None else f"{text}, {translate('expanded' if unfolded else 'collapsed')}"
+            return self._accessible_text(step, position) if step else ""
         return None
+
+
+def _can_be_grouped(step: Step) -> bool:
+    """Return whether a step can belong to a group of reads; steps of sub-agents are not grouped."""
+    return step.kind == "read" and not step.depth
+
+
+def _text_seq(step: Step) -> int:
+    """Return the event that holds the text of a message or reply; a queued message may have been edited."""
+    return step.last_seq if step.kind == "user" else step.first_seq

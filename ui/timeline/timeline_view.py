@@ -56,7 +56,8 @@ class TimelineView(SingleColumnTable):
         endings = RunEndCards(self.viewport(), look, self._connect_card)
         self._inlays = EmbeddedWidgets(model, self._painter, self._replies, endings)
         self._following = True
-        self._settling = self._layout_due = False
+        self._settling = False
+        self._layout_due = False
         self._unseen = 0
         self._pressed_at = 0.0
         self._soon = QTimer(self, interval=0, singleShot=True)
@@ -109,14 +110,22 @@ class TimelineView(SingleColumnTable):
             self.setCurrentIndex(self._rows.index(position, 0))
             self.scroll_to(position)
 
-    def select_row(self, row: int) -> None:
-        """Select a row of the session, unfolding its run or group if needed."""
-        step = self._rows.step_of_row(row)
-        if step and self._rows.position_of(row) is None:
-            self._rows.toggle_run(step.run)
-        self._rows.expand_group_of(row)
-        if (position := self._rows.position_of(row)) is not None:
+    def select_row(self, row: int, session: str = "") -> None:
+        """Select a row of the session, unfolding its run or group if needed, or a row of an expanded sub-agent."""
+        if session in {"", self._rows.session}:
+            step = self._rows.step_of_row(row)
+            if step and self._rows.position_of(row) is None:
+                self._rows.toggle_run(step.run)
+            self._rows.expand_group_of(row)
+        if (position := self._rows.position_of(row, session)) is not None:
             self.select(position)
+
+    @property
+    def selected_position(self) -> int:
+        """The position of the selected row; -1 if there is none."""
+        # Not the current index, because Qt makes the first row current when the list gets the focus.
+        selected = self.selectionModel().selectedRows()
+        return selected[0].row() if selected else -1
 
     def set_run_end_source(self, end_of: Callable[[Step], RunEnd]) -> None:
         """Set the function that provides the data of the run end cards, and refresh the cards."""
@@ -145,9 +154,9 @@ class TimelineView(SingleColumnTable):
 
     def go_to_run(self, by: int) -> None:
         """Select the header of the previous (-1) or next (1) run."""
-        position = self._chosen_place()
-        chosen = self._rows.step_at(position) if position >= 0 else None
-        if header := self._rows.neighbor_run(chosen, by):
+        position = self.selected_position
+        row = self._rows.root_row(position) if position >= 0 else self._rows.count - 1
+        if header := self._rows.neighbor_run(row, by):
             self.select_row(header.row)
 
     def toggle_at(self, position: int) -> None:
@@ -157,8 +166,8 @@ class TimelineView(SingleColumnTable):
             turn = partial(self._rows.toggle_group, group[0])
         elif step and step.kind == "run":
             turn = partial(self._rows.toggle_run, step.run)
-        elif step and self._rows.is_expanded(step.row) is not None:
-            turn = partial(self._rows.toggle_sub_agent, step.row)
+        elif self._rows.is_expanded(position) is not None:
+            turn = partial(self._rows.toggle_sub_agent, position)
         else:
             return
         self._following = False
@@ -214,9 +223,9 @@ class TimelineView(SingleColumnTable):
         return above + below > 0
 
     def _resize_rows(self, position: int, end: int, direction: int, max_height: int) -> tuple[int, int]:
-        """Measure rows from `position` until `room` pixels are filled. Return how many changed and the growth."""
+        """Measure rows from `position` until `max_height` pixels are filled. Return how many changed and the growth."""
         header, width = self.verticalHeader(), self.viewport().width()
-        changed = growth = 0
+        changed, growth = 0, 0
         blocked = header.blockSignals(True)  # the geometry is updated once, after all rows
         while position != end and max_height > 0:
             height, old_height = self._inlays.row_height(position, width), header.sectionSize(position)
@@ -230,14 +239,17 @@ class TimelineView(SingleColumnTable):
 
     def _place_inlays(self) -> None:
         """Place the embedded widgets, and run the clock while a visible row is in progress."""
-        first, last, in_progress = self._inlays.place_widgets(self)
-        end_steps = (self._rows.step_at(position) for position in (first, last) if position >= 0)
-        visible_rows = [self._rows.root_row(step.row) for step in end_steps if step]
-        if visible_rows:
-            last_row = visible_rows[-1] if len(visible_rows) > 1 else self._rows.count - 1
-            self.visible_rows_changed.emit(visible_rows[0], last_row)
-        if in_progress != self._tick.isActive():
-            self._tick.start() if in_progress else self._tick.stop()
+        visible_rows = self._inlays.place_widgets(self)
+        if visible_rows.first >= 0 and self._rows.count:
+            self.visible_rows_changed.emit(
+                self._visible_root_row(visible_rows.first), self._visible_root_row(visible_rows.last)
+            )
+        if visible_rows.in_progress != self._tick.isActive():
+            self._tick.start() if visible_rows.in_progress else self._tick.stop()
+
+    def _visible_root_row(self, position: int) -> int:
+        """Return the row of the session at a position; the draft counts as the last row."""
+        return min(self._rows.root_row(position), self._rows.count - 1)
 
     def _connect_card(self, card: RunEndCard) -> None:
         card.rated.connect(self.rated)
@@ -302,23 +314,17 @@ class TimelineView(SingleColumnTable):
             self.toggle_at(index.row())
 
     def _choose(self) -> None:
-        # Not the current index, because Qt makes the first row current when the list gets the focus.
-        chosen = self.selectionModel().selectedRows()
-        if chosen and (step := self._rows.step_at(chosen[0].row())):
+        position = self.selected_position
+        if position >= 0 and (step := self._rows.step_at(position)):
             self.chosen.emit(step)
-
-    def _chosen_place(self) -> int:
-        """Return the position of the selected row; -1 if there is none."""
-        index = self.currentIndex()
-        return index.row() if self.selectionModel().isSelected(index) else -1
 
     def _open(self, position: int) -> None:
         step = self._rows.step_at(position)
-        if step and (
-            step.kind == "run" or self._rows.group_at(position) or self._rows.is_expanded(step.row) is not None
-        ):
+        if step is None:
+            return
+        if step.kind == "run" or self._rows.group_at(position) or self._rows.is_expanded(position) is not None:
             self.toggle_at(position)
-        elif step:
+        else:
             self.opened.emit(step)
 
     # Qt overrides
@@ -347,7 +353,7 @@ class TimelineView(SingleColumnTable):
         super().paintEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        keys, position, last = Qt.Key, self._chosen_place(), self._rows.rowCount() - 1
+        keys, position, last = Qt.Key, self.selected_position, self._rows.rowCount() - 1
         if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier:
             event.ignore()
             return
@@ -378,12 +384,11 @@ class TimelineView(SingleColumnTable):
 
     def _set_expanded(self, position: int, *, expand: bool) -> None:
         """Expand or collapse a sub-agent. The Left key on a step of a sub-agent selects the delegating step."""
-        step = self._rows.step_at(position) if position >= 0 else None
-        if step is None:
+        if position < 0:
             return
-        if self._rows.is_expanded(step.row) is (not expand):
+        if self._rows.is_expanded(position) is (not expand):
             self.toggle_at(position)
-        elif not expand and (delegating_position := self._rows.delegating_position(step.row)) is not None:
+        elif not expand and (delegating_position := self._rows.delegating_position(position)) is not None:
             self.select(delegating_position)
 
     def _next(self, position: int, direction: int) -> int:

@@ -45,13 +45,11 @@ class UsagePanel(PanelPage):
         clock: Callable[[], int] = wall_clock,
     ) -> None:
         super().__init__()
-        self._look, self._bridge, self._start, self._show_error, self._show_toast = (
-            look,
-            bridge,
-            start_task,
-            show_error,
-            show_toast,
-        )
+        self._look = look
+        self._bridge = bridge
+        self._start = start_task
+        self._show_error = show_error
+        self._show_toast = show_toast
         self._clock = clock
         self._rows: Sequence[UsageRow] = ()
         self._title = label(self.tr("Usage"), look.fonts.title, name="usage.title")

@@ -1,7 +1,7 @@
 """The usage plot: bars by day, stacked by model, with exact figures for the bar under the pointer or cursor."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QAccessible, QColor, QFontMetrics, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
@@ -39,6 +39,14 @@ def model_color(look: Look, index: int, name: str) -> QColor:
     return look.theme.third if name == OTHER_MODELS else look.theme.color(INKS[index % len(INKS)])
 
 
+class _CardLine(NamedTuple):
+    """A line of the card beside the selected bar; `color` is that of a model, None for the total."""
+
+    name: str
+    figure: str
+    color: QColor | None = None
+
+
 class UsagePlot(ThemedWidget):
     """A stacked bar chart; the pointer or the Left and Right keys select a bar."""
 
@@ -61,7 +69,9 @@ class UsagePlot(ThemedWidget):
         return max(7, (self.width() - LEFT) // MIN_BAR_PITCH)
 
     def show_bars(self, bars: Sequence[Bar], measure: Measure) -> None:
-        self._bars, self._measure, self._selected = bars, measure, -1
+        self._bars = bars
+        self._measure = measure
+        self._selected = -1
         self._ticks = ticks(max((measure_value(bar.whole, measure) for bar in bars), default=0.0), measure)
         self.setAccessibleName(tr("Usage by day"))
         self.setAccessibleDescription(tr("{} bars; press Left and Right to move between them").format(len(bars)))
@@ -71,7 +81,7 @@ class UsagePlot(ThemedWidget):
         """Describe the selected bar for screen readers."""
         if not 0 <= self._selected < len(self._bars):
             return ""
-        return ", ".join(f"{name} {figure}".strip() for _, name, figure in self._lines(self._bars[self._selected]))
+        return ", ".join(f"{name} {figure}".strip() for name, figure, _ in self._lines(self._bars[self._selected]))
 
     def point_at(self, index: int) -> None:
         if index != self._selected:
@@ -133,26 +143,26 @@ class UsagePlot(ThemedWidget):
                 painter.fillRect(bar_rect.left(), bottom - part_height, bar_rect.width(), part_height, color)
                 bottom -= part_height
 
-    def _lines(self, bar: Bar) -> list[tuple[int, str, str]]:
-        """Return the lines of the tooltip card as (model position or -1, label, figure): the total, then each model."""
+    def _lines(self, bar: Bar) -> list[_CardLine]:
+        """Return the lines of the card: the total, then each model."""
         days = long_date(bar.first)
         if bar.last != bar.first:
             days = tr("{} to {}").format(short_date(bar.first), short_date(bar.last))
-        lines = [(-1, days, measure_text(bar.whole, self._measure))]
-        model_lines = [
-            (model_index, model_label(part.name), measure_text(part, self._measure))
-            for model_index, part in enumerate(bar.parts)
+        total = _CardLine(days, measure_text(bar.whole, self._measure))
+        models = [
+            _CardLine(
+                model_label(part.name), measure_text(part, self._measure), model_color(self._look, index, part.name)
+            )
+            for index, part in enumerate(bar.parts)
             if part.replies
         ]
-        if len(model_lines) > 1 or self._measure == "tokens":
-            lines += model_lines
-        return lines
+        return [total, *models] if len(models) > 1 or self._measure == "tokens" else [total]
 
     def _paint_card(self, painter: QPainter, plot: QRect) -> None:
-        look, theme, fonts = self._look, self._look.theme, self._look.fonts
+        theme, fonts = self._look.theme, self._look.fonts
         lines = self._lines(self._bars[self._selected])
         metrics, line_height = QFontMetrics(fonts.second), QFontMetrics(fonts.second).height() + 4
-        widths = [metrics.horizontalAdvance(name) + metrics.horizontalAdvance(figure) for _, name, figure in lines]
+        widths = [metrics.horizontalAdvance(name) + metrics.horizontalAdvance(figure) for name, figure, _ in lines]
         card_width = max(widths) + 44 + 2 * PAD  # 44 pixels for the color square and the space before the figure
         size = QSize(min(card_width, plot.width()), line_height * len(lines) + 2 * PAD)
         bar_rect = self._bar_rect(self._selected)
@@ -161,17 +171,16 @@ class UsagePlot(ThemedWidget):
             x = bar_rect.left() - 8 - size.width()
         card = QRect(QPoint(max(plot.left(), x), plot.top()), size)
         draw_frame(painter, card, 8, theme.raised, theme.strong_line)
-        for row, (model_index, name, figure) in enumerate(lines):
+        for row, line in enumerate(lines):
             line_y = card.top() + PAD + row * line_height
             line_rect = QRect(card.left() + PAD, line_y, card.width() - 2 * PAD, line_height)
-            width = draw_right_aligned(painter, line_rect, figure, fonts.second, theme.text)
+            width = draw_right_aligned(painter, line_rect, line.figure, fonts.second, theme.text)
             x = line_rect.left()
-            if model_index >= 0:
-                color = model_color(look, model_index, self._bars[self._selected].parts[model_index].name)
-                painter.fillRect(x, line_rect.center().y() - 4, 8, 8, color)
+            if line.color:
+                painter.fillRect(x, line_rect.center().y() - 4, 8, 8, line.color)
                 x += 14
             name_rect = QRect(x, line_rect.top(), line_rect.right() - width - 12 - x, line_height)
-            draw_line(painter, name_rect, name, fonts.second, theme.second if model_index >= 0 else theme.text)
+            draw_line(painter, name_rect, line.name, fonts.second, theme.second if line.color else theme.text)
 
     # Qt overrides
 

@@ -23,7 +23,9 @@ class AccentFrame(QFrame):
         self._edge = edge
 
     def set_colors(self, *, fill: QColor, line: QColor, edge: QColor) -> None:
-        self._fill, self._line, self._edge = fill, line, edge
+        self._fill = fill
+        self._line = line
+        self._edge = edge
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -6,6 +6,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QFrame, QLabel, QPlainTextEdit, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
+from core.domain.external_agents import ExternalAgentOption, ExternalAgentSetting
 from tests.ui.hands import click, find, press, write
 from ui.composer.panel import ComposerPanel
 from ui.style.theme import Look, load_fonts, load_theme
@@ -161,6 +162,19 @@ def test_another_model_is_selected_from_the_lists(panel: ComposerPanel, qtbot: Q
     panel.model.show_models({}, "")
     assert "No provider offers a model" in menu.actions()[0].text()
     menu.close()
+
+
+def test_settings_of_an_external_agent_are_chosen_by_their_values(panel: ComposerPanel, qtbot: QtBot) -> None:
+    panel.set_model("agent/box")
+    same_name = (ExternalAgentOption("m-1", "Fast"), ExternalAgentOption("m-2", "Fast"))
+    panel.model.show_agent_settings("agent/box", [ExternalAgentSetting("model", "Model", "model", "m-1", same_name)])
+    first, second = (action for action in panel.model.model_menu.findChildren(QAction) if "Fast" in action.text())
+    assert first.isChecked() and not second.isChecked()
+    with qtbot.waitSignal(panel.model.setting_chosen) as chosen:
+        second.trigger()
+    assert chosen.args == ["model", "m-2"]
+    panel.model.show_agent_settings("agent/box", [])
+    assert [action.text() for action in panel.model.model_menu.actions() if action.isCheckable()] == ["agent/box"]
 
 
 def test_the_frame_shows_the_focus(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:

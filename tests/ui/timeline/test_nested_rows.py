@@ -5,13 +5,16 @@ from collections.abc import Iterator
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QToolButton
 from pytestqt.qtbot import QtBot
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
-from tests.ui.hands import press
+from tests.ui.hands import click, find, press
 from tests.ui.timeline.session_data import START, MemorySteps
 from ui.style.theme import Look
+from ui.timeline.nest_layout import RowAddress
+from ui.timeline.run_page import RunPage
 from ui.timeline.timeline_model import TimelineModel
 from ui.timeline.timeline_view import TimelineView
 
@@ -56,11 +59,13 @@ class DelegatingSessions(MemorySteps):
         return [row for row in map(self.session_row, "abc") if row.parent == session]
 
 
-def shown_rows(model: TimelineModel) -> list[tuple[str, int]]:
+def shown_rows(model: TimelineModel) -> list[RowAddress]:
     """Return session and row of each position, from top to bottom."""
-    steps = [model.step_at(place) for place in range(model.rowCount())]
-    assert all(step is not None and model.position_of(step.row) == place for place, step in enumerate(steps))
-    return [model.origin(step.row) for step in steps if step]
+    addresses = [model.address_at(place) for place in range(model.rowCount())]
+    for place, (session, row) in enumerate(addresses):
+        step = model.step_at(place)
+        assert step is not None and step.row == row and model.position_of(row, session) == place
+    return addresses
 
 
 def place_of(model: TimelineModel, call: str) -> int:
@@ -111,9 +116,7 @@ def test_positions_match_the_reference_after_any_operations(operations: list[str
             if rows.session_row(what).parent in model.sessions:
                 model.apply_sub_agent_update(rows.session_row(what), [step], at_tail=False)
         elif (place := place_of(model, word)) >= 0:
-            step_there = model.step_at(place)
-            assert step_there
-            model.toggle_sub_agent(step_there.row)
+            model.toggle_sub_agent(place)
             plain.turn(word)
         assert shown_rows(model) == list(plain.shown_rows())
 
@@ -124,17 +127,17 @@ def test_nested_rows_and_delegating_steps_describe_the_sub_agent(qtmodeltester: 
     model.open(ROOT, len(rows.of[ROOT].rows))
     place = place_of(model, "to-a")
     gave = model.displayed_step(place)
-    assert gave and gave.metrics["steps"] == 2 and model.is_expanded(gave.row) is False
+    assert gave and gave.metrics["steps"] == 2 and model.is_expanded(place) is False
     assert "collapsed" in model.index(place, 0).data()
-    model.toggle_sub_agent(gave.row)
+    model.toggle_sub_agent(place)
     qtmodeltester.check(model)  # type: ignore[attr-defined]
     assert "expanded" in model.index(place, 0).data() and "2 steps" in model.index(place, 0).data()
     inner = model.step_at(place + 3)
     assert inner and inner.kind == "delegate" and (inner.run, inner.depth) == (1, 1)
     assert model.index(place + 3, 0).data().startswith("Sub-agent: ")
     assert model.is_hidden(place + 1) and not model.is_hidden(place + 3)  # the delegating step shows the task already
-    assert model.origin(inner.row) == ("a", 2) and model.row_number("a", 2) == inner.row
-    assert model.root_row(inner.row) == gave.row and model.delegating_position(inner.row) == place
+    assert model.address_at(place + 3) == ("a", 2) and model.position_of(2, "a") == place + 3
+    assert model.root_row(place + 3) == gave.row and model.delegating_position(place + 3) == place
 
 
 def test_sub_agent_expands_and_collapses_automatically_at_the_tail() -> None:
@@ -147,9 +150,7 @@ def test_sub_agent_expands_and_collapses_automatically_at_the_tail() -> None:
     model.apply_sub_agent_update(rows.session_row("b"), [rows.grow("b")], at_tail=True)
     model.apply_sub_agent_update(rows.session_row("c"), [], at_tail=True)
     assert model.sessions == {ROOT, "a", "b", "c"}
-    gave = model.step_at(place_of(model, "to-b"))
-    assert gave
-    model.toggle_sub_agent(gave.row)
+    model.toggle_sub_agent(place_of(model, "to-b"))
     model.apply_sub_agent_update(rows.session_row("b"), [], at_tail=True)
     assert model.sessions == {ROOT, "a", "c"}  # a sub-agent collapsed by the user stays collapsed
     model.apply_sub_agent_update(rows.session_row("a", "done"), [], at_tail=True)
@@ -185,8 +186,7 @@ def test_million_step_sub_agent_expands_without_reading_all_rows(qtbot: QtBot, l
     press(view, Qt.Key.Key_Right)
     assert model.rowCount() == 10 + 1_000_000 and rows.read <= 2_000
     view.select(place + 900_000)
-    step = model.step_at(place + 900_000)
-    assert step and model.origin(step.row) == ("a", 899_999) and rows.read <= 4_000
+    assert model.address_at(place + 900_000) == ("a", 899_999) and rows.read <= 4_000
     last = Step(1_000_000, "command", "done", START, number=1, object="one more")
     model.apply_sub_agent_update(rows.session_row("a")._replace(rows=1_000_001), [last], at_tail=False)
     assert model.rowCount() == 10 + 1_000_001 and rows.read <= 4_000
@@ -194,3 +194,21 @@ def test_million_step_sub_agent_expands_without_reading_all_rows(qtbot: QtBot, l
     assert view.currentIndex().row() == place
     press(view, Qt.Key.Key_Left)
     assert model.rowCount() == 10
+
+
+def test_only_rows_of_expanded_sub_agents_can_be_selected(qtbot: QtBot, look: Look) -> None:
+    rows = DelegatingSessions()
+    page = RunPage(look, rows)
+    qtbot.addWidget(page)
+    page.show_session(SessionRow(ROOT, "Count", rows=len(rows.of[ROOT].rows)))
+    page.select_row(3, "a")
+    assert page.view.selected_position == -1
+    place = place_of(page.model, "to-a")
+    page.model.toggle_sub_agent(place)
+    page.select_row(3, "a")
+    assert page.selected is not None and page.selected.session == "a"
+    assert page.selected.step.kind == "read" and page.selected.root_row == place
+    with qtbot.waitSignal(page.fork) as emitted:
+        click(find(page, QToolButton, "run.fork"))
+    delegating_step = page.model.step_at(place)
+    assert delegating_step and emitted.args == [delegating_step.last_seq]

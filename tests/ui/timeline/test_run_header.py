@@ -5,7 +5,8 @@ from pytestqt.qtbot import QtBot
 
 from core.domain.sessions import SessionRow
 from ui.style.theme import Look, load_fonts
-from ui.timeline.run_header import FactLine, RunHeader, header_facts
+from ui.timeline.header_facts import FactLine, header_facts
+from ui.timeline.run_header import RunHeader
 
 
 @pytest.fixture

@@ -15,9 +15,10 @@ from core.engine.state.live_updates import LiveUpdate
 from tests.ui.hands import click, find, press
 from tests.ui.timeline.session_data import EXIF, START, MemorySteps, letter_session
 from ui.style.theme import Look, load_fonts
+from ui.timeline.header_facts import FactLine
 from ui.timeline.row_layout import RowColumns
-from ui.timeline.run_header import FactLine, StatusPill
 from ui.timeline.run_page import RunPage
+from ui.timeline.status_pill import StatusPill
 from ui.timeline.step_pane import StepPane
 
 ROW = SessionRow(

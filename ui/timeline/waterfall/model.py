@@ -53,13 +53,16 @@ class WaterfallModel(QAbstractTableModel):
 
     def _start(self, session: str, first: int, end: int) -> None:
         self.session = session
-        self._first, self._next_row, self._end = first, first, end
+        self._first = first
+        self._next_row = first
+        self._end = end
         self._pages = StepPages(self._source, session)
         self._rows = array("Q")
         self._open: dict[int, RowSample] = {}
         self._spent = {"thinking": 0, "tools": 0, "you": 0}
         self._waits: list[tuple[int, int]] = []
-        self.started_at = self.ended_at = 0
+        self.started_at = 0
+        self.ended_at = 0
 
     def open(self, session: str, first: int, end: int) -> None:
         """Show the rows from `first` to `end` (exclusive); the first slice is read at once."""

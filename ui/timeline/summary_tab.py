@@ -1,0 +1,156 @@
+"""The summary of a step: what was done, facts about it, images, changed files, and the first lines of its output."""
+
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFormLayout, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from core.domain.steps import Step
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.timeline.output_tab import FittedTextView
+from ui.timeline.step_changes import (
+    MAX_FILES,
+    DiffPreview,
+    StepFileChange,
+    StepPaneSource,
+    attached_images,
+    file_changes_of,
+)
+from ui.timeline.step_details import StepDetails
+from ui.widgets.button import Button
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.image_view import ImageView
+from ui.widgets.labels import hairline, label, styled_frame
+
+NAME_WIDTH: Final = 92
+TEXT_LIMIT: Final = 4_000
+OUTPUT_LINES: Final = 12
+
+
+class SummaryTab(QScrollArea):
+    """The first tab of the step pane; its contents are built again for each step."""
+
+    changes_requested = Signal(str)
+    sub_agent_requested = Signal(str, str)
+    """The session that delegated to a sub-agent, and the id of its tool call."""
+
+    def __init__(self, look: Look, rows: StepPaneSource) -> None:
+        super().__init__()
+        self._look = look
+        self._rows = rows
+        self.setObjectName("step.summary")
+        self.setAccessibleName(self.tr("Summary"))
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+    def restyle(self, look: Look) -> None:
+        """Use another look for the next step shown."""
+        self._look = look
+
+    def show_placeholder(self) -> None:
+        """Show the hint for no selected step."""
+        page, layout = self._page()
+        hint = self.tr("Select a step to see what was done, why, and the result.")
+        layout.addWidget(label(hint, self._look.fonts.second, "second", wrap=True))
+        layout.addStretch(1)
+        self._show_page(page)
+
+    def show_step(self, session: str, step: Step, details: StepDetails, output: str) -> None:
+        """Show a step and the first lines of its output."""
+        page, layout = self._page()
+        if details.full_object:
+            layout.addWidget(self._well(details.full_object[:TEXT_LIMIT], "step.block", self.tr("What was done")))
+            layout.addWidget(hairline())
+        layout.addLayout(self._facts(details))
+        if step.kind == "delegate":
+            open_child = Button(self._look, self.tr("Open in split view"), name="step.child", icon="columns-2")
+            open_child.clicked.connect(lambda: self.sub_agent_requested.emit(session, step.key))
+            layout.addWidget(open_child, 0, Qt.AlignmentFlag.AlignLeft)
+        for image in attached_images(self._rows, session, step):
+            view = ImageView(self._look, image.data, visible(image.name))
+            if view.is_valid():
+                layout.addWidget(view)
+        for change in file_changes_of(self._rows, session, step)[:MAX_FILES]:
+            self._add_file_change(layout, change)
+        if output.strip():
+            layout.addWidget(hairline())
+            layout.addWidget(label(self.tr("Output"), self._look.fonts.label, "second"))
+            layout.addWidget(self._well(_first_lines(output), "step.head", self.tr("Output")))
+        layout.addStretch(1)
+        self._show_page(page)
+
+    def update_output(self, text: str) -> bool:
+        """Replace the output of a running call; return whether the summary shows output."""
+        output_view = self.findChild(FittedTextView, "step.head")
+        if output_view is None:
+            return False
+        output_view.show_text(text)
+        output_view.fit_height()
+        return True
+
+    def _facts(self, details: StepDetails) -> QFormLayout:
+        facts = QFormLayout()
+        facts.setHorizontalSpacing(8)
+        facts.setVerticalSpacing(5)
+        facts.setRowWrapPolicy(QFormLayout.RowWrapPolicy.DontWrapRows)
+        facts.setLabelAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+        for name, value in details.facts:
+            caption = label(name, self._look.fonts.second, "second")
+            caption.setFixedWidth(self._look.size(NAME_WIDTH))
+            caption.setAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop)
+            view = FittedTextView(self._look, value)
+            view.setAccessibleName(name)
+            view.setFont(self._look.fonts.second)
+            facts.addRow(caption, view)
+        return facts
+
+    def _add_file_change(self, layout: QVBoxLayout, change: StepFileChange) -> None:
+        """Add a preview of a changed file and a button to see all changes."""
+        look = self._look
+        layout.addWidget(hairline())
+        figures = " ".join(f"{sign}{count}" for sign, count in (("+", change.added), ("−", change.removed)) if count)
+        file_row = QHBoxLayout()
+        file_row.addWidget(ElidedLabel(visible(change.path), look.fonts.mono, name="step.changed.path"), 1)
+        file_row.addWidget(label(figures, look.fonts.caption, "second"))
+        layout.addLayout(file_row)
+        if change.image:
+            layout.addWidget(ImageView(look, change.image, ""))
+        if change.diff is not None and change.diff.blocks:
+            frame = styled_frame("well")
+            frame_layout = QVBoxLayout(frame)
+            frame_layout.setContentsMargins(6, 6, 6, 6)
+            frame_layout.addWidget(DiffPreview(look, change.diff, "step.changed.lines"))
+            layout.addWidget(frame)
+        more = Button(look, self.tr("Show in Changes"), name="step.changed.all", tone="quiet", icon="file-pen-line")
+        more.clicked.connect(lambda _=False, path=change.path: self.changes_requested.emit(path))
+        layout.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
+
+    def _show_page(self, page: QWidget) -> None:
+        self.setWidget(page)
+        page.setAutoFillBackground(False)  # the scroll area would fill it with a background other than the pane's
+
+    def _page(self) -> tuple[QWidget, QVBoxLayout]:
+        page = QWidget()
+        layout = QVBoxLayout(page)
+        layout.setContentsMargins(16, 14, 16, 14)
+        layout.setSpacing(12)
+        return page, layout
+
+    def _well(self, text: str, name: str, accessible_name: str) -> QFrame:
+        frame = styled_frame("well")
+        layout = QVBoxLayout(frame)
+        layout.setContentsMargins(10, 8, 10, 8)
+        view = FittedTextView(self._look, text, name)
+        view.setAccessibleName(accessible_name)
+        layout.addWidget(view)
+        return frame
+
+
+def _first_lines(output: str) -> str:
+    """Return the first lines of an output, with an ellipsis if it is longer."""
+    lines = output.rstrip("\n").split("\n")
+    head = "\n".join(lines[:OUTPUT_LINES])
+    is_cut = len(lines) > OUTPUT_LINES or len(head) > TEXT_LIMIT
+    return head[:TEXT_LIMIT] + ("\n…" if is_cut else "")
