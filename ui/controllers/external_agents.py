@@ -11,8 +11,7 @@ from ui.settings.settings_dialog import SettingsDialog
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
-    from core.engine.external.external_agents import ExternalAgentTestResult, KnownAgents
-    from core.settings.schema import ExternalAgentSettings
+    from core.engine.external.external_agents import AgentOverview, ExternalAgentTestResult
 
 
 class ExternalAgentsController:
@@ -37,9 +36,9 @@ class ExternalAgentsController:
                 self._tasks.start(self._remove(name), "remove an agent")
 
     async def _refresh(self) -> None:
-        agents, known = await self._bridge.ask(_agents)
+        agents = await self._bridge.ask(_overview)
         if not self.closed:
-            self._dialog.agents.show_agents(agents, known.installed, known.missing)
+            self._dialog.agents.show_agents(agents.added, agents.installed, agents.missing)
 
     async def _add(self, name: str, command: str) -> None:
         await self._bridge.ask(partial(_add_agent, name, command))
@@ -70,8 +69,8 @@ def _result_text(result: "ExternalAgentTestResult") -> tuple[str, str]:
     return _tr("{} responds and can open a session").format(title) + settings, "done"
 
 
-async def _agents(engine: "Engine") -> "tuple[tuple[ExternalAgentSettings, ...], KnownAgents]":
-    return engine.external_agents.list(), await engine.external_agents.find_known()
+async def _overview(engine: "Engine") -> "AgentOverview":
+    return await engine.external_agents.overview()
 
 
 async def _add_agent(name: str, command: str, engine: "Engine") -> None:
