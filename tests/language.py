@@ -292,10 +292,11 @@ def python_texts(path: str, source: str) -> Iterator[Text]:
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield Text(path, token.start[0], "comment", token.string.lstrip("# "))
-    tree = ast.parse(source)
-    docstrings = {id(constant) for node in ast.walk(tree) if (constant := docstring(node))}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+    docstrings = set()
+    for node in ast.walk(ast.parse(source)):  # a statement comes before the constant in it
+        if constant := docstring(node):
+            docstrings.add(id(constant))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             if id(node) in docstrings:
                 yield Text(path, node.lineno, "docstring", node.value)
             elif is_prose(node.value):

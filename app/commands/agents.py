@@ -16,22 +16,22 @@ async def agents(context: Invocation) -> int:
 
 
 async def _list(context: Invocation) -> int:
-    added, known = context.engine.external_agents.list(), await context.engine.external_agents.find_known()
+    found = await context.engine.external_agents.overview()
     if context.args.json:
-        for settings in added:
+        for settings in found.added:
             context.out.write_json(asdict(settings) | {"added": True, "installed": True})
-        for agent in (*known.installed, *known.missing):
-            more = {"added": False, "installed": agent in known.installed, "install": agent.install}
+        for agent in (*found.installed, *found.missing):
+            more = {"added": False, "installed": agent in found.installed, "install": agent.install}
             context.out.write_json(asdict(agent.settings) | more)
         return DONE
-    for settings in added:
+    for settings in found.added:
         context.out.write(f"{settings.name}  {shlex.join(settings.argv())}")
-    if not added:
+    if not found.added:
         context.out.write("No external agents. Add one: journeyman agents add NAME PROGRAM [ARGS...]")
-    for agent in known.installed:
+    for agent in found.installed:
         command = shlex.join((agent.settings.name, *agent.settings.argv()))
         context.out.write(f"{agent.title} is on this computer. Add it: journeyman agents add {command}")
-    for agent in known.missing:
+    for agent in found.missing:
         context.out.write(f"{agent.title} is not installed. Install it: {agent.install}")
     return DONE
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from app.process.crash import exception_of_context
+from app.window.thread_loop import run_event_loop
 from core.domain.permissions import PermissionRequested
 from core.domain.problems import Problem
 from core.domain.question import QuestionAsked
@@ -60,6 +61,7 @@ class EngineThread:
         self.failed = False
         self._leaving: Future[None] = Future()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._requests: set[asyncio.Task[Any]] = set()
         self._thread = threading.Thread(target=self._run, name="engine", daemon=True)
 
     def start(self) -> None:
@@ -84,7 +86,13 @@ class EngineThread:
             raise Problem("The engine has stopped.", "An internal error ended it.", "Restart Journeyman.")
 
         async def do() -> T:
-            return await work(engine)
+            task = asyncio.current_task()
+            assert task is not None
+            self._requests.add(task)
+            try:
+                return await work(engine)
+            finally:
+                self._requests.discard(task)
 
         assert self._loop is not None
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(do(), self._loop))
@@ -98,9 +106,9 @@ class EngineThread:
     def _run(self) -> None:
         factory = getattr(asyncio, "ProactorEventLoop", asyncio.SelectorEventLoop)
         try:
-            with asyncio.Runner(loop_factory=factory) as runner:
-                runner.get_loop().set_exception_handler(self._handle_loop_exception)
-                runner.run(self._live())
+            loop = factory()
+            loop.set_exception_handler(self._handle_loop_exception)
+            run_event_loop(loop, self._live(), self._requests, self._report)
         except BaseException as error:
             self.failed = True
             if self._opened.done():

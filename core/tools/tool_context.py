@@ -58,12 +58,12 @@ class LazySandbox:
 
     choose: Callable[[], Sandbox]
     recorded: bool = False
-    _chosen: Sandbox | None = None
+    chosen: Sandbox | None = None
 
     @property
     def sandbox(self) -> Sandbox:
-        self._chosen = self._chosen or self.choose()
-        return self._chosen
+        self.chosen = self.chosen or self.choose()
+        return self.chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +118,8 @@ class ToolContext:
 
     async def proven_sandbox(self) -> Sandbox:
         """Return the sandbox; test it in a thread at its first use, so that other runs are not blocked."""
+        if chosen := self.lazy_sandbox.chosen:
+            return chosen
         return await run_to_completion(lambda: self.lazy_sandbox.sandbox)
 
     def for_call(self, call: str, grant: CallGrant | None = None, ask: "ElicitCallback | None" = None) -> "ToolContext":

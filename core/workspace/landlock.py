@@ -116,15 +116,7 @@ class Landlock:
     @functools.cached_property
     def _private_devices(self) -> bool:
         """Whether a command can get terminals and shared memory of its own, which needs namespaces."""
-        if self._without_namespaces:
-            return False
-        with contextlib.suppress(OSError, subprocess.SubprocessError):
-            command = (*self._launcher, "try")
-            completed = subprocess.run(
-                command, env=clean_environment(), capture_output=True, timeout=TRY_S, check=False
-            )
-            return completed.returncode == 0
-        return False
+        return not self._without_namespaces and _can_create_devices()
 
     def _reads(self) -> list[str]:
         paths = [
@@ -136,3 +128,13 @@ class Landlock:
         if self._home:
             paths += [str(self._home / name) for name in readable_system.HOME_PATHS]
         return [path for path in (*paths, *map(str, self._readable)) if os.path.exists(path)]  # noqa: PTH110 - text
+
+
+@functools.cache
+def _can_create_devices() -> bool:
+    """Return whether this system lets a command have devices of its own. That is tried once per process."""
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        command = (sys.executable, "-IS", str(SCRIPT), "try")
+        completed = subprocess.run(command, env=clean_environment(), capture_output=True, timeout=TRY_S, check=False)
+        return completed.returncode == 0
+    return False

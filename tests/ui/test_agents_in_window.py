@@ -20,6 +20,11 @@ def is_removed(page: ExternalAgentsPage) -> bool:
     return not [b for b in page.findChildren(QPushButton, "settings.agent.box.remove") if b.isVisible()]
 
 
+def result_of_test(page: ExternalAgentsPage) -> str:
+    """Return what the page says about the test of the added agent. Its row is replaced when the list is read again."""
+    return next((shown.text() for shown in page.findChildren(QLabel, "settings.agent.box.result")), "")
+
+
 async def knows(person: Person, agent: ExternalAgentSettings) -> None:
     """Add an external agent to the settings."""
 
@@ -82,8 +87,7 @@ def test_agents_are_added_tested_and_removed_in_the_settings(qapp: QApplication,
         press(find(page, QLineEdit, "settings.agents.command"), Qt.Key.Key_Return)
         test = await until(lambda: page.findChild(QPushButton, "settings.agent.box.test"), "it was added")
         click(test)
-        said = find(page, QLabel, "settings.agent.box.result")
-        await until(lambda: "Scripted Agent 1.2 responds" in said.text(), "it answers")
+        await until(lambda: "Scripted Agent 1.2 responds" in result_of_test(page), "it answers")
         click(find(page, QPushButton, "settings.agent.box.remove"))
         await until(lambda: is_removed(page), "it was removed")
 

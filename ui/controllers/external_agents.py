@@ -12,8 +12,7 @@ from ui.style.theme import Look
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
-    from core.engine.external.external_agents import ExternalAgentTestResult, KnownAgents
-    from core.settings.schema import ExternalAgentSettings
+    from core.engine.external.external_agents import AgentOverview, ExternalAgentTestResult
 
 
 class ExternalAgentsController(SettingsPageController):
@@ -33,9 +32,9 @@ class ExternalAgentsController(SettingsPageController):
                 self._start(self._remove(name), "remove an agent")
 
     async def _reload(self) -> None:
-        agents, known = await self._ask(_agents)
+        agents = await self._ask(_overview)
         if not self.closed:
-            self._dialog.agents.show_agents(agents, known.installed, known.missing)
+            self._dialog.agents.show_agents(agents.added, agents.installed, agents.missing)
 
     async def _add(self, name: str, command: str) -> None:
         async def add(engine: "Engine") -> None:
@@ -71,8 +70,8 @@ def _result_text(result: "ExternalAgentTestResult") -> tuple[str, str]:
     return _tr("{} responds and can open a session").format(title) + settings, "done"
 
 
-async def _agents(engine: "Engine") -> "tuple[tuple[ExternalAgentSettings, ...], KnownAgents]":
-    return engine.external_agents.list(), await engine.external_agents.find_known()
+async def _overview(engine: "Engine") -> "AgentOverview":
+    return await engine.external_agents.overview()
 
 
 def _tr(text: str) -> str:

@@ -30,9 +30,10 @@ class ExternalAgentTestResult:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownAgents:
-    """Known agents by whether their program is on this computer."""
+class AgentOverview:
+    """The added agents, and the known ones that are not added, by whether their program is on this computer."""
 
+    added: tuple[ExternalAgentSettings, ...] = ()
     installed: tuple[KnownAgent, ...] = ()
     missing: tuple[KnownAgent, ...] = ()
 
@@ -52,13 +53,15 @@ class ExternalAgents:
         """Return the model names that select an external agent instead of a model: `agent/` and the agent's name."""
         return tuple(f"{AGENT_PREFIX}{agent.name}" for agent in self.list())
 
-    async def find_known(self) -> KnownAgents:
-        """Return the known agents that are not added yet, divided by whether they are installed on this computer."""
-        added = {agent.argv() for agent in self.list()}
-        others = [agent for agent in known_agents() if agent.settings.argv() not in added]
-        found = await asyncio.to_thread(lambda: [is_installed(agent) for agent in others])
-        pairs = list(zip(others, found, strict=True))
-        return KnownAgents(
+    async def overview(self) -> AgentOverview:
+        """Look for the known agents on this computer."""
+        agents = known_agents()
+        found = await asyncio.to_thread(lambda: [is_installed(agent) for agent in agents])
+        added = self.list()  # read only now, because one may have been added meanwhile
+        commands = {agent.argv() for agent in added}
+        pairs = [pair for pair in zip(agents, found, strict=True) if pair[0].settings.argv() not in commands]
+        return AgentOverview(
+            added,
             tuple(agent for agent, installed in pairs if installed),
             tuple(agent for agent, installed in pairs if not installed),
         )

@@ -395,6 +395,20 @@ def test_an_approval_covers_once_what_the_user_saw(tmp_path: Path) -> None:
     run_bounded(test())
 
 
+def test_an_agent_added_while_the_known_agents_are_looked_for_is_in_the_overview(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            agents = scene.engine.external_agents
+            looking = asyncio.create_task(agents.overview())
+            await asyncio.sleep(0)
+            added = agents.add("mine", "opencode acp")
+            found = await looking
+            assert found.added == (added,)
+            assert added.argv() not in [agent.settings.argv() for agent in (*found.installed, *found.missing)]
+
+    run_bounded(test())
+
+
 def test_a_missing_program_is_named(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_engine(tmp_path) as scene:

@@ -98,8 +98,11 @@ MUTANTS: dict[str, tuple[Any, str, Any, str]] = {  # last, a pattern of the fail
 }
 
 
-# For a bug that shows only after one particular action, only a few actions are drawn: here a step and an answer.
-NARROW = {"takes two answers": actions(st.sampled_from([0, 2]))}
+# For a bug that shows only after one particular action, only a few actions are drawn.
+NARROW = {
+    "repeats an unresolved call by itself": actions(st.sampled_from([0, 1])),  # a step, a crash and a continuation
+    "takes two answers": actions(st.sampled_from([0, 2])),  # a step and an answer
+}
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -91,7 +91,7 @@ def test_an_everyday_command(line: Line, sandbox: Sandbox, tmp_path: Path, reque
     subprocess.run(["/bin/sh", "-c", line.setup], cwd=folder, check=True, capture_output=True)
     guarded = FolderScan(folder).scan_before()
     asked = CommandRequest(
-        command, folder, CommandLimits(time_s=100), protected=guarded.protected, hidden=guarded.hidden
+        command, folder, CommandLimits(time_s=300), protected=guarded.protected, hidden=guarded.hidden
     )
     done = await_(sandbox.run(asked))
     if done.exit_code != 0:

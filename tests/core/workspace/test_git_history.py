@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import shutil
 import subprocess
 import threading
 from pathlib import Path
@@ -63,11 +64,20 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a workspace with a repository, which is copied for each test."""
+    ground = create_ground(tmp_path_factory.mktemp("built"))
+    build(ground.folder)
+    return ground.folder
+
+
 @pytest.fixture
-def ground(tmp_path: Path) -> Ground:
+def ground(built: Path, tmp_path: Path) -> Ground:
     """Create a repository with packed and loose objects, branches, a tag, a stash and a commit only in the reflog."""
     ground = create_ground(tmp_path)
-    build(ground.folder)
+    shutil.copytree(built, ground.folder, symlinks=True, dirs_exist_ok=True)
+    git(ground.folder, "update-index", "-q", "--refresh")  # the index names the files of the original
     return ground
 
 

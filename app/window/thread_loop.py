@@ -1,0 +1,64 @@
+"""Runs an asyncio event loop in a thread, and ends it in bounded time even if a task does not end when canceled."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Set
+from io import StringIO
+from typing import Any
+
+CANCEL_S = 10.0  # how long canceled tasks may take to end
+
+Tasks = Set["asyncio.Task[Any]"]
+
+
+def run_event_loop(
+    loop: asyncio.AbstractEventLoop,
+    main: Coroutine[Any, Any, None],
+    requests: Tasks,
+    report: Callable[[BaseException], None],
+) -> None:
+    """Run `main` to its end, cancel all other tasks, and close the loop.
+
+    `requests` are the tasks that wait for others which they have started; they are canceled first. A task that is
+    still running after CANCEL_S is reported and abandoned. `asyncio.Runner` would wait for it forever.
+    """
+    try:
+        try:
+            loop.run_until_complete(main)
+        finally:
+            if running := loop.run_until_complete(_end_tasks(requests)):
+                report(RuntimeError(_describe(running)))
+            else:
+                loop.run_until_complete(loop.shutdown_asyncgens())
+                loop.run_until_complete(loop.shutdown_default_executor())
+    finally:
+        loop.close()
+
+
+async def _end_tasks(requests: Tasks) -> Tasks:
+    """Cancel the requests and wait for them, then the same for all other tasks. Return those that are still running.
+
+    A request that is canceled while it starts a process waits until asyncio has connected the pipes of the process. If
+    the task of asyncio that connects them were canceled too, the request would never end.
+    """
+    await _cancel(requests)
+    return await _cancel(asyncio.all_tasks())
+
+
+async def _cancel(tasks: Tasks) -> Tasks:
+    """Cancel the tasks except the current one, and wait until they end. Return those that have not ended in time."""
+    others = tasks - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    if not others:
+        return others
+    _, running = await asyncio.wait(others, timeout=CANCEL_S)
+    return running
+
+
+def _describe(tasks: Tasks) -> str:
+    """Return the names and stacks of tasks."""
+    text = StringIO(f"{len(tasks)} canceled tasks did not end in {CANCEL_S:g} s:\n")
+    text.seek(0, 2)
+    for task in tasks:
+        task.print_stack(file=text)
+    return text.getvalue()
