@@ -188,8 +188,11 @@ class _Reverting:
             return set()
 
     def _revert_unread(self, path: str, original: OriginalFile | None) -> None:
-        """Revert a change of a trusted file whose contents are not known before or after it."""
-        if original:
+        """Revert a change of a trusted file whose contents are not known before or after it.
+
+        Of a file that a link in a git folder has replaced, nothing is left; git would write through the link.
+        """
+        if original or (inside_git(path) and (self._context.folder / path).is_symlink()):
             self._put_back(path, original, None)
         elif os.path.lexists(self._context.folder / path):
             self.stuck.append(path)

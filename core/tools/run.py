@@ -3,15 +3,16 @@
 import asyncio
 import json
 import posixpath
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from annotated_types import Gt, Le
 
-from core.domain.command_line import split_loosely
+from core.domain.command_line import ReadLine, read_line, split_loosely
 from core.domain.events import ToolCall
 from core.domain.problems import Problem
-from core.domain.programs import possibly_irreversible_reason
+from core.domain.programs import irreversible_reason, possibly_irreversible_reason
 from core.domain.visible import visible_name
 from core.tools.background import BackgroundCommand
 from core.tools.parameter_description import ParameterDescription
@@ -30,7 +31,7 @@ DEFAULT_TIMEOUT_S, DAY_S = 120.0, 86_400.0
 REVERTED = "reverted, because other programs trust it and the user did not approve it: {}; use write, which asks"
 UNSETTLED = "cannot be checked or reverted, so that every further call needs approval: {}; tell the user"
 RESTORED = "deleted or overwrote history of a repository, which was restored; tell the user, who can delete it: {}"
-UNKEPT = "the history of these repositories is too large to be kept completely, so a command could delete it: {}"
+UNKEPT = "there is too much history to keep everything, so a command could delete history of these repositories: {}"
 UNCHECKED = (
     "the history of the repositories could not be checked ({}), so every further call needs approval; tell the user"
 )
@@ -231,12 +232,20 @@ def result_notes(
 
 
 def _loses_history(command: str, context: ToolContext) -> bool:
-    """Return whether a command that the user approved says that it deletes history: by naming git, or a repository."""
+    """Return whether the user approved that a command deletes history, as it says: by naming git, or a repository.
+
+    Words that are only text, as in `echo git gc`, do not count.
+    """
+    if not context.grant.irreversible:
+        return False
     repositories = {posixpath.dirname(place) for place in context.scan.git_places} - {""}
-    for words in split_loosely(command):
+    line = read_line(command)
+    commands: Sequence[Sequence[str]] = line.parts if isinstance(line, ReadLine) else split_loosely(command)
+    reason_of = irreversible_reason if isinstance(line, ReadLine) else possibly_irreversible_reason
+    for words in commands:
         names = {posixpath.normpath(word) for word in words}
         bases = {posixpath.basename(name) for name in names}
-        if possibly_irreversible_reason(words) and (
+        if reason_of(words) and (
             ".git" in bases
             or ("git" in bases and not HISTORY_VERBS.isdisjoint(words))
             or any(place == name or place.startswith(f"{name}/") for place in repositories for name in names)

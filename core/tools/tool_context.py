@@ -39,6 +39,7 @@ class CallGrant:
         protected_paths: protected paths that the user allowed it to change.
         secrets: the user allowed it to read files with secrets.
         unsandboxed: the user allowed it to run without a sandbox.
+        irreversible: the user allowed it although the request showed that its effect cannot be undone.
         read_only: it was allowed because it only reads, so the sandbox keeps it from doing anything else.
     """
 
@@ -46,6 +47,7 @@ class CallGrant:
     protected_paths: tuple[str, ...] = ()
     secrets: bool = False
     unsandboxed: bool = False
+    irreversible: bool = False
     read_only: bool = False
 
 

@@ -143,7 +143,7 @@ class FolderScan:
         self._modes: dict[str, int] = {}  # the permission bits of the folders
         self._any_folder = False  # it is not known which folders there were
         self._known: dict[str, bytes] = {}  # the line of each file when its contents were kept
-        self._links: dict[str, bytes] = {}  # the targets of trusted links
+        self._links: dict[str, bytes] = {}  # the targets of trusted links, and of those in git folders
         self._seen: FolderSnapshot = frozenset()
         self._separate: FolderSnapshot = frozenset()  # lines of files without hard links to files outside
         self._noted: dict[bytes, str] = {}  # lines of paths that may have to be protected
@@ -304,7 +304,7 @@ class FolderScan:
         path = _path(line)
         leaf = path.rpartition("/")[2]
         is_special = leaf in (*CONFIG_FILES, "HEAD", "commondir") or "hooks/" in path or _is_privileged(line)
-        return is_special or self.is_trusted(path)
+        return is_special or _is_git_link(path, line) or self.is_trusted(path)
 
     def _changes(
         self, broker: FileBroker, listing: FolderListing
@@ -399,7 +399,7 @@ class FolderScan:
         is_before_known = before is not None or not old
         if new and after is not None:
             self._store(path, after, new, cache)
-        else:
+        elif old != new:
             cache.drop(path)
             self._known.pop(path, None)
         if not is_before_known or (new and after is None):
@@ -416,7 +416,8 @@ class FolderScan:
             path = _path(line)
             if self._known.get(path) == line:
                 continue
-            if (line in self._noted or self._places.further) and self.is_trusted(path):
+            may_be_trusted = line in self._noted or self._places.further
+            if _is_git_link(path, line) or (may_be_trusted and self.is_trusted(path)):
                 self._keep_one(broker, path, line, trusted=True)
             elif not _left_out(path):
                 untrusted.append((line, path))
@@ -477,7 +478,7 @@ def _path(line: bytes) -> str:
 def _is_git_link(path: str, *lines: bytes | None) -> bool:
     """Return whether a path in a git folder is or was a link, which could lead git elsewhere."""
     is_head = path.endswith("/HEAD") and "logs" not in path_in_git(path).split("/")  # git once made these as links
-    return not is_head and any(line is not None and line.startswith(b"l") for line in lines)
+    return not is_head and inside_git(path) and any(line is not None and line.startswith(b"l") for line in lines)
 
 
 def _git_folder(path: str) -> bytes:

@@ -66,19 +66,25 @@ class GitHistory:
         return self._files.name if self._files else ""
 
     def keep(self, git_places: Iterable[str]) -> tuple[str, ...]:
-        """Keep the history as it is before a command. Return the repositories with more than can be kept.
+        """Keep the history as it is before a command. Return the repositories of which not everything could be kept.
 
         `git_places` are the paths of folders named `.git`, and of files that lead to one.
         """
         if sys.platform == "win32":
             return ()
+        left_out: list[str] = []
         for base, path in self._places(git_places):
-            if base / path not in self._repositories and len(self._repositories) < MAX_REPOSITORIES:
+            if base / path in self._repositories:
+                continue
+            if len(self._repositories) >= MAX_REPOSITORIES:
+                left_out.append(path)
+            else:
                 self._files = self._files or HistoryFolder(self._data, self._folder)
                 store = self._files.add(base, path, self._folder)
                 stored = StoredHistory(base, path, self._folder)
                 self._repositories[base / path] = _Repository(stored, store.copies, store)
-        return tuple([repository.path for repository in self._repositories.values() if not repository.keep()])
+        incomplete = [repository.path for repository in self._repositories.values() if not repository.keep()]
+        return (*incomplete, *left_out)
 
     def restore(self) -> tuple[str, ...]:
         """Restore what a command deleted or overwrote, and describe it."""
@@ -95,14 +101,17 @@ class GitHistory:
             self._files = None
 
     def _places(self, git_places: Iterable[str]) -> Iterator[tuple[Path, str]]:
-        """Yield the git folders, each as a folder that stays and a path in it."""
+        """Yield the git folders, each as a folder that stays and a path in it.
+
+        The one that a linked worktree belongs to comes first: commands can create any number of repositories.
+        """
+        if folders := worktree_git_folders(self._folder):
+            yield folders[1].parent, folders[1].name
         for place in sorted(git_places, key=lambda name: name.count("/")):
             if DERIVED.isdisjoint(place.split("/")) and (self._folder / place).is_dir():
                 for git in git_folders(self._folder / place):
                     if (git / OBJECTS).is_dir():
                         yield self._folder, git.relative_to(self._folder).as_posix()
-        if folders := worktree_git_folders(self._folder):
-            yield folders[1].parent, folders[1].name
 
 
 def recover_history(data: Path, name: str, end: float) -> tuple[str, ...]:

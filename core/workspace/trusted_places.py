@@ -8,7 +8,7 @@ import os
 import posixpath
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from core.domain.git_config import named_files
@@ -27,7 +27,9 @@ REBASE_TODO = "git-rebase-todo"  # the steps of an interrupted rebase, which can
 STRATEGY_FILES = (("rebase-merge", "strategy"), ("rebase-apply", "strategy"), ("sequencer", "opts"))
 REMOTE_FOLDERS = ("remotes", "branches")  # in which git looks for the address of a remote that is not configured
 CONFIG_LIMIT = 64 << 10
-# Settings whose value is a path, even one that does not exist yet; other values name a file only by a slash.
+MAX_INCLUDED = 50  # files that a configuration includes, also indirectly
+# Settings whose value is a path, even one that does not exist yet.
+# Other values name a file only if it exists, as in `python3 clean.py`.
 _PATH_KEYS = re.compile(r"core\.(hookspath|attributesfile)|include(if)?\.path")
 
 
@@ -74,10 +76,10 @@ class TrustedPlaces:
             except Problem:
                 continue
             paths |= {target} if not _contains(target, link) else set()
+        root = os.path.realpath(self._folder)
         for path, text in configs:
-            repository = path.partition(".git/")[0]
-            for key, word in named_files(text):
-                base = posixpath.dirname(path) if key.startswith("include") else repository
+            top = posixpath.join(root, path.partition(".git/")[0])
+            for base, key, word in _named_words(posixpath.join(root, path), text, top):
                 paths |= self._trusted_target(broker, base, key, word)
         for base, key, word in self._settings():
             paths |= {"."} if self._is_in_hooks(base, key, word) else self._trusted_target(broker, base, key, word)
@@ -104,16 +106,12 @@ class TrustedPlaces:
                 common = repository[1] / (read_small_text(repository[1] / COMMONDIR).strip() or ".")
                 files += [git / name for git in {repository[1], common} for name in CONFIG_FILES]
             self._global = [
-                (str(file.parent if key.startswith("include") else top), key, word)
-                for file in files
-                for key, word in named_files(read_small_text(file, CONFIG_LIMIT))
+                named for file in files for named in _named_words(str(file), _read_config(str(file)), str(top))
             ]
         return self._global
 
     def _trusted_target(self, broker: FileBroker, base: str, key: str, word: str) -> set[str]:
         is_path = bool(_PATH_KEYS.fullmatch(key))
-        if not word or word.startswith("~") or not (is_path or "/" in word):
-            return set()
         path = posixpath.normpath(self._inside(posixpath.normpath(posixpath.join(base, word))))
         if path in (".", "..") or path.startswith(("../", "/")):
             return set()
@@ -159,6 +157,34 @@ def trusted_place(path: str) -> str:
 def is_noted(path: str) -> bool:
     """Return whether a path has to be protected or hidden by its name."""
     return is_read_only(path) or is_hidden_from_commands(path)
+
+
+def _named_words(file: str, text: str, top: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the words of a configuration, and of the files that it includes, that can name a file.
+
+    Each one comes with the folder that a path is relative to, and with its key. `top` is the top folder of the
+    repository, unless the configuration names another one, as that of a submodule does.
+    """
+    read, waiting = {file: text}, [file]
+    while waiting:
+        current = waiting.pop()
+        words = [(key, word) for key, word in named_files(read[current]) if word and "\0" not in word]
+        named = [(key, os.path.expanduser(word)) for key, word in words]  # noqa: PTH111 - it accepts unknown users
+        for worktree in (word for key, word in named if key == "core.worktree"):
+            top = posixpath.normpath(posixpath.join(posixpath.dirname(current), worktree))
+        for key, word in named:
+            if not key.startswith("include"):
+                yield top, key, word
+                continue
+            yield posixpath.dirname(current), key, word
+            included = posixpath.normpath(posixpath.join(posixpath.dirname(current), word))
+            if included not in read and len(read) <= MAX_INCLUDED:
+                read[included] = _read_config(included)
+                waiting.append(included)
+
+
+def _read_config(file: str) -> str:
+    return read_small_text(Path(file), CONFIG_LIMIT)
 
 
 def _contains(folder: str, path: str) -> bool:

@@ -191,9 +191,9 @@ class CommandReach:
         if recognized.command.contents == "none":
             return
         recursive = recognized.command.contents == "tree" or _recurses(recognized)
-        roots: list[str] = (
-            [folder or "."] if recursive and (_searches_all(recognized) or not recognized.complete) else []
-        )
+        roots: list[str] = []
+        if recursive and (_searches_all(recognized) or not recognized.complete):
+            roots = [folder, self.resolve(folder)] if folder else ["."]  # `cd` may have followed a link
         for word in recognized.operands:
             path = posixpath.normpath(posixpath.join(folder, word))
             paths = self.expand(path) if isinstance(word, GlobPattern) else (path,)

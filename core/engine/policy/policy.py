@@ -148,10 +148,9 @@ class _RequestBuilder:
     untrusted_sources: tuple[str, ...]
     context: PolicyContext
 
-    def __call__(
-        self, why: str, *, rule: str = "", undoable: bool = True, patterns: tuple[str, ...] | None = None
-    ) -> NeedsApproval:
+    def __call__(self, why: str, *, rule: str = "", patterns: tuple[str, ...] | None = None) -> NeedsApproval:
         call, context = self.call, self.context
+        undoable = not (call.access == "execute" and irreversible_line_reason(call.subjects[0]))
         protected = _protected_targets(call, context)
         if protected:
             patterns = ()
@@ -337,7 +336,7 @@ def _mandatory_command_request(
 ) -> NeedsApproval | None:
     line = parse_line(call.subjects[0])
     if irreversible := irreversible_line_reason(call.subjects[0]):
-        return ask(f"{irreversible}.", undoable=False)
+        return ask(f"{irreversible}.")
     if context.level != "none" and (protected_reason := _reach_of_protected(call, context)):
         return ask(f"{protected_reason}, {WHY_PROTECTED}.")
     if context.level == "none":

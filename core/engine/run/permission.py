@@ -129,7 +129,8 @@ async def obtain_permission(
 
 def _approved_grant(approved: NeedsApproval) -> CallGrant:
     """Return what a call may do that the user has approved."""
-    return CallGrant(protected_paths=approved.request.protected_paths, unsandboxed=True)
+    request = approved.request
+    return CallGrant(protected_paths=request.protected_paths, unsandboxed=True, irreversible=not request.reversible)
 
 
 async def await_approval(

@@ -154,7 +154,8 @@ def test_files_that_git_is_configured_to_run_are_asked_about(tmp_path: Path) -> 
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             (scene.folder / ".git").mkdir()
-            (scene.folder / ".git/config").write_text("[core]\n\thooksPath = scripts/hooks\n")
+            (scene.folder / ".git/config").write_text("[include]\n\tpath = ../shared\n")
+            (scene.folder / "shared").write_text("[core]\n\thooksPath = scripts/hooks\n")
             (scene.folder / "conf").mkdir()
             (scene.folder / ".vscode").symlink_to("conf")
             names = ("scripts/hooks/pre-commit", "conf/tasks.json")

@@ -293,6 +293,14 @@ def test_bubblewrap_asks_only_about_what_it_does_not_hide(folder: Path) -> None:
     assert isinstance(decide(folder, "cat *", "verified"), Allowed)
 
 
+@pytest.mark.parametrize("mode", ["ask", "auto"])
+@pytest.mark.parametrize("search", ["rg X", "grep -r X", "git grep X"])
+def test_a_search_in_a_folder_entered_by_a_link_asks(search: str, mode: Mode, folder: Path) -> None:
+    (folder / "src" / "link").symlink_to("../deploy")
+    decision = decide(folder, f"cd src/link && {search}", "verified", mode)
+    assert isinstance(decision, NeedsApproval)
+
+
 @pytest.mark.parametrize("backend", ["bubblewrap", "landlock"])
 def test_what_a_sandbox_shows_is_what_the_policy_asks_about(backend: str, folder: Path) -> None:
     """The real sandbox runs `grep -r`; each file with secrets that it prints is one that the policy asks about."""

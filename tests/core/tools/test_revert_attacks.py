@@ -146,6 +146,24 @@ ATTACKS = {
         f"printf {EVIL} > tools/gitconfig",
         STATUS,
     ),
+    "hooks that an included configuration names": (
+        f"{GIT} && mkdir -p tools/hooks && printf '[include]\\n\\tpath = tools/inner\\n' > gitconfig"
+        " && printf '[core]\\n\\thooksPath = tools/hooks\\n' > tools/inner && git config include.path ../gitconfig",
+        f"{HOOK} > tools/hooks/pre-commit; chmod +x tools/hooks/pre-commit",
+        COMMIT,
+    ),
+    "a program that a setting names without its folder": (
+        f"{GIT} && echo cat > clean && git config filter.x.clean 'sh clean' && echo '* filter=x' > .gitattributes",
+        "echo 'touch OBEYED; cat' > clean",
+        "echo new > file; git add file; true",
+    ),
+    "hooks that the configuration of a submodule names": (
+        f"{GIT} && git init -q other && git -C other commit -q --allow-empty -m one"
+        " && git -c protocol.file.allow=always submodule -q add ./other deep/sub && rm -rf other"
+        " && git -C deep/sub config core.hooksPath tools && mkdir deep/sub/tools",
+        f"{HOOK} > deep/sub/tools/pre-commit; chmod +x deep/sub/tools/pre-commit",
+        f"cd deep/sub; {COMMIT}",
+    ),
     "a file with a name that is not text": (
         "mkdir .husky; echo mine > \"$(printf '.husky/a\\377')\"",
         "echo evil > \"$(printf '.husky/a\\377')\"; echo evil > \"$(printf '.husky/b\\377')\"",
@@ -518,3 +536,29 @@ def test_a_command_in_a_worktree_leaves_the_main_work_tree_alone(ground: Ground)
         assert made.use(command=attack).exit_code == 0
     assert user(main, "git status --porcelain; cat .git/info/exclude").stdout == before
     assert user(ground.folder / "tree", "git log -1 --format=%s").stdout == "two\n"
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("name", ["COMMIT_EDITMSG", "index", "description", "info/exclude"])
+def test_a_link_in_place_of_a_file_of_git_is_removed(name: str, rung: str, tmp_path: Path) -> None:
+    """Git would write the message of the user's next commit, which the agent chose, into a file of the user."""
+    ground = create_ground(tmp_path)
+    (mine := tmp_path / "mine").write_text("mine")
+    user(ground.folder, f"{GIT}; echo x > x; git add x; git commit -qm two")
+    (ground.folder / "link.sh").write_text(f"rm .git/{name}; ln -s {mine} .git/{name}")
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        done = made.use("sh link.sh")
+        assert "reverted, because" in done.output and not made.context.unsettled.described(), done.output
+        assert not (ground.folder / ".git" / name).is_symlink()
+    user(ground.folder, "git add -A; git commit -q --amend --no-edit; git commit -q --allow-empty -m three")
+    assert mine.read_text() == "mine" and ground.intact()
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_a_link_of_the_user_in_a_git_folder_is_restored(rung: str, tmp_path: Path) -> None:
+    ground = create_ground(tmp_path)
+    user(ground.folder, f"{GIT}; ln -sf ../notes .git/description")
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        assert "reverted" not in made.use("true").output
+        made.use("ln -sf ../../outside/mine .git/description")
+    assert (ground.folder / ".git" / "description").readlink() == Path("../notes")

@@ -391,7 +391,7 @@ async def main(sandbox):
     def hear(call, printed):
         if b"planted" in printed:
             os.kill(os.getpid(), 9)
-    grant = CallGrant(protected_paths=(".mcp.json",))
+    grant = CallGrant(protected_paths=(".mcp.json",), irreversible=True)
     context = open_context(Path(sys.argv[1]), Path(sys.argv[2]), hear, lambda: sandbox).for_call("c1", grant)
     await run(RunArguments(sys.argv[4]), context)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.tools.tool_context import NO_GRANT, CallGrant
 from core.workspace import git_history
 from core.workspace.command_record import RECORDS_FOLDER
 from core.workspace.git_history import GitHistory
@@ -20,6 +21,7 @@ from tests.core.workspace.commands import await_, open_sandbox
 from tests.core.workspace.ground import CANARY, Ground, create_ground
 
 GIT = {"GIT_CONFIG_GLOBAL": os.devnull, "PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+APPROVED = CallGrant(irreversible=True)
 SETTINGS = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "gc.auto=0")
 # What scripts do; none of these lines asks, as the first word is a program of the folder.
 LOSSES = [
@@ -168,7 +170,7 @@ def test_further_repositories_are_guarded(kind: str, rung: str, tmp_path: Path) 
             (folder / "clean.sh").write_text("rm -rf deep\n")
             assert "which was restored" in made.use("sh clean.sh").output
             assert (git(kept, "log", "--all", "--reflog", "--format=%H"), git(kept, "show-ref")) == before
-            approved = made.use("rm -rf deep").output
+            approved = made.use("rm -rf deep", grant=APPROVED).output
             assert "restored" not in approved and kept.exists() is (rung == "bubblewrap"), "a mount there"
 
 
@@ -210,7 +212,22 @@ def test_a_command_in_the_background_cannot_hide_a_loss_behind_the_next_one(rung
 def test_a_history_that_is_too_large_is_said(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(git_history, "MAX_COPIED", 100)
     with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, ground.folder) as made:
-        assert "too large to be kept completely" in made.use("true").output
+        assert "too much history to keep everything" in made.use("true").output
+
+
+def test_repositories_of_commands_do_not_take_the_place_of_a_shared_one(tmp_path: Path) -> None:
+    (main := tmp_path / "main").mkdir()
+    build(main)
+    git(main, "worktree", "add", "-q", str(folder := tmp_path / "tree"))
+    before = git(main, "log", "--all", "--reflog", "--format=%H")
+    for number in range(git_history.MAX_REPOSITORIES):
+        git(folder, "init", "-q", f"new{number:02}")
+    (folder / "clean.sh").write_text(f"rm -rf {shlex.quote(str(main))}/.git/objects/*\n")
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, folder) as made:
+        done = made.use("sh clean.sh")
+    assert "which was restored" in done.output and before
+    assert git(main, "log", "--all", "--reflog", "--format=%H") == before
+    assert "history of these repositories: new19/.git" in done.output
 
 
 def test_many_objects_are_kept(ground: Ground) -> None:
@@ -240,7 +257,8 @@ def test_ordinary_work_is_not_undone(ground: Ground) -> None:
             "git repack -adq",
         ):
             done = made.use(
-                f"export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a; {command}"
+                f"export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a; {command}",
+                grant=APPROVED,
             )
             assert not done.failed and "restored" not in done.output, done.output
         assert git(ground.folder, "log", "--format=%s") == "5\n4\n3\n2\n1"
@@ -251,9 +269,28 @@ def test_ordinary_work_is_not_undone(ground: Ground) -> None:
 
 def test_a_deletion_that_the_user_approved_stays(ground: Ground) -> None:
     with open_sandbox("landlock") as sandbox, open_harness(sandbox, ground.folder) as made:
-        assert "restored" not in made.use("rm -rf .git").output
+        assert "restored" not in made.use("rm -rf .git", grant=APPROVED).output
         assert "restored" not in made.use("true").output
     assert not (ground.folder / ".git" / "objects").exists()
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize(
+    ("words", "grant"),
+    [
+        ("echo git gc", NO_GRANT),
+        ("git gc", NO_GRANT),
+        ("rm -f file", APPROVED),
+    ],
+)
+def test_words_that_nobody_approved_as_a_deletion_of_history_change_nothing(
+    words: str, grant: CallGrant, rung: str, ground: Ground
+) -> None:
+    before = git(ground.folder, "log", "--all", "--format=%H")
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        script(ground, "rm -rf .git/objects .git/refs .git/packed-refs")
+        assert "which was restored" in made.use(f"{words}; sh clean.sh", grant=grant).output
+    assert git(ground.folder, "log", "--all", "--format=%H") == before
 
 
 def test_no_file_outside_is_kept_while_folders_are_swapped_for_links(ground: Ground) -> None:
