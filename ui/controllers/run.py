@@ -37,7 +37,7 @@ class RunViewController(QObject):
         view.page.rated.connect(self.rate)
         view.changes.revert_file_requested.connect(self.revert_file)
         view.changes.revert_hunk_requested.connect(self.revert_hunk)
-        view.changes.revert_refused.connect(window.toast.show_message)
+        view.changes.refused.connect(window.toast.show_message)
         view.changes.revert_to_requested.connect(self.revert_to)
         view.page.rewind_requested.connect(self.revert_to)
         view.changes.undo_revert_requested.connect(self.undo_revert)

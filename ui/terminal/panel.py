@@ -5,7 +5,7 @@ from typing import Any, Final, Protocol
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QListView, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QListView, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
@@ -76,7 +76,8 @@ class TerminalPanel(QWidget):
         self._open = Button(look, self.tr("Open a terminal here"), name="terminal.open", tone="quiet", icon="terminal")
         self._open.setToolTip(self.tr("Open the terminal of your system in the folder of the session"))
         self._command = ElidedLabel("", look.fonts.mono, name="terminal.command")
-        self._result = label("", look.fonts.second, "second", name="terminal.result")
+        self._result = ElidedLabel("", look.fonts.second, "second", name="terminal.result")
+        self._result.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._copy = Button(look, self.tr("Copy output"), name="terminal.copy", tone="quiet", icon="copy")
         self._show = Button(look, self.tr("Show step"), name="terminal.show", tone="quiet", icon="footprints")
         self._stop = Button(look, self.tr("Stop run"), name="terminal.stop", tone="stop", icon="square")
@@ -233,7 +234,7 @@ class TerminalPanel(QWidget):
         shown = (-1, False) if step is None else (step.row, not step.ended_at)
         if step is not None:
             self._command.show_text(self._full_command(step))
-            self._result.setText(" · ".join(_result(step)))
+            self._result.show_text(" · ".join(_result(step)))
         if shown != self._shown:
             same = shown[0] == self._shown[0]
             self._shown, self._position = shown, 0

@@ -34,6 +34,7 @@ IDLE_STATUS: Final = StatusStyle("circle-alert", "waiting", ENDED_IDLE)
 MARGIN_ABOVE: Final = 8
 MARGIN_BELOW: Final = 12
 MAX_SPARE: Final = 2
+FIGURES_CHARACTERS: Final = 8  # of what the run did that are shown beside the link to its files
 NARROW_WIDTH: Final = 440
 FILES_SHOWN: Final = 4
 LEFT_MARGIN: Final = 15
@@ -237,8 +238,15 @@ class RunEndCard(QFrame):
         self._fit_files()
 
     def _fit_files(self) -> None:
-        """Show as many files as there is room for, but at least one, and the number of the others."""
+        """Show as many files as there is room for, but at least one, and the number of the others.
+
+        The link to all files is left out if there is too little room for it beside what the run did.
+        """
         room = self.contentsRect().width() - LEFT_MARGIN - RIGHT_MARGIN
+        others = [self._glyph, self._status, self._proposals, self._prompt, *self._thumbs.values(), self._files]
+        widths = [part.sizeHint().width() + 8 for part in others if part is self._files or not part.isHidden()]
+        figures = FIGURES_CHARACTERS * self._figures.fontMetrics().averageCharWidth()
+        self._files.setHidden(not self._file_links or sum(widths) + 16 + figures > room)
         shown = len(self._file_links)
         while shown > 1 and self._files_width(shown) > room:
             shown -= 1

@@ -198,7 +198,7 @@ class RunHeader(QWidget):
         self._compare.clicked.connect(self.compare)
         self._export = QToolButton()
         self._export.setObjectName("run.export")
-        self._export.setToolTip(self.tr("Export this session (E)"))
+        self._export.setToolTip(self.tr("Export this session (Ctrl+Shift+X)"))
         self._export.setAccessibleName(self.tr("Export this session"))
         self._export.clicked.connect(self.export)
         self._pause = Button(look, self.tr("Pause"), name="run.pause", icon="pause")

@@ -1,8 +1,8 @@
 """A drop-down list styled like the other input fields."""
 
 from PySide6.QtCore import QRect, QSize
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPalette, QWheelEvent
-from PySide6.QtWidgets import QComboBox
+from PySide6.QtGui import QAccessible, QFontMetrics, QPainter, QPaintEvent, QPalette, QWheelEvent
+from PySide6.QtWidgets import QAccessibleWidget, QComboBox
 
 from ui.style.icons import pixmap
 from ui.widgets.paint import draw_frame, draw_line
@@ -16,11 +16,6 @@ class DropDown(QComboBox):
     """A drop-down list painted in the colors of the application palette."""
 
     # Qt overrides
-
-    def setAccessibleName(self, name: str) -> None:
-        """Set the name, also as the description, because on Linux Qt presents the current choice as the name."""
-        super().setAccessibleName(name)
-        self.setAccessibleDescription(name)
 
     def sizeHint(self) -> QSize:
         return QSize(super().sizeHint().width() + 2 * PADDING, max(MIN_HEIGHT, QFontMetrics(self.font()).height() + 12))
@@ -45,3 +40,34 @@ class DropDown(QComboBox):
             draw_line(
                 painter, QRect(PADDING, 0, left - 2 * PADDING, self.height()), self.currentText(), self.font(), color
             )
+
+
+class DropDownInterface(QAccessibleWidget):
+    """Presents a drop-down list to screen readers with its label and its choice; on Linux Qt's own omits the label."""
+
+    def __init__(self, drop_down: DropDown) -> None:
+        super().__init__(drop_down, QAccessible.Role.ComboBox)
+        self._drop_down = drop_down
+
+    # Qt overrides
+
+    def text(self, kind: QAccessible.Text) -> str:
+        choice = self._drop_down.currentText()
+        if kind == QAccessible.Text.Name:
+            return ": ".join(filter(None, (self._drop_down.accessibleName(), choice)))
+        return choice if kind == QAccessible.Text.Value else super().text(kind)
+
+    def state(self) -> QAccessible.State:
+        state = super().state()
+        state.expandable = True
+        state.expanded = self._drop_down.view().isVisible()
+        return state
+
+    def actionNames(self) -> list[str]:
+        return [self.showMenuAction(), *super().actionNames()]
+
+    def doAction(self, name: str) -> None:
+        if name == self.showMenuAction():
+            self._drop_down.showPopup()
+        else:
+            super().doAction(name)
