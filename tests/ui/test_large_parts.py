@@ -1,7 +1,8 @@
 """At 200% text, marks and buttons grow with the text, and what does not fit is elided or left out as a whole."""
 
 import pytest
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.ui.hands import find
@@ -99,6 +100,8 @@ def test_the_buttons_that_scroll_the_tabs_have_room_for_their_arrows(large: Look
     tabs.show()
     buttons = [button for button in tabs.findChildren(QWidget) if button.objectName().startswith("Scroll")]
     assert buttons and all(button.width() >= large.size(14) for button in buttons)
+    arrows = [button.arrowType() for button in tabs.findChildren(QToolButton)]
+    assert set(arrows) == {Qt.ArrowType.NoArrow}, "an arrow of Qt would have the size of the usual text"
 
 
 def test_the_header_of_the_memories_shows_how_many_there_are(large: Look, qtbot: QtBot) -> None:

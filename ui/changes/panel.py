@@ -101,7 +101,7 @@ class ChangesPanel(QWidget):
         column.addWidget(self._header)
         column.addWidget(self._contents_stack, 1)
         column.addWidget(self.bar)
-        self._empty = label("", self._look.fonts.text, "second", name="changes.empty")
+        self._empty = label("", self._look.fonts.text, "second", name="changes.empty", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._stack = QStackedWidget()

@@ -86,7 +86,7 @@ class TerminalPanel(QWidget):
         self._note = label("", look.fonts.second, "second", name="terminal.note", wrap=True)
         self._note.setContentsMargins(14, 6, 14, 8)
         text = self.tr("No commands yet.\nThe commands that the agent runs appear here with their output.")
-        self._empty = label(text, look.fonts.text, "second", name="terminal.empty")
+        self._empty = label(text, look.fonts.text, "second", name="terminal.empty", wrap=True)
         self._empty.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
 

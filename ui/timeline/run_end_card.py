@@ -291,7 +291,7 @@ class RunEndCard(QFrame):
         thumb_button.setProperty("tone", "framed")
         text = translate("It helped") if direction == "up" else translate("It did not help")
         thumb_button.setToolTip(text)
-        thumb_button.clicked.connect(lambda: self._rate(direction))
+        thumb_button.toggled.connect(lambda on: self._rate(direction) if on != (direction == self._word) else None)
         return thumb_button
 
     def _rate(self, direction: str) -> None:

@@ -5,6 +5,7 @@ from PySide6.QtGui import QAccessible, QFontMetrics, QPainter, QPaintEvent, QPal
 from PySide6.QtWidgets import QAccessibleWidget, QComboBox
 
 from ui.style.icons import pixmap
+from ui.style.theme import TEXT_SIZE
 from ui.widgets.paint import draw_frame, draw_line
 
 PADDING = 9
@@ -34,9 +35,10 @@ class DropDown(QComboBox):
         edge = palette.color(roles.Link if self.hasFocus() else roles.Dark)
         with QPainter(self) as painter:
             draw_frame(painter, self.rect(), 6, palette.color(roles.Button), edge)
-            arrow = pixmap("chevron-down", palette.color(roles.PlaceholderText), ARROW_SIZE, self.devicePixelRatioF())
-            left = self.width() - PADDING - ARROW_SIZE
-            painter.drawPixmap(left, (self.height() - ARROW_SIZE) // 2, arrow)
+            size = round(ARROW_SIZE * max(1.0, self.font().pixelSize() / TEXT_SIZE))
+            arrow = pixmap("chevron-down", palette.color(roles.PlaceholderText), size, self.devicePixelRatioF())
+            left = self.width() - PADDING - size
+            painter.drawPixmap(left, (self.height() - size) // 2, arrow)
             draw_line(
                 painter, QRect(PADDING, 0, left - 2 * PADDING, self.height()), self.currentText(), self.font(), color
             )

@@ -358,6 +358,14 @@ def test_once_is_the_default_and_patterns_appear_for_longer_approvals(dialog: Pe
     assert said.args == [(CHAIN.id,), "always", ("pytest *",)]
 
 
+def test_assistive_technology_selects_a_scope_without_a_click(dialog: PermissionDialog) -> None:
+    once, run = (find(dialog, QPushButton, f"consent.scope.{scope}") for scope in ("once", "run"))
+    run.toggle()
+    assert dialog.form.scope.scope() == "run" and not once.isChecked()
+    run.toggle()
+    assert dialog.form.scope.scope() == "run" and run.isChecked(), "one of them is always selected"
+
+
 def test_each_scope_says_what_it_allows(dialog: PermissionDialog) -> None:
     def consequence(scope: str) -> str:
         click(find(dialog, QPushButton, f"consent.scope.{scope}"))
