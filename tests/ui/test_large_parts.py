@@ -39,6 +39,9 @@ def test_the_header_of_a_diff_keeps_the_name_and_moves_its_buttons_below(large: 
     name, keep = find(header, ElidedLabel, "changes.name"), header.keep
     qtbot.waitUntil(lambda: name.width() >= name.sizeHint().width())
     assert keep.mapTo(header, keep.rect().topLeft()).y() > name.geometry().bottom()
+    header.resize(400, header.height())
+    qtbot.waitUntil(lambda: header.scope.width() < header.scope.full_width())
+    qtbot.waitUntil(lambda: name.width() > 400 // 2)
     header.resize(4 * BESIDE_FILES, header.height())
     qtbot.waitUntil(lambda: keep.mapTo(header, keep.rect().topLeft()).y() < name.geometry().bottom())
     assert keep.width() >= keep.full_width()

@@ -104,6 +104,12 @@ class DiffHeader(QWidget):
         stacked = icon_only and sum(button.sizeHint().width() for button in shown) > room
         directions = QBoxLayout.Direction
         self._rows.setDirection(directions.TopToBottom if stacked else directions.LeftToRight)
+        title = MARGINS[0] + self._name_width() + SPACING + self.scope.full_width() + MARGINS[2]
+        self._shorten_scope(stacked and title > self.width())
+
+    def _shorten_scope(self, short: bool) -> None:
+        self.scope.set_icon_name("history" if short else "")
+        self.scope.set_icon_only(short)
 
     def _name_width(self) -> int:
         characters = NAME_CHARACTERS * self._name.fontMetrics().averageCharWidth()
