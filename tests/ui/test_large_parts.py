@@ -54,6 +54,15 @@ def test_the_link_to_all_files_of_a_run_is_left_out_rather_than_cut(large: Look,
     card = RunEndCard(large, window)
     card.show_end(rows.rows[11], RunEnd(rows.rows[1], tuple(RunFileChange(f"{n}.md", 1, 0, True) for n in range(8))))
     card.show()
+    end = RunEnd(rows.rows[1], (RunFileChange("a.md", 1, 0, True),), open_proposals=2)
+    narrow = RunEndCard(large, window)
+    narrow.show_end(rows.rows[11], end)
+    narrow.resize(480, narrow.height_at(480))
+    assert find(narrow, QPushButton, "end.proposals").text().strip() == "2"
+    narrow.resize(1_100, narrow.height())
+    narrow.show()
+    qtbot.waitUntil(lambda: find(narrow, QPushButton, "end.proposals").text().strip() == "2 proposals")
+    narrow.hide()
     files, more = find(card, QPushButton, "end.files"), find(card, QPushButton, "end.more")
     for width, shown in ((560, False), (1_100, True)):
         card.resize(width, card.height_at(width))

@@ -168,9 +168,10 @@ class RunEndCard(QFrame):
             figures.append(money(end.header.cost))
         self._figures.show_text(" · ".join(figures))
         self._show_files(end.files)
-        self._proposals.setText(f" {plural(end.open_proposals, 'proposal', 'proposals')}")
+        self._proposals.setAccessibleName(plural(end.open_proposals, "proposal", "proposals"))
         set_icon(self._proposals, "sparkles", theme.learned, size)
         self._proposals.setVisible(end.open_proposals > 0)
+        self._fit_status()
         self._reason.show_text(visible(step.object))
         self._reason.setVisible(bool(step.object))
         fix_text = "\n".join(visible(text) for text in (end.error.cause, end.error.fix) if text) if end.error else ""
@@ -237,16 +238,20 @@ class RunEndCard(QFrame):
         self._names_box.setVisible(bool(files))
         self._fit_files()
 
-    def _fit_files(self) -> None:
-        """Show as many files as there is room for, but at least one, and the number of the others.
+    def _fit_status(self) -> None:
+        """With too little room beside what the run did, leave out the link to all files, then shorten the proposals."""
+        room = self.contentsRect().width() - LEFT_MARGIN - RIGHT_MARGIN - 16
+        room -= FIGURES_CHARACTERS * self._figures.fontMetrics().averageCharWidth()
+        self._proposals.setText(f" {self._proposals.accessibleName()}")
+        others = [self._glyph, self._status, self._proposals, self._prompt, *self._thumbs.values()]
+        needed = sum(part.sizeHint().width() + 8 for part in others if not part.isHidden())
+        self._files.setHidden(not self._file_links or needed + self._files.sizeHint().width() + 8 > room)
+        if needed > room:
+            self._proposals.setText(f" {self._proposals.accessibleName().split()[0]}")
 
-        The link to all files is left out if there is too little room for it beside what the run did.
-        """
+    def _fit_files(self) -> None:
+        """Show as many files as there is room for, but at least one, and the number of the others."""
         room = self.contentsRect().width() - LEFT_MARGIN - RIGHT_MARGIN
-        others = [self._glyph, self._status, self._proposals, self._prompt, *self._thumbs.values(), self._files]
-        widths = [part.sizeHint().width() + 8 for part in others if part is self._files or not part.isHidden()]
-        figures = FIGURES_CHARACTERS * self._figures.fontMetrics().averageCharWidth()
-        self._files.setHidden(not self._file_links or sum(widths) + 16 + figures > room)
         shown = len(self._file_links)
         while shown > 1 and self._files_width(shown) > room:
             shown -= 1
@@ -317,6 +322,7 @@ class RunEndCard(QFrame):
         """Leave out the question beside the thumbs if there is too little width for what the run did."""
         super().resizeEvent(event)
         self._prompt.setHidden(event.size().width() < self._look.size(NARROW_WIDTH))
+        self._fit_status()
         if self._file_links:
             self._fit_files()
 
