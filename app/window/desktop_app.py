@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QSessionManager
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon
 
@@ -335,8 +335,13 @@ class DesktopApp(QObject):
         look = self._chosen(self._theme())
         if look != self._look:
             self._look = look
+            self._shell.setUpdatesEnabled(False)  # until the restyle, so that nothing is painted in mixed colors
             apply_theme(self._app, look.theme, look.fonts)
-            self.window.restyle(look)
+            QTimer.singleShot(0, self, self._restyle)  # in a turn of its own, so that input waits less
+
+    def _restyle(self) -> None:
+        self.window.restyle(self._look)
+        self._shell.setUpdatesEnabled(True)
 
     def _chosen(self, theme: str) -> Look:
         return Look(load_theme(theme), load_fonts(self._state.number("scale", 1.0)))

@@ -24,9 +24,8 @@ async def run(parameters: WriteArguments, context: ToolContext) -> ToolResult:
 
 def _write(parameters: WriteArguments, context: ToolContext) -> ToolResult:
     refuse_undecodable_name(parameters.path)
-    content, kept_note = parameters.content, ""
-    if content and not content.endswith("\n") and _ends_with_newline(parameters.path, context):
-        content, kept_note = f"{content}\n", " The newline at its end was kept."
+    content = keep_final_newline(parameters.content, ends_with_newline=_ends_with_newline(parameters.path, context))
+    kept_note = "" if content == parameters.content else " The newline at its end was kept."
     after = content.encode("utf-8", "replace")
     replaced = context.broker.write(parameters.path, after, allow_protected=bool(context.grant.protected_paths))
     verb = "Wrote" if replaced.before is None else "Replaced"
@@ -40,6 +39,11 @@ def _write(parameters: WriteArguments, context: ToolContext) -> ToolResult:
         )
     text = f"{verb} {parameters.path} ({len(after):,} bytes).{kept_note}{link_note}"
     return ToolResult(text, changes=changes, known_files=((parameters.path, content_digest(after)),))
+
+
+def keep_final_newline(content: str, *, ends_with_newline: bool) -> str:
+    """Return the new text of a file; `ends_with_newline` is whether the file to replace does."""
+    return f"{content}\n" if content and ends_with_newline and not content.endswith("\n") else content
 
 
 def _ends_with_newline(path: str, context: ToolContext) -> bool:

@@ -90,3 +90,14 @@ def test_the_sidebar_that_made_room_for_the_step_pane_comes_back_with_its_end(
     columns.toggle_pane()
     columns.toggle_pane()
     assert sidebar.isHidden(), "the user has hidden it"
+
+
+def test_another_session_in_a_cramped_split_view_keeps_the_sidebar_hidden_until_the_user_shows_it(
+    columns: WindowColumns,
+) -> None:
+    columns.resize(700, 600)
+    columns.fit_pane(True, double=True)
+    sidebar = find(columns, QWidget, "sidebar")
+    assert sidebar.isHidden() and columns.folds_for_split
+    columns.toggle_sidebar()
+    assert not sidebar.isHidden() and not columns.folds_for_split

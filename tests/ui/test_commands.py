@@ -35,6 +35,12 @@ def test_ids_and_shortcuts_are_unique_and_icons_exist(qapp: QApplication) -> Non
     assert all(command.group and command.text for command in COMMANDS)
 
 
+def test_a_letter_alone_only_changes_what_is_shown(qapp: QApplication) -> None:
+    """Text typed while no field has the focus must not export, send or stop anything."""
+    letters = {command.id for command in COMMANDS for key in (command.keys, command.also) if len(key) == 1}
+    assert letters == {"window.step", "window.keys"}
+
+
 def test_no_shortcut_is_ambiguous() -> None:
     of_pages = window_states(None, waiting=True, undo=True, has_tab=True, is_split=True)
     for place, lines in WIDGET_SHORTCUTS:

@@ -273,13 +273,14 @@ def test_the_theme_is_switched_and_saved(qapp: QApplication, home: Path) -> None
         person.window.setting_changed.connect(lambda name, _: kept.append(name))
         person.window.actions_by_id["window.theme"].trigger()
         times = dressed.times
-        await until(lambda: kept == ["theme"], "it is kept")
+        assert person.window.look.theme.name == before, "the panels follow in a turn of their own: input waits less"
+        await until(lambda: kept == ["theme"] and person.window.look.theme.name != before, "it is kept and shown")
+        assert person.shell.updatesEnabled()
         assert times and dressed.times == times, "all widgets are dressed once: that takes long"
         size = person.window.look.fonts.text.pixelSize()
         person.window.actions_by_id["window.larger"].trigger()
-        assert person.window.look.fonts.text.pixelSize() > size and dressed.times == times, (
-            "a text size change restyles nothing"
-        )
+        await until(lambda: person.window.look.fonts.text.pixelSize() > size, "the larger text")
+        assert dressed.times == times, "a text size change restyles nothing"
         assert {before, person.window.look.theme.name} == {"light", "dark"}
         assert person.state.text("theme") == person.window.look.theme.name
         assert isinstance(person.window.look.fonts.text, QFont)

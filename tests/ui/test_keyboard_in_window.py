@@ -17,7 +17,6 @@ from ui.ask.question_form import QuestionForm
 from ui.style.theme import Look
 from ui.timeline.minimap import Minimap
 from ui.widgets.button import Button
-from ui.widgets.drop_down import DropDown
 
 
 def focused(person: Person) -> QWidget | None:
@@ -136,15 +135,6 @@ def test_a_screen_reader_reads_the_columns_from_left_to_right(qapp: QApplication
         assert order == sorted(order) and order[0] == 0
 
     live(qapp, home, act)
-
-
-def test_a_drop_down_tells_what_it_is_for(look: Look, qtbot: QtBot) -> None:
-    drop_down = DropDown()
-    qtbot.addWidget(drop_down)
-    drop_down.setAccessibleName("Model")
-    drop_down.addItem("a/one")
-    interface = QAccessible.queryAccessibleInterface(drop_down)
-    assert "Model" in {interface.text(role) for role in (QAccessible.Text.Name, QAccessible.Text.Description)}
 
 
 def test_a_low_window_shows_all_options_of_a_question(qapp: QApplication, home: Path) -> None:

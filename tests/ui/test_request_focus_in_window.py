@@ -25,3 +25,23 @@ def test_going_to_a_request_shows_its_card_and_a_new_session_its_steps(qapp: QAp
         assert window.view.page.current_tab == "changes"
 
     live(qapp, home, act)
+
+
+def test_the_shortcut_goes_to_the_request_on_display_before_that_of_another_session(
+    qapp: QApplication, home: Path
+) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        older, newer = await person.start(ASKS)(), await person.start(ASKS)()
+        window.show_session(newer)
+        await until(person.card, "the card")
+        window.view.composer.focus_input()
+        next_request = window.actions_by_id["question.next"]
+        next_request.trigger()
+        card = window.view.asking.card
+        assert window.selection.session == newer
+        assert card is not None and card.isAncestorOf(window.window().focusWidget())
+        next_request.trigger()
+        assert window.selection.session == older
+
+    live(qapp, home, act)

@@ -64,7 +64,7 @@ def test_the_output_of_a_running_command_appears_with_its_colors(qapp: QApplicat
         (home / "work" / "go").touch()
         await until(lambda: person.window.row(session).status == "done", "the end")
         await until(lambda: "over" in text_of(view), "the whole output")
-        result = find(panel, QLabel, "terminal.result").text()
+        result = find(panel, QLabel, "terminal.result").accessibleName()
         assert result.startswith("failed · exit 3") and not find(panel, QPushButton, "terminal.stop").isVisible()
         assert view.toPlainText() == "red and plain\nover\n"
         click(find(panel, QPushButton, "terminal.copy"))
@@ -103,7 +103,7 @@ def test_the_run_is_stopped_from_the_terminal(qapp: QApplication, home: Path) ->
         await until(lambda: "begun" in text_of(view), "the output")
         click(find(panel, QPushButton, "terminal.stop"))
         await until(lambda: person.window.row(session).status == "stopped", "the end")
-        await until(lambda: find(panel, QLabel, "terminal.result").text().startswith("failed"), "the result")
+        await until(lambda: find(panel, QLabel, "terminal.result").accessibleName().startswith("failed"), "the result")
         assert text_of(view).startswith("begun\n") and "stopped" in text_of(view)
 
     live(qapp, home, act)

@@ -46,7 +46,7 @@ def test_settings_are_applied_and_kept_for_the_next_start(qapp: QApplication, ho
         theme.activated.emit(3)
         await until(lambda: window.look.theme.name == "contrast", "high contrast")
         window.actions_by_id["window.larger"].trigger()
-        assert window.look.fonts.text.pixelSize() == 14
+        await until(lambda: window.look.fonts.text.pixelSize() == 14, "the larger text")
         click(find(window, QPushButton, "settings.close"))
         assert (person.state.text("theme"), person.state.text("scale")) == ("contrast", "1.1")
 

@@ -15,6 +15,7 @@ from core.mcp.tool_definition import NAME_SEPARATOR
 from core.timeline.text_diff import changed_blocks
 from core.tools.former_names import current_arguments
 from core.tools.unified_diff import parse_diff
+from core.tools.write import keep_final_newline
 from ui.ask.full_text import DiffSign, DisplayLine, one_line, split_exact
 from ui.style.number_formats import duration, short_folder
 
@@ -98,7 +99,9 @@ def call_lines(pending: PendingPermission) -> list[DisplayLine]:
             changes = _diff(str(arguments["old_string"]), str(arguments["new_string"]))
             return [_heading(arguments["path"], everywhere), *changes]
         case "write" if arguments.keys() == {"path", "content"}:
-            return [_heading(arguments["path"]), *_diff(pending.file_contents or "", str(arguments["content"]))]
+            before = pending.file_contents or ""
+            after = keep_final_newline(str(arguments["content"]), ends_with_newline=before.endswith("\n"))
+            return [_heading(arguments["path"]), *_diff(before, after)]
         case "patch" if arguments.keys() == {"diff"}:
             return _patched(str(arguments["diff"]))
         case _ if request.options and isinstance(arguments.get("changes"), list):

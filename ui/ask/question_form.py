@@ -60,6 +60,8 @@ class QuestionForm(QFrame):
             self._lay_out_dialog(head, tail)
         else:
             self._lay_out_card(head)
+        if not self.options:
+            self.setFocusProxy(self.inputs[0].text_field)
         for question_input in self.inputs:
             question_input.changed.connect(self._update_state)
             question_input.changed.connect(self.mark_touched)

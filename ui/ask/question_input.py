@@ -41,8 +41,9 @@ class QuestionInput(QObject):
         self._shortcut_label = label(shortcut, look.fonts.second, "third")
         self.field_frame = self._build_field_frame()
         self._set_object_names(number)
+        self._selecting = False  # whether options are checked here, and not by the user
         for row in self.rows:
-            row.clicked.connect(self._click_handler(row))
+            row.toggled.connect(self._toggle_handler(row))  # assistive technology toggles without a click
         self.text_field.textChanged.connect(self.update_placeholder)
         self.text_field.textChanged.connect(self.changed)
         self.text_field.entered.connect(self.entered)
@@ -60,8 +61,10 @@ class QuestionInput(QObject):
 
     def fill(self, options: tuple[str, ...], text: str) -> None:
         """Restore selected options and typed text."""
+        self._selecting = True
         for row in self.rows:
             row.setChecked(row.label() in options)
+        self._selecting = False
         self.text_field.setPlainText(text)
         self.update_placeholder()
 
@@ -110,22 +113,25 @@ class QuestionInput(QObject):
         self.text_field.setAccessibleName(placeholder)
 
     def _set_selected(self, row: OptionRow, selected: bool) -> None:
+        self._selecting = True
         for other in self.rows:
             if other is row:
                 other.setChecked(selected)
             elif not self.question.multi_select:
                 other.setChecked(False)
+        self._selecting = False
         self.update_placeholder()
         self.changed.emit()
         self.selection_changed.emit()
         if selected:  # a collapsed option expands when it is selected, so that users can read what they send
             self.option_selected.emit(row)
 
-    def _click_handler(self, row: OptionRow) -> Callable[[], None]:
-        def on_clicked() -> None:
-            self._set_selected(row, row.isChecked())
+    def _toggle_handler(self, row: OptionRow) -> Callable[[bool], None]:
+        def on_toggled(on: bool) -> None:
+            if not self._selecting:
+                self._set_selected(row, on)
 
-        return on_clicked
+        return on_toggled
 
     def _build_field_frame(self) -> QWidget:
         frame = styled_frame("well")

@@ -41,6 +41,7 @@ class ScopeRow(QWidget):
             for number, pattern in enumerate(request.patterns, 1)
         }
         self._labels: list[QLabel] = []
+        self._selected = "once"
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(GAP)
@@ -55,7 +56,7 @@ class ScopeRow(QWidget):
         consequence_row.addWidget(self._consequence, 1)
         layout.addLayout(consequence_row)
         for scope, chip in self._chips.items():
-            chip.clicked.connect(self._select_handler(scope))
+            chip.toggled.connect(self._toggle_handler(scope))  # assistive technology toggles without a click
             if not self._options:
                 chip.setToolTip(tooltip_text(self._consequence_text(scope)))
         for pattern, chip in self._patterns.items():
@@ -79,7 +80,7 @@ class ScopeRow(QWidget):
         return EXTERNAL_OPTION if self._options else self._chosen()
 
     def _chosen(self) -> str:
-        return next((word for word, chip in self._chips.items() if chip.isChecked()), "once")
+        return self._selected
 
     def patterns(self) -> tuple[str, ...]:
         """The patterns to save a rule for, or the ID of the selected option of an external agent."""
@@ -94,6 +95,7 @@ class ScopeRow(QWidget):
         return self.scope() == "once" or bool(self.patterns())
 
     def select(self, word: str) -> None:
+        self._selected = word
         for other, chip in self._chips.items():
             chip.setChecked(other == word)
         self._pattern_row.setVisible(word != "once" and not self._options)
@@ -126,8 +128,9 @@ class ScopeRow(QWidget):
         chip.setCheckable(True)
         return chip
 
-    def _select_handler(self, chip_id: str) -> Callable[[], None]:
-        return lambda: self.select(chip_id)
+    def _toggle_handler(self, word: str) -> Callable[[bool], None]:
+        """Return a handler that selects a choice when the user toggles it, and keeps the selected one checked."""
+        return lambda on: self.select(word) if on != (word == self._selected) else None
 
     def _build_row(self, look: Look, name: str, chips: list[Button], name_width: int) -> QWidget:
         row_widget = QWidget()

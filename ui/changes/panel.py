@@ -1,5 +1,7 @@
 """The panel of the Changes tab: the changed files, the diff of the selected one, comments, and buttons to revert."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Final, Protocol
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
@@ -13,6 +15,7 @@ from core.store.untrusted_files import absolute_path
 from core.timeline.session_activity import ChangedFile, FileEdit, SessionActivity
 from core.timeline.text_diff import diff_texts, is_text
 from ui.changes.change_texts import StepLookup, hunk_obstacle, origin, step_name, step_of, unreviewed_row
+from ui.changes.diff_header import DiffHeader
 from ui.changes.entry_menu import EntryMenu
 from ui.changes.file_column import LIST_WIDTH, FileColumn
 from ui.changes.review import Review
@@ -21,11 +24,9 @@ from ui.diff.diff_view import DiffView
 from ui.style.number_formats import size
 from ui.style.theme import Look
 from ui.text.visible import visible
-from ui.widgets.button import Button
-from ui.widgets.compact_row import CompactRow
-from ui.widgets.elided import ElidedLabel
+from ui.widgets.confirm_dialog import ConfirmDialog
 from ui.widgets.image_view import ImageListView, is_image
-from ui.widgets.labels import ENTER_KEYS, hairline, label
+from ui.widgets.labels import ENTER_KEYS, label
 from ui.widgets.replaceable_content import show_in_stack
 from ui.widgets.splitter import horizontal_splitter
 
@@ -53,8 +54,8 @@ class ChangesPanel(QWidget):
     row_requested = Signal(int)
     steps_requested = Signal()
     commit_requested = Signal()
-    revert_refused = Signal(str)
-    """Why the hunk that the user wants to revert cannot be reverted."""
+    refused = Signal(str)
+    """Why what the user wants to do is not possible now, such as to revert a hunk."""
     open_requested = Signal(str, int)
     """The path of a file to open in the editor, and the line; 0 for none."""
 
@@ -82,46 +83,12 @@ class ChangesPanel(QWidget):
         look = self._look
         self._diff_view = DiffView(look)
         self.bar = ReviewBar(look)
-        self._name = ElidedLabel("", look.fonts.mono, name="changes.name")
-        self._name.setSizePolicy(self._name.sizePolicy().Policy.Maximum, self._name.sizePolicy().Policy.Fixed)
-        self._scope_button = Button(look, "", name="changes.which", tone="quiet", has_menu=True)
-        self._scope_button.setToolTip(self.tr("Show all changes, or those of one step"))
-        self._layout_button = Button(look, "", name="changes.shape", tone="quiet", has_menu=True)
-        self._layout_button.setToolTip(self.tr("Switch between unified and side-by-side diff (S)"))
-        self._keep_button = Button(look, "", name="changes.keep", tone="quiet", icon="check")
-        self._commit_button = Button(look, self.tr("Commit…"), name="changes.commit", tone="quiet", icon="git-branch")
-        self._commit_button.setToolTip(self.tr("Commit the changes, push them, or open a pull request"))
-        self._commit_button.hide()
-        self._open_button = Button(look, "", name="changes.open", tone="quiet", icon="pencil")
-        self._open_button.setAccessibleName(self.tr("Open in editor"))
-        self._open_button.setToolTip(self.tr("Open the file in your editor at the selected line (O)"))
-        self._previous = Button(look, "", name="changes.previous", tone="quiet", icon="chevron-up")
-        self._next = Button(look, "", name="changes.next", tone="quiet", icon="chevron-down")
-        for button, text, by in (
-            (self._previous, self.tr("Previous hunk (P), or the previous file behind the first one"), -1),
-            (self._next, self.tr("Next hunk (N), or the next file behind the last one"), 1),
-        ):
-            button.setToolTip(text)
-            button.setAccessibleName(text)
-            button.clicked.connect(lambda _=False, by=by: self._diff_view.go_to_hunk(by))
+        self._header = DiffHeader(look)
         self._plain = label("", look.fonts.text, "second", name="changes.plain", wrap=True)
         self._plain.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._plain.setContentsMargins(20, 16, 20, 16)
 
     def _lay_out(self) -> None:
-        diff_header = CompactRow((14, 7, 12, 7))
-        diff_header.row.addWidget(self._name)
-        diff_header.row.addWidget(self._scope_button)
-        diff_header.row.addStretch(1)
-        for widget in (
-            self._keep_button,
-            self._layout_button,
-            self._commit_button,
-            self._open_button,
-            self._previous,
-            self._next,
-        ):
-            diff_header.row.addWidget(widget)
         self._contents_stack = QStackedWidget()
         self._contents_stack.addWidget(self._diff_view)
         self._contents_stack.addWidget(self._plain)
@@ -131,11 +98,10 @@ class ChangesPanel(QWidget):
         column = QVBoxLayout(diff_column)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addWidget(diff_header)
-        column.addWidget(hairline())
+        column.addWidget(self._header)
         column.addWidget(self._contents_stack, 1)
         column.addWidget(self.bar)
-        self._empty = label("", self._look.fonts.text, "second", name="changes.empty")
+        self._empty = label("", self._look.fonts.text, "second", name="changes.empty", wrap=True)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._stack = QStackedWidget()
@@ -157,13 +123,15 @@ class ChangesPanel(QWidget):
             lambda: self._open_menu(column.revert_to_button, self._revert_to_menu())
         )
         column.undo_revert_button.clicked.connect(self.undo_revert_requested)
-        self._scope_button.clicked.connect(lambda: self._open_menu(self._scope_button, self._change_menu()))
-        self._layout_button.clicked.connect(lambda: self.show_side_by_side(not self._side_by_side))
-        self._keep_button.clicked.connect(review.keep_file)
+        self._header.scope.clicked.connect(lambda: self._open_menu(self._header.scope, self._change_menu()))
+        self._header.side_by_side.clicked.connect(lambda: self.show_side_by_side(not self._side_by_side))
+        self._header.keep.clicked.connect(review.keep_file)
         self._diff_view.revert_requested.connect(self._revert_hunk)
         self._diff_view.revert_blocked.connect(self._refuse_revert)
-        self._commit_button.clicked.connect(self.commit_requested)
-        self._open_button.clicked.connect(self._diff_view.open_current_line)
+        self._diff_view.comment_blocked.connect(lambda: self.refused.emit(self.tr("Select a line to comment on it.")))
+        self._header.hunk_requested.connect(self._diff_view.go_to_hunk)
+        self._header.commit.clicked.connect(self.commit_requested)
+        self._header.open.clicked.connect(self._diff_view.open_current_line)
         self._diff_view.open_requested.connect(self._open_file)
         self._diff_view.file_requested.connect(self.go_to_file)
         column.rows.show_review(review.is_kept, review.comment_count)
@@ -205,7 +173,7 @@ class ChangesPanel(QWidget):
 
     def show_repository(self, in_repository: bool) -> None:
         """Offer to commit, if the folder is in a git repository."""
-        self._commit_button.setVisible(in_repository and not self._session.imported_from)
+        self._header.commit.setVisible(in_repository and not self._session.imported_from)
 
     def refresh_unreviewed(self) -> None:
         """Read again which files the user has not reviewed."""
@@ -226,19 +194,12 @@ class ChangesPanel(QWidget):
         self._look = self.review.look = look
         for part in (
             self._column,
-            self._scope_button,
-            self._layout_button,
-            self._keep_button,
-            self._commit_button,
-            self._open_button,
-            self._previous,
-            self._next,
+            self._header,
             self._diff_view,
             self._pictures,
             self.bar,
         ):
             part.restyle(look)
-        self._name.setFont(look.fonts.mono)
         for text in (self._plain, self._empty):
             text.setFont(look.fonts.text)
 
@@ -249,7 +210,7 @@ class ChangesPanel(QWidget):
     def open_revert_menu(self) -> None:
         """Open the menu of states to revert the files to, or show why they cannot be reverted."""
         if obstacle := self._revert_obstacle() or ("" if self._story else self._empty.text()):
-            self.revert_refused.emit(obstacle)
+            self.refused.emit(obstacle)
         else:
             self._column.revert_to_button.click()
 
@@ -286,14 +247,7 @@ class ChangesPanel(QWidget):
     def _show_kept(self) -> None:
         self._column.rows.refresh_review()
         kept = self._story is not None and self.review.is_kept(self._story)
-        self._keep_button.setText(self.tr("Show kept hunks") if kept else self.tr("Keep all"))
-        self._keep_button.setAccessibleName(self._keep_button.text())
-        self._keep_button.setToolTip(
-            self.tr("Show the hunks of this file again")
-            if kept
-            else self.tr("Keep all hunks of this file, which folds them (Shift+K)")
-        )
-        self._keep_button.updateGeometry()
+        self._header.show_kept(kept)
 
     def _revert_obstacle(self) -> str:
         """Return why no file of this session can be reverted now, or an empty string."""
@@ -334,10 +288,9 @@ class ChangesPanel(QWidget):
         story = self._story
         if story is None:
             return
-        self._name.show_text(visible(story.path))
         change = self._change
-        self._scope_button.setText(self._step_name(change) if change else self.tr("all changes"))
-        self._layout_button.setText(self.tr("Side by side") if self._side_by_side else self.tr("Unified"))
+        scope = self._step_name(change) if change else self.tr("all changes")
+        self._header.show_file(story.path, scope, side_by_side=self._side_by_side)
         self._show_unreviewed()
         can_revert = story.has_contents and not story.unchanged and not self._session.imported_from
         self._column.revert_file_button.setVisible(can_revert)
@@ -347,8 +300,8 @@ class ChangesPanel(QWidget):
         if shown != self._shown:
             in_place, self._shown = shown[:2] == self._shown[:2], shown
             self._compare(story, before, after, can_revert=can_revert_hunks, in_place=in_place)
-        self._open_button.setEnabled(not story.deleted and not self._missing_folder)
-        self._keep_button.setVisible(self._contents_stack.currentWidget() is self._diff_view)
+        self._header.open.setEnabled(not story.deleted and not self._missing_folder)
+        self._header.keep.setVisible(self._contents_stack.currentWidget() is self._diff_view)
         self._show_kept()
 
     def _shown_contents(self, story: ChangedFile) -> tuple[str, str]:
@@ -426,16 +379,24 @@ class ChangesPanel(QWidget):
         if self._story:
             self.revert_file_requested.emit(self._story.path)
 
-    def _revert_hunk(self, hunk: int) -> None:
-        if self._story and not all(self._shown_contents(self._story)):
+    def _revert_hunk(self, hunk: int, ask: bool) -> None:
+        """Revert a hunk, if `ask` is true only after a confirmation."""
+        story = self._story
+        if story and not all(self._shown_contents(story)):
             self._revert_file()  # the only hunk of a new or deleted file is the whole file
-        elif self._story:
+        elif story:
             text = self._diff_view.rows.diff.without_hunk(hunk)
-            self.revert_hunk_requested.emit(self._story.path, self._story.changes[-1].after, text)
+            revert = partial(self.revert_hunk_requested.emit, story.path, story.changes[-1].after, text)
+            self._confirm_revert(hunk, revert) if ask else revert()
+
+    def _confirm_revert(self, hunk: int, revert: Callable[[], None]) -> None:
+        title = self.tr("Revert this hunk, {}?").format(self._diff_view.rows.hunk_figures(hunk))
+        text = self.tr("You can undo this with “Undo the last revert” in the Changes tab.")
+        ConfirmDialog(self._look, title, text, self.tr("Revert"), revert, self.window(), tone="primary").open()
 
     def _refuse_revert(self) -> None:
         if self._story and (obstacle := self._hunk_obstacle(self._story)):
-            self.revert_refused.emit(obstacle)
+            self.refused.emit(obstacle)
 
     def show_side_by_side(self, side_by_side: bool) -> None:
         """Show diffs side by side, or unified."""

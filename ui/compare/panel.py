@@ -178,6 +178,7 @@ class ComparePanel(PanelPage):
             self._sessions[number] = session
             self._show_sessions()
             self._compare()
+            self._view.setFocus(Qt.FocusReason.OtherFocusReason)
 
         self._pick(self.tr("Choose the session to compare with"), take, exclude=self._sessions[1 - number])
 

@@ -13,6 +13,7 @@ from ui.base.tasks import SessionTasks
 from ui.changes.revert_dialog import RevertDialog
 from ui.shell.main_window import MainWindow
 from ui.shell.session_view import SessionView
+from ui.widgets.announce import announce
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -37,7 +38,7 @@ class RunViewController(QObject):
         view.page.rated.connect(self.rate)
         view.changes.revert_file_requested.connect(self.revert_file)
         view.changes.revert_hunk_requested.connect(self.revert_hunk)
-        view.changes.revert_refused.connect(window.toast.show_message)
+        view.changes.refused.connect(window.toast.show_message)
         view.changes.revert_to_requested.connect(self.revert_to)
         view.page.rewind_requested.connect(self.revert_to)
         view.changes.undo_revert_requested.connect(self.undo_revert)
@@ -177,6 +178,7 @@ class RunViewController(QObject):
         async def act() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_rewind(session, to, forced, only=only))
             await self._bridge.ask(lambda engine: engine.history.rewind(session, plan))
+            announce(self._view, self._window.tr("Files reverted"))
 
         self._tasks.start(act(), "revert files")
 
@@ -184,6 +186,7 @@ class RunViewController(QObject):
         async def act() -> None:
             plan = await self._bridge.ask(lambda engine: engine.history.plan_undo(session, forced))
             await self._bridge.ask(lambda engine: engine.history.rewind(session, plan))
+            announce(self._view, self._window.tr("Revert undone"))
 
         self._tasks.start(act(), "undo a revert")
 

@@ -9,14 +9,12 @@ from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
     QButtonGroup,
-    QCheckBox,
     QDialog,
     QFileDialog,
     QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
     QProgressBar,
-    QRadioButton,
     QVBoxLayout,
     QWidget,
 )
@@ -25,6 +23,7 @@ from ui.style.number_formats import size as size_words
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.check_box import CheckBox, RadioButton
 from ui.widgets.dialog_parts import fit_to_content, grow_to_fit
 from ui.widgets.labels import allow_breaks, error_text, label
 
@@ -61,9 +60,8 @@ class ExportDialog(QDialog):
         column.addWidget(label(visible(title), look.fonts.title, name="export.title", wrap=True))
         self._kinds = QButtonGroup(self)
         for index, export_format in enumerate(self._formats):
-            choice = QRadioButton(f"{self.tr(export_format.title)}  ·  {self.tr(export_format.about)}")
-            choice.setObjectName(f"export.format.{export_format.id}")
-            choice.setFont(look.fonts.text)
+            text = f"{self.tr(export_format.title)}  ·  {self.tr(export_format.about)}"
+            choice = RadioButton(look, text, name=f"export.format.{export_format.id}")
             self._kinds.addButton(choice, index)
             column.addWidget(choice)
         self._kinds.button(0).setChecked(True)
@@ -118,10 +116,8 @@ class ExportDialog(QDialog):
         self._samples.setFont(fonts.mono)
         self._samples.setFixedHeight(self._look.size(96))
         self._samples.hide()
-        self._keep = QCheckBox(self.tr("Keep these API keys and passwords in the file"))
-        self._keep.setObjectName("export.keep")
+        self._keep = CheckBox(self._look, self.tr("Keep these API keys and passwords in the file"), name="export.keep")
         self._keep.setToolTip(self.tr("Anyone who gets the file can use them"))
-        self._keep.setFont(fonts.text)
         self._keep.hide()
         for part in (self._found, self._samples, self._keep):
             column.addWidget(part)

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from ui.style.number_formats import size as size_words
 from ui.style.theme import Look
 from ui.text.visible import visible
+from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.dialog_parts import resize_in_screen
 from ui.widgets.labels import allow_breaks, error_text, label
@@ -104,6 +105,8 @@ class SessionImportDialog(QDialog):
             self._list.setCurrentRow(0, QItemSelectionModel.SelectionFlag.NoUpdate)
         empty_text = self.tr("No sessions of other agents were found in their usual locations. Choose files instead.")
         self._message.setText("" if transcripts else empty_text)
+        if not transcripts:
+            announce(self, empty_text)
 
     def show_titles(self, first: int, titles: Sequence[str]) -> None:
         """Show the titles of the transcripts from the position `first` on, instead of their file names."""

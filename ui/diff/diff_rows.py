@@ -120,6 +120,19 @@ class DiffTableModel(QAbstractTableModel):
                     return position
         return -1
 
+    def position_near(self, line: DiffLine | None, hunk: int) -> int:
+        """Return the position of a line, or else of the header of its hunk; -1 if there is neither."""
+        position = self.position_of(line) if line else -1
+        if position >= 0 or (hunk < 0 and line is None):
+            return position
+        headers = (at for at in range(len(self._pairs)) if (row := self.hunk_header(at)) and row.hunk == hunk)
+        return next(headers, -1)
+
+    def new_line_from(self, position: int) -> int:
+        """Return the number of the first line of the new text at or below a position; 0 if there is none."""
+        rows = (self.either_row(at) for at in range(position, len(self._pairs)))
+        return next((row.new for row in rows if row and row.new), 0) if position >= 0 else 0
+
     def is_kept(self, hunk: int) -> bool:
         return 0 <= hunk < len(self._hunk_keys) and self._hunk_keys[hunk] in self._kept
 

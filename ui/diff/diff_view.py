@@ -38,11 +38,14 @@ class DiffView(QTableView):
     edits the selected comment and Delete removes it; ] and [ go to the next and previous comment.
     """
 
-    revert_requested = Signal(int)
+    revert_requested = Signal(int, bool)
+    """The index of a hunk to revert, and whether to ask first, because a key is pressed by accident more easily."""
     revert_blocked = Signal()
     """The user wants to revert a hunk of a diff whose hunks cannot be reverted."""
     keep_requested = Signal(int)
     """The index of a hunk to keep, or to show again if it is kept."""
+    comment_blocked = Signal()
+    """The user wants to comment, but no line of text is selected."""
     comment_requested = Signal(object, object)
     """The first and the last line of text to comment on."""
     file_requested = Signal(int, bool)
@@ -180,7 +183,7 @@ class DiffView(QTableView):
         if not self._rows.can_revert:
             self.revert_blocked.emit()
         elif hunk >= 0 and not self._rows.is_kept(hunk):
-            self.revert_requested.emit(hunk)
+            self.revert_requested.emit(hunk, True)
 
     def keep_current_hunk(self) -> None:
         """Keep the hunk that contains the selected line, or show it again."""
@@ -189,16 +192,15 @@ class DiffView(QTableView):
 
     def open_current_line(self) -> None:
         """Request to open the file at the selected line, or at the change nearest to a removed one."""
-        self.open_requested.emit(self._new_line(self._current_position()))
-
-    def _new_line(self, position: int) -> int:
-        rows = (self._rows.either_row(at) for at in range(max(0, position), self._rows.rowCount()))
-        return next((row.new for row in rows if row and row.new), 0) if position >= 0 else 0
+        self.open_requested.emit(self._rows.new_line_from(self._current_position()))
 
     def comment_on_selection(self) -> None:
         """Request a comment on the selected lines of the text in which the last one is."""
         last = self.current_line()
-        if last is None or self._make_comment is None:
+        if self._make_comment is None:
+            return
+        if last is None:
+            self.comment_blocked.emit()
             return
         positions = sorted({index.row() for index in self.selectionModel().selectedRows()})
         lines = [
@@ -295,19 +297,11 @@ class DiffView(QTableView):
             bar.setValue(bar.value() + self.rowViewportPosition(position) - top[1])
         if comment:
             self.select_comment(comment)
-        elif (position := self._position_near(current, hunk)) >= 0:
+        elif (position := self._rows.position_near(current, hunk)) >= 0:
             self.selectRow(position)
         for name, cursor in typed.items():
             if (widget := self.comment_widget(name)) is not None:
                 widget.edit(cursor)
-
-    def _position_near(self, line: DiffLine | None, hunk: int) -> int:
-        """Return the position of a line, or else of the header of its hunk; -1 if there is neither."""
-        position = self._rows.position_of(line) if line else -1
-        if position >= 0 or (hunk < 0 and line is None):
-            return position
-        heads = (at for at in range(self._rows.rowCount()) if (row := self._rows.hunk_header(at)) and row.hunk == hunk)
-        return next(heads, -1)
 
     def _place_comments(self) -> None:
         self.clearSpans()
@@ -431,8 +425,10 @@ class DiffView(QTableView):
             super().mousePressEvent(event)
         elif name == "more":
             self.show_more(gap=hunk)
+        elif name == "keep":
+            self.keep_requested.emit(hunk)
         elif name:
-            (self.keep_requested if name == "keep" else self.revert_requested).emit(hunk)
+            self.revert_requested.emit(hunk, False)
         elif line := self._gutter_line(point):
             super().mousePressEvent(event)
             self.comment_requested.emit(line, line)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 TAB_PADDING = 7  # pixels; with the usual padding, the nine tabs would not fit next to the pane
+FIGURES_CHARACTERS = 14  # of the statistics, which begin with the number of memories, that are always shown
 NARROW_WIDTH = 560  # pixels; below this width, labels are shortened
 
 
@@ -46,6 +47,7 @@ class MemoryHeader(QWidget):
         self._more.setAccessibleName(tr("More actions: import, export, forget"))
         self._more.setToolTip(tr("More actions: import, export, forget"))
         self._figures = ElidedLabel("", look.fonts.second, "second", name="memory.figures")
+        self._figures.keep_characters(FIGURES_CHARACTERS)
         self._places = DropDown()
         self._places.setObjectName("memory.place")
         self._places.setAccessibleName(tr("Filter by scope"))
@@ -122,6 +124,7 @@ class MemoryHeader(QWidget):
         self._title.setFont(look.fonts.title)
         self._figures.setFont(look.fonts.second)
         self._places.setFont(look.fonts.second)
+        self._places.setMinimumWidth(look.size(90))
         self._places.setMaximumWidth(look.size(220))
         for part in (self.search, self.proposals_button, self.add, self._more, self.tabs):
             part.restyle(look)

@@ -34,7 +34,7 @@ def session_menu(look: Look, rows: Sequence[SessionRow], on_action: OnAction, pa
         _add(menu, look, "rename", _tr("Rename"), "file-pen-line", on_action, "F2")
         _add(menu, look, "fork", _tr("Fork"), "share", on_action)
         _add(menu, look, "replay", _tr("Replay…"), "history", on_action)
-        _add(menu, look, "export", _tr("Export…"), "download", on_action, "E")
+        _add(menu, look, "export", _tr("Export…"), "download", on_action, "Ctrl+Shift+X")
         _add(menu, look, "folder", _tr("Open folder"), "folder", on_action)
         _add(menu, look, "editor", _tr("Open folder in the editor"), "pencil", on_action)
         _add(menu, look, "terminal", _tr("Open a terminal"), "terminal", on_action)

@@ -46,7 +46,7 @@ class SchedulesPage(QWidget):
         self._look = look
         self._task = self._text_field("task", _tr("What the agent should do"))
         self._folder = self._text_field("folder", _tr("Folder to work in"))
-        self._at = self._text_field("at", _tr("18:30 or 2030-01-31 18:30; empty: one interval from now"))
+        self._at = self._text_field("at", _tr("18:30 or 2030-01-31 18:30"))
         self._interval = self._combo_box("often", INTERVALS)
         self._missed = self._combo_box("missed", MISSED_POLICIES)
         self._add = Button(look, _tr("Add schedule"), name="settings.schedules.add", tone="primary")
@@ -155,14 +155,17 @@ class SchedulesPage(QWidget):
         folder_row.addWidget(self._folder, 1)
         folder_row.addWidget(choose)
         form = QFormLayout()
-        rows = ((_tr("Task"), self._task), (_tr("Folder"), folder_row), (_tr("First time"), self._at),
+        at = QVBoxLayout()
+        at.addWidget(self._at)
+        at.addWidget(label(_tr("Empty: one interval from now"), fonts.second, "second", wrap=True))
+        rows = ((_tr("Task"), self._task), (_tr("Folder"), folder_row), (_tr("First time"), at),
                 (_tr("Repeat"), self._interval), (_tr("If a time is missed"), self._missed))  # fmt: skip
         for title, field in rows:
             form.addRow(label(title, fonts.text), field)
         for title, combo in ((_tr("Repeat"), self._interval), (_tr("If a time is missed"), self._missed)):
             combo.setAccessibleName(title)
         self._at.setAccessibleName(_tr("First time"))
-        self._at.setAccessibleDescription(self._at.placeholderText())
+        self._at.setAccessibleDescription(_tr("18:30 or 2030-01-31 18:30. Empty: one interval from now"))
         column.addLayout(form)
         column.addWidget(self._add, 0, Qt.AlignmentFlag.AlignRight)
         column.addLayout(self._rows)

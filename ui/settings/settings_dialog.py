@@ -267,6 +267,7 @@ class SettingsDialog(QDialog):
             page.filter(words)
         if first >= 0 and self._pages.currentItem().isHidden():
             self._pages.setCurrentRow(first)
+            announce(self, self._pages.currentItem().text())
         if first < 0 and self._none.isHidden() and words:
             announce(self, self._none.text())
         self._none.setVisible(first < 0)

@@ -60,7 +60,7 @@ COMMANDS: Final = (
     Command("session.trash", "Move the session to the trash", "", "trash-2", "session", SESSION),
     Command("session.fork", "Fork the session", "", "share", "session", SESSION),
     Command("session.replay", "Replay the session", "", "history", "session", SESSION),
-    Command("session.export", "Export the session", "E", "download", "session", SESSION),
+    Command("session.export", "Export the session", "Ctrl+Shift+X", "download", "session", SESSION),
     Command("sessions.import", "Import sessions from other agents", "Ctrl+O", "folder-open", "", SESSION),
     Command("session.folder", "Open the session's folder", "", "folder", "session", SESSION),
     Command("session.commit", "Commit changes", "Ctrl+Shift+G", "git-branch", "session", SESSION),

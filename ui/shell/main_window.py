@@ -252,7 +252,7 @@ class MainWindow(QWidget):
     def _show_selected(self, _name: str = "") -> None:
         page = self.selection.page
         self.sessions.footer.mark_current(page)
-        self._columns.fold_sidebar(False)
+        self._columns.fold_sidebar(not page and self._columns.folds_for_split)
         if page:
             self._show_page(page)
         else:
@@ -281,8 +281,10 @@ class MainWindow(QWidget):
         self._mark_seen(navigated=True)
 
     def go_to_next_request(self) -> None:
-        """Go to the next session with a waiting request."""
-        if name := self.session_index.requests.next_session("" if self.selection.page else self.selection.session):
+        """Go to the request of the session on display, or from there to the next session with one."""
+        if not self.selection.page and self.view.has_unfocused_request():
+            self.go_to_request(self.selection.session)
+        elif name := self.session_index.requests.next_session("" if self.selection.page else self.selection.session):
             self.go_to_request(name)
 
     def go_to_request(self, session: str) -> None:

@@ -199,6 +199,12 @@ class SessionView(QWidget):
         self._fit_question()
         self.asking.show_requests(self._row.id, self._row.title, requests)
 
+    def has_unfocused_request(self) -> bool:
+        """Return whether a request of this session waits for the user, who is elsewhere."""
+        card = self.asking.card
+        focused: QWidget | None = self.window().focusWidget()
+        return card is not None and (focused is None or not card.isAncestorOf(focused))
+
     def focus_question(self, *, navigated: bool = False) -> None:
         """Move the focus to the open request, unless the user is typing.
 
@@ -239,9 +245,10 @@ class SessionView(QWidget):
         self.changes.open_revert_menu()
 
     def focus_composer(self) -> None:
-        """Show the steps and focus the composer."""
+        """Show the steps and focus the composer, or what has to be decided before it can be used."""
         self.page.show_tab(STEPS_TAB)
-        self.composer.focus_input()
+        if not self.page.focus_interruption():
+            self.composer.focus_input()
 
     def _leave_question(self) -> None:
         """Move the focus from the closed request to the composer, or to the current tab."""

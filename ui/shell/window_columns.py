@@ -30,6 +30,7 @@ class WindowColumns(QSplitter):
         self._sidebar_requested = True
         self._folded = False
         self._cramped = False
+        self.folds_for_split = False  # whether two sessions hide the sidebar, which the user has not shown again
         self._pane_requested = state.text("pane", "yes") == "yes"
         self._pane_fits = False
         self._double = False
@@ -80,7 +81,7 @@ class WindowColumns(QSplitter):
     def toggle_sidebar(self) -> None:
         """Toggle the sidebar at the user's request; this overrides what a page requested with `fold_sidebar`."""
         self._sidebar_requested, self._folded = self._sidebar.isHidden(), False
-        self._sidebar_gave_way = False
+        self._sidebar_gave_way = self.folds_for_split = False
         self._sidebar.setVisible(self._sidebar_requested)
         self.fit_pane(self._pane_fits, double=self._double)
 
@@ -119,7 +120,7 @@ class WindowColumns(QSplitter):
         min_width = size(MIN_SPLIT_CENTER if double else MIN_CENTER)
         cramped = double and self.width() < min_width + size(SIDEBAR)
         if cramped != self._cramped:  # only when this changes, so that the user can show the sidebar again
-            self._cramped = cramped
+            self._cramped = self.folds_for_split = cramped
             self.fold_sidebar(cramped)
         self._pane_fits, self._double = fits, double
         pane_width = size(STEP_PANE)

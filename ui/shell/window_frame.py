@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QColor, QKeyEvent, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QMainWindow, QWidget
 
@@ -66,6 +66,15 @@ class WindowFrame(QMainWindow):
         sidebar_width = int(self._state.number("sidebar_width", SIDEBAR))
         self._sidebar.setGeometry(0, 0, sidebar_width, self.height())
         self._edge.setGeometry(sidebar_width, 0, 1, self.height())
+
+    def event(self, event: QEvent) -> bool:
+        """Note that the window is used by keyboard: the focus of a dialog that a shortcut opens must be visible.
+
+        Qt notes it only for Tab. A click elsewhere resets it, and a text field does not pass on the keys that it types.
+        """
+        if event.type() == QEvent.Type.ShortcutOverride:
+            self.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
+        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         from ui.shell.window_keys import handle_key  # loads enumerations, which would delay the first paint

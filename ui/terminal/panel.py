@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QListView, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QListView, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from core.domain.steps import Step
@@ -83,7 +83,8 @@ class TerminalPanel(QWidget):
         self._open = Button(look, self.tr("Open a terminal here"), name="terminal.open", tone="quiet", icon="terminal")
         self._open.setToolTip(self.tr("Open the terminal of your system in the folder of the session"))
         self._command = ElidedLabel("", look.fonts.mono, name="terminal.command")
-        self._result = label("", look.fonts.second, "second", name="terminal.result")
+        self._result = ElidedLabel("", look.fonts.second, "second", name="terminal.result")
+        self._result.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._copy = Button(look, self.tr("Copy output"), name="terminal.copy", tone="quiet", icon="copy")
         self._show = Button(look, self.tr("Show step"), name="terminal.show", tone="quiet", icon="footprints")
         self._stop = Button(look, self.tr("Stop run"), name="terminal.stop", tone="stop", icon="square")
@@ -92,7 +93,7 @@ class TerminalPanel(QWidget):
         self._note = label("", look.fonts.second, "second", name="terminal.note", wrap=True)
         self._note.setContentsMargins(14, 6, 14, 8)
         text = self.tr("No commands yet.\nThe commands that the agent runs appear here with their output.")
-        self._empty = label(text, look.fonts.text, "second", name="terminal.empty")
+        self._empty = label(text, look.fonts.text, "second", name="terminal.empty", wrap=True)
         self._empty.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
 
@@ -240,7 +241,7 @@ class TerminalPanel(QWidget):
         shown = _ShownCommand(step.row, running=not step.ended_at) if step else _ShownCommand()
         if step is not None:
             self._command.show_text(self._full_command(step))
-            self._result.setText(" · ".join(_result(step)))
+            self._result.show_text(" · ".join(_result(step)))
         if shown != self._shown:
             same = shown.row == self._shown.row
             self._shown = shown

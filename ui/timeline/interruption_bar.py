@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from core.domain.steps import Step
@@ -48,6 +48,12 @@ class InterruptionBar(AccentFrame):
             self._buttons["retry"].setAccessibleName(retry)
             self._buttons["skip"].setVisible(may_have_run)
             self.setAccessibleName(interrupted_line(step))
+
+    def focus_choice(self) -> bool:
+        """Focus the first choice; return False if the bar is hidden."""
+        if not self.isHidden():
+            self._buttons["retry"].setFocus(Qt.FocusReason.OtherFocusReason)
+        return not self.isHidden()
 
     def restyle(self, look: Look) -> None:
         theme = look.theme

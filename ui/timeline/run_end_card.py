@@ -34,6 +34,7 @@ IDLE_STATUS: Final = StatusStyle("circle-alert", "waiting", ENDED_IDLE)
 MARGIN_ABOVE: Final = 8
 MARGIN_BELOW: Final = 12
 MAX_SPARE: Final = 2
+FIGURES_CHARACTERS: Final = 8  # of what the run did that are shown beside the link to its files
 NARROW_WIDTH: Final = 440
 FILES_SHOWN: Final = 4
 LEFT_MARGIN: Final = 15
@@ -167,9 +168,10 @@ class RunEndCard(QFrame):
             figures.append(money(end.header.cost))
         self._figures.show_text(" · ".join(figures))
         self._show_files(end.files)
-        self._proposals.setText(f" {plural(end.open_proposals, 'proposal', 'proposals')}")
+        self._proposals.setAccessibleName(plural(end.open_proposals, "proposal", "proposals"))
         set_icon(self._proposals, "sparkles", theme.learned, size)
         self._proposals.setVisible(end.open_proposals > 0)
+        self._fit_status()
         self._reason.show_text(visible(step.object))
         self._reason.setVisible(bool(step.object))
         fix_text = "\n".join(visible(text) for text in (end.error.cause, end.error.fix) if text) if end.error else ""
@@ -236,6 +238,17 @@ class RunEndCard(QFrame):
         self._names_box.setVisible(bool(files))
         self._fit_files()
 
+    def _fit_status(self) -> None:
+        """With too little room beside what the run did, leave out the link to all files, then shorten the proposals."""
+        room = self.contentsRect().width() - LEFT_MARGIN - RIGHT_MARGIN - 16
+        room -= FIGURES_CHARACTERS * self._figures.fontMetrics().averageCharWidth()
+        self._proposals.setText(f" {self._proposals.accessibleName()}")
+        others = [self._glyph, self._status, self._proposals, self._prompt, *self._thumbs.values()]
+        needed = sum(part.sizeHint().width() + 8 for part in others if not part.isHidden())
+        self._files.setHidden(not self._file_links or needed + self._files.sizeHint().width() + 8 > room)
+        if needed > room:
+            self._proposals.setText(f" {self._proposals.accessibleName().split()[0]}")
+
     def _fit_files(self) -> None:
         """Show as many files as there is room for, but at least one, and the number of the others."""
         room = self.contentsRect().width() - LEFT_MARGIN - RIGHT_MARGIN
@@ -283,7 +296,7 @@ class RunEndCard(QFrame):
         thumb_button.setProperty("tone", "framed")
         text = translate("It helped") if direction == "up" else translate("It did not help")
         thumb_button.setToolTip(text)
-        thumb_button.clicked.connect(lambda: self._rate(direction))
+        thumb_button.toggled.connect(lambda on: self._rate(direction) if on != (direction == self._word) else None)
         return thumb_button
 
     def _rate(self, direction: str) -> None:
@@ -309,6 +322,7 @@ class RunEndCard(QFrame):
         """Leave out the question beside the thumbs if there is too little width for what the run did."""
         super().resizeEvent(event)
         self._prompt.setHidden(event.size().width() < self._look.size(NARROW_WIDTH))
+        self._fit_status()
         if self._file_links:
             self._fit_files()
 

@@ -57,7 +57,7 @@ class RunHeader(QWidget):
         self._compare = self._tool("compare", self.tr("Compare with another session"))
         self._compare.clicked.connect(self.compare)
         self._export = self._tool("export", self.tr("Export this session"))
-        self._export.setToolTip(self.tr("Export this session (E)"))
+        self._export.setToolTip(self.tr("Export this session (Ctrl+Shift+X)"))
         self._export.clicked.connect(self.export)
         self._pause = Button(look, self.tr("Pause"), name="run.pause", icon="pause")
         self._pause.setToolTip(self.tr("Pause after this turn"))

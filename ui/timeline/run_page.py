@@ -194,6 +194,10 @@ class RunPage(QWidget):
         """Focus the panel of the current tab."""
         self._panels[self.current_tab].setFocus()
 
+    def focus_interruption(self) -> bool:
+        """Focus the first choice for an interrupted step; return False if there is none."""
+        return self._bar.focus_choice()
+
     @property
     def current_tab(self) -> str:
         return self._tabs.current()

@@ -7,6 +7,8 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QAccessible, QAccessibleInterface
 from PySide6.QtWidgets import QAccessibleWidget, QScrollArea, QWidget
 
+from ui.widgets.drop_down import DropDown, DropDownInterface
+
 
 def install_accessible_roles() -> None:
     """Make Qt ask here for the role of each widget. It does so once per widget, if a screen reader runs."""
@@ -25,6 +27,8 @@ def accessible_role(widget: QWidget) -> QAccessible.Role | None:
 
 
 def _create_interface(_class_name: str, widget: QObject) -> QAccessibleInterface | None:
+    if isinstance(widget, DropDown):
+        return DropDownInterface(widget)
     if isinstance(widget, QWidget) and (role := accessible_role(widget)) is not None:
         return QAccessibleWidget(widget, role)
     return None

@@ -1,12 +1,18 @@
-"""A check box whose frame is visible in every theme."""
+"""A check box and a radio button whose marks are visible in every theme and grow with the text."""
 
-from PySide6.QtCore import QRectF
+from typing import Final
+
+from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QCheckBox, QStyle, QStyleOptionButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QCheckBox, QRadioButton, QStyle, QStyleOptionButton, QWidget
 
 from ui.style.icons import pixmap
 from ui.style.theme import Look
 from ui.widgets.paint import draw_frame
+
+MARK: Final = 14
+SPACING: Final = 8
+PADDING: Final = 4  # around the text, for the frame of the focus
 
 
 class CheckBox(QCheckBox):
@@ -21,24 +27,82 @@ class CheckBox(QCheckBox):
     def restyle(self, look: Look) -> None:
         self._look = look
         self.setFont(look.fonts.text)
+        self.updateGeometry()
         self.update()
 
+    # Qt overrides
+
+    def sizeHint(self) -> QSize:
+        return _size_hint(self, self._look)
+
+    def hitButton(self, position: QPoint) -> bool:
+        return self.rect().contains(position)
+
     def paintEvent(self, event: QPaintEvent) -> None:
-        option, theme = QStyleOptionButton(), self._look.theme
+        option = QStyleOptionButton()
+        self.initStyleOption(option)
         with QPainter(self) as painter:
-            self.initStyleOption(option)
-            box = self.style().subElementRect(QStyle.SubElement.SE_CheckBoxIndicator, option, self)
-            text_rect = self.style().subElementRect(QStyle.SubElement.SE_CheckBoxContents, option, self)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            on = self.isChecked() and self.isEnabled()
-            focused = bool(option.state & QStyle.StateFlag.State_HasFocus)
-            painter.setPen(QPen(theme.accent if on or focused else theme.third, 1))
-            painter.setBrush(theme.accent if on else theme.background)
-            painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 3, 3)
+            mark, color = _paint_mark(painter, self, option, self._look), self._look.theme.on_accent
             if self.isChecked():
-                color = theme.on_accent if on else theme.third
-                painter.drawPixmap(box.topLeft(), pixmap("check", color, box.width(), self.devicePixelRatioF()))
-            if focused:
-                draw_frame(painter, text_rect.adjusted(-4, 0, 0, 0), 4, None, theme.accent)
-            option.rect = text_rect
+                color = color if self.isEnabled() else self._look.theme.third
+                painter.drawPixmap(mark.topLeft(), pixmap("check", color, mark.width(), self.devicePixelRatioF()))
             self.style().drawControl(QStyle.ControlElement.CE_CheckBoxLabel, option, painter, self)
+
+
+class RadioButton(QRadioButton):
+    """A custom-painted radio button, for the same reason as the check box."""
+
+    def __init__(self, look: Look, text: str, *, name: str = "", parent: QWidget | None = None) -> None:
+        super().__init__(text, parent)
+        self._look = look
+        self.setObjectName(name)
+        self.setFont(look.fonts.text)
+
+    # Qt overrides
+
+    def sizeHint(self) -> QSize:
+        return _size_hint(self, self._look)
+
+    def hitButton(self, position: QPoint) -> bool:
+        return self.rect().contains(position)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        option = QStyleOptionButton()
+        self.initStyleOption(option)
+        with QPainter(self) as painter:
+            mark = _paint_mark(painter, self, option, self._look)
+            if self.isChecked():
+                inset = mark.width() * 0.3
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(self._look.theme.on_accent if self.isEnabled() else self._look.theme.third)
+                painter.drawEllipse(QRectF(mark).adjusted(inset, inset, -inset, -inset))
+            self.style().drawControl(QStyle.ControlElement.CE_RadioButtonLabel, option, painter, self)
+
+
+def mark_rect(button: QAbstractButton, look: Look) -> QRect:
+    """Return where the mark of a check box or radio button is painted."""
+    side = look.size(MARK)
+    return QRect(1, (button.height() - side) // 2, side, side)
+
+
+def _size_hint(button: QAbstractButton, look: Look) -> QSize:
+    text = button.fontMetrics().size(Qt.TextFlag.TextShowMnemonic, button.text())
+    side = look.size(MARK)
+    return QSize(1 + side + SPACING + text.width() + PADDING, max(side + 2, text.height() + PADDING))
+
+
+def _paint_mark(painter: QPainter, button: QAbstractButton, option: QStyleOptionButton, look: Look) -> QRect:
+    """Paint the box or circle without its check; return its rectangle, and set that of the text in `option`."""
+    theme, mark = look.theme, mark_rect(button, look)
+    on = button.isChecked() and button.isEnabled()
+    focused = bool(option.state & QStyle.StateFlag.State_HasFocus)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(theme.accent if on or focused else theme.third, 1))
+    painter.setBrush(theme.accent if on else theme.background)
+    radius = mark.width() / 2 if isinstance(button, QRadioButton) else 3
+    painter.drawRoundedRect(QRectF(mark).adjusted(0.5, 0.5, -0.5, -0.5), radius, radius)
+    text_rect = button.rect().adjusted(mark.right() + 1 + SPACING, 0, 0, 0)
+    if focused:
+        draw_frame(painter, text_rect.adjusted(-PADDING, 0, 0, 0), 4, None, theme.accent)
+    option.rect = text_rect
+    return mark

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from ui.widgets.paint import draw_line
 
+MIN_WIDTH = 24
 ROUNDING_MARGIN = 2  # pixels; Qt truncates fractions of a pixel, so text that just fits would be elided
 
 
@@ -22,6 +23,7 @@ class ElidedLabel(QLabel):
             self.setProperty("tone", tone)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._line = ""
+        self._least_characters = 0
         self.show_text(text)
 
     def show_text(self, text: str) -> None:
@@ -30,12 +32,19 @@ class ElidedLabel(QLabel):
         self.updateGeometry()
         self.update()
 
+    def keep_characters(self, count: int) -> None:
+        """Require the width of this many average characters, or of the whole text if it is shorter."""
+        self._least_characters = count
+        self.updateGeometry()
+
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self.font())
         return QSize(metrics.horizontalAdvance(self._line) + ROUNDING_MARGIN, metrics.height())
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(24, QFontMetrics(self.font()).height())
+        metrics = QFontMetrics(self.font())
+        least = max(MIN_WIDTH, self._least_characters * metrics.averageCharWidth())
+        return QSize(min(least, max(MIN_WIDTH, self.sizeHint().width())), metrics.height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         color = self.palette().color(self.foregroundRole())

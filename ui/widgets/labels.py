@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QFont, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QLabel, QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
 
@@ -108,16 +108,24 @@ class TextField(QPlainTextEdit):
     def setPlaceholderText(self, text: str) -> None:
         """Set the placeholder and repaint; Qt does not repaint if only the text of the placeholder changes."""
         super().setPlaceholderText(text)
+        self.fit_height()
         self.viewport().update()
 
     def fit_height(self) -> None:
-        """Set the height to that of the text, up to `max_lines` lines; scroll beyond that."""
+        """Set the height to that of the text or placeholder, up to `max_lines` lines; scroll beyond that."""
         text_lines = round(self.document().size().height())
+        if self.document().isEmpty():
+            text_lines = max(text_lines, min(self._placeholder_lines(), self._lines))
         visible_lines = max(self._min_lines, min(text_lines, self._lines))
         overflows = text_lines > self._lines
         policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if overflows else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self.setVerticalScrollBarPolicy(policy)
         self.setFixedHeight(self.fontMetrics().lineSpacing() * visible_lines + 2)
+
+    def _placeholder_lines(self) -> int:
+        metrics, room = self.fontMetrics(), QRect(0, 0, max(1, self.viewport().width()), 1)
+        wrapped = metrics.boundingRect(room, Qt.TextFlag.TextWordWrap, self.placeholderText())
+        return round(wrapped.height() / metrics.lineSpacing())
 
     def sizeHint(self) -> QSize:
         return QSize(240, self.height())

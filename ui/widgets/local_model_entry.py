@@ -3,7 +3,8 @@
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QVBoxLayout
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QProgressBar, QVBoxLayout
 
 from core.models.local.model_state import DownloadProgress, LocalModelRow
 from ui.style.icons import pixmap
@@ -14,6 +15,7 @@ from ui.widgets.button import Button
 from ui.widgets.labels import allow_breaks, label
 
 ICON: Final = 18
+NARROW_WIDTH: Final = 460  # pixels; with less, the buttons are below each other
 OWN: Final = ("Journeyman", "you")  # the origins of files that can be removed here
 
 
@@ -149,11 +151,19 @@ class LocalModelEntry(QFrame):
         row.setSpacing(12)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
         row.addLayout(texts, 1)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(6)
+        self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._buttons.setSpacing(6)
         for button in (self._other, self._main):
-            buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(buttons)
+            self._buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(self._buttons)
+
+    # Qt overrides
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the buttons below each other if they would leave the texts too little width."""
+        super().resizeEvent(event)
+        narrow, directions = event.size().width() < self._look.size(NARROW_WIDTH), QBoxLayout.Direction
+        self._buttons.setDirection(directions.TopToBottom if narrow else directions.LeftToRight)
 
     def _update_icon(self) -> None:
         color = self._look.theme.color("second")

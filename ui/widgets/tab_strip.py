@@ -50,15 +50,23 @@ class FigureTabBar(QTabBar):
     def restyle(self, look: Look) -> None:
         self.look = look
         self.setFont(look.fonts.strong)
-        size = look.size(ARROW)
-        for button in self.findChildren(QToolButton):  # they scroll the tabs if there is too little room
+        self._show_arrows()
+        self.update()
+
+    def _show_arrows(self) -> None:
+        """Set the icons of the buttons that scroll the tabs; Qt's own arrows do not grow with the text."""
+        size, look = self.look.size(ARROW), self.look
+        for button in self.findChildren(QToolButton):
             button.setArrowType(Qt.ArrowType.NoArrow)
             left = button.objectName() == "ScrollLeftButton"
             button.setIcon(icon("chevron-left" if left else "chevron-right", look.theme.text, size))
             button.setIconSize(QSize(size, size))
-        self.update()
 
     # Qt overrides
+
+    def tabLayoutChange(self) -> None:
+        """Set the icons again: Qt has just set its own arrows."""
+        self._show_arrows()
 
     def tabSizeHint(self, index: int) -> QSize:
         metrics, figures = QFontMetrics(self.look.fonts.strong), self._figures_width(index)

@@ -165,6 +165,26 @@ def test_the_age_is_updated_only_while_visible(card: QuestionCard) -> None:
     assert not card.age.is_ticking()
 
 
+def test_assistive_technology_selects_an_option_without_a_click(show: ShowCard) -> None:
+    card = show(TONE)
+    first, second, _ = card.form.options
+    answer = find(card, QPushButton, "question.answer")
+    first.toggle()
+    assert answer.isEnabled() and card.draft().option == first.label()
+    second.toggle()
+    assert not first.isChecked() and card.draft().option == second.label()
+    second.toggle()
+    assert not answer.isEnabled()
+
+
+def test_the_focus_goes_to_the_answer_of_a_question_without_options(show: ShowCard) -> None:
+    card = show(OPEN)
+    card.activateWindow()
+    card.focus_form()
+    field = find(card, QPlainTextEdit, "question.words")
+    assert card.window().focusWidget() is field
+
+
 @pytest.mark.parametrize("room", [420, 640, 900, 1400])
 @pytest.mark.parametrize("question", [TONE, LONG, OPEN, CLOSED], ids=lambda question: question.id)
 def test_the_card_takes_at_most_two_fifths_of_the_height(show: ShowCard, question: Question, room: int) -> None:

@@ -299,10 +299,10 @@ def test_an_edit_of_an_older_session_is_shown_in_the_same_way() -> None:
 
 @pytest.mark.parametrize(
     ("before", "content", "expected"),
-    [("", "a\nb\n", "+a +b"), ("", "\n", "+"), ("", "a", "+a"), ("a\n", "", "-a"), ("a\n", "a", " a -"),
+    [("", "a\nb\n", "+a +b"), ("", "\n", "+"), ("", "a", "+a"), ("a\n", "", "-a"), ("a\n", "a", " a"),
      ("a\n", "a\nb\n", " a +b"), ("x", "x\n\n", " x + +")],
 )  # fmt: skip
-def test_the_final_newline_of_a_file_is_not_a_line(before: str, content: str, expected: str) -> None:
+def test_the_final_newline_that_the_tool_keeps_is_not_a_line(before: str, content: str, expected: str) -> None:
     _, *said = call_lines(pending_permission("write", "write", "a.txt", path="a.txt", content=content, before=before))
     assert " ".join(line.sign + line.text for line in said) == expected
 
@@ -356,6 +356,14 @@ def test_once_is_the_default_and_patterns_appear_for_longer_approvals(dialog: Pe
     with qtbot.waitSignal(dialog.allowed) as said:
         click(allow(dialog))
     assert said.args == [(CHAIN.id,), "always", ("pytest *",)]
+
+
+def test_assistive_technology_selects_a_scope_without_a_click(dialog: PermissionDialog) -> None:
+    once, run = (find(dialog, QPushButton, f"consent.scope.{scope}") for scope in ("once", "run"))
+    run.toggle()
+    assert dialog.form.scope.scope() == "run" and not once.isChecked()
+    run.toggle()
+    assert dialog.form.scope.scope() == "run" and run.isChecked(), "one of them is always selected"
 
 
 def test_each_scope_says_what_it_allows(dialog: PermissionDialog) -> None:

@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication, QPaintEvent
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QCheckBox, QLabel, QListView, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QLabel, QListView, QMenu, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.sessions import SessionRow
@@ -199,8 +199,9 @@ def test_a_file_and_a_hunk_are_reverted(panel: ChangesPanel, qtbot: QtBot) -> No
     view = find(panel, DiffView, "changes.lines")
     press(view, Qt.Key.Key_N)
     press(view, Qt.Key.Key_N)
+    press(view, Qt.Key.Key_U)
     with qtbot.waitSignal(panel.revert_hunk_requested) as told:
-        press(view, Qt.Key.Key_U)
+        click(find(panel, QPushButton, "confirm.yes"))
     assert told.args == ["code.py", "new", OLD.replace("line 5\n", "line five\n")]
     with qtbot.waitSignal(panel.revert_hunk_requested) as told:
         click(view.viewport(), view.link_rects(0)["revert"].center())
@@ -216,8 +217,16 @@ def test_the_keys_for_a_hunk_have_an_effect_as_soon_as_the_diff_has_the_focus(
     view.setFocus()
     qtbot.waitUntil(view.hasFocus)
     assert view.current_hunk() == 0
+    with qtbot.waitSignal(panel.refused) as told:
+        press(view, Qt.Key.Key_C)
+    assert told.args == ["Select a line to comment on it."]
+    with qtbot.assertNotEmitted(panel.revert_hunk_requested):
+        press(view, Qt.Key.Key_U)  # a single key may have been meant for a text field
+        dialog = find(panel, QDialog, "confirm")
+        dialog.reject()
+    press(view, Qt.Key.Key_U)
     with qtbot.waitSignal(panel.revert_hunk_requested):
-        press(view, Qt.Key.Key_U)
+        click(panel.findChildren(QPushButton, "confirm.yes")[-1])
 
 
 def test_the_key_for_a_hunk_reverts_a_new_and_a_deleted_file(panel: ChangesPanel, qtbot: QtBot) -> None:
@@ -237,7 +246,7 @@ def test_nothing_is_reverted_while_the_run_is_active(panel: ChangesPanel, qtbot:
     panel.show_past(SessionRow("s", status="running"), PAST, loading=False)
     for name in ("changes.undo", "changes.back"):
         assert not find(panel, QPushButton, name).isEnabled()
-    with qtbot.waitSignal(panel.revert_refused) as told:
+    with qtbot.waitSignal(panel.refused) as told:
         press(find(panel, DiffView, "changes.lines"), Qt.Key.Key_U)
     assert told.args == ["Pause or stop the run to revert files."]
 
@@ -249,7 +258,7 @@ def test_a_hunk_of_an_earlier_step_is_not_reverted_and_the_reason_is_shown(panel
     menu = find(panel, QMenu, "changes.which.menu")
     menu.actions()[1].trigger()
     menu.close()
-    with qtbot.waitSignal(panel.revert_refused) as told:
+    with qtbot.waitSignal(panel.refused) as told:
         press(find(panel, DiffView, "changes.lines"), Qt.Key.Key_U)
     assert told.args == ["Later steps changed this file again. Show all its changes to revert a hunk."]
 

@@ -117,6 +117,7 @@ def test_an_interruption_is_found_when_its_session_is_opened(page: RunPage, rows
     bar = find(page, QWidget, "interrupted")
     assert bar.isVisible() and not find(bar, QPushButton, "interrupted.skip").isVisible()
     assert find(bar, QPushButton, "interrupted.retry").text() == "Continue"
+    assert page.focus_interruption() and page.window().focusWidget().objectName() == "interrupted.retry"
 
 
 def test_theme_change(page: RunPage, pane: StepPane, look: Look, rows: MemorySteps) -> None:

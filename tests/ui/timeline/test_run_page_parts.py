@@ -253,6 +253,12 @@ def test_rating_is_given_annotated_and_removed(card: RunEndCard, qtbot: QtBot) -
     assert emitted.args == [2, "", ""]
 
 
+def test_assistive_technology_rates_a_run_without_a_click(card: RunEndCard, qtbot: QtBot) -> None:
+    with qtbot.waitSignal(card.rated) as emitted:
+        find(card, QToolButton, "end.up").toggle()
+    assert emitted.args[1] == "up"
+
+
 def test_card_is_placed_at_the_end_of_its_run(page: RunPage, rows: MemorySteps, look: Look) -> None:
     page.view.select_row(11)
     page.view.update_layout()

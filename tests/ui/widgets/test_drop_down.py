@@ -1,12 +1,13 @@
 """A drop-down list is wide enough for its longest item, and scrolling over input fields does not change them."""
 
 from PySide6.QtCore import QPoint
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QAccessible, QFontMetrics
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from ui.style.theme import Look
+from ui.widgets.accessible_roles import install_accessible_roles
 from ui.widgets.drop_down import ARROW_SIZE, PADDING, DropDown
 from ui.widgets.number_field import NumberField
 
@@ -38,3 +39,20 @@ def test_the_wheel_scrolls_the_page_and_does_not_change_the_field_below_the_poin
         QTest.wheelEvent(area.windowHandle(), widget.mapTo(area, widget.rect().center()), QPoint(0, -120))
         assert bar.value() > 0
     assert drop_down.currentText() == "Automatic" and number.value() == 60
+
+
+def test_a_screen_reader_reads_the_label_and_the_choice_of_a_drop_down_list_and_opens_it(qtbot: QtBot) -> None:
+    install_accessible_roles()
+    drop_down = DropDown()
+    qtbot.addWidget(drop_down)
+    drop_down.addItems(["Automatic", "Full"])
+    drop_down.setAccessibleName("Prompt")
+    drop_down.show()
+    presented = QAccessible.queryAccessibleInterface(drop_down)
+    drop_down.setCurrentText("Full")
+    assert presented.role() == QAccessible.Role.ComboBox
+    assert presented.text(QAccessible.Text.Name) == "Prompt: Full"
+    assert presented.text(QAccessible.Text.Value) == "Full"
+    action = presented.actionInterface()
+    action.doAction(action.actionNames()[0])
+    assert drop_down.view().isVisible()

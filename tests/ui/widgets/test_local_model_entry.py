@@ -88,3 +88,11 @@ def test_a_double_click_does_not_pause_the_download_that_it_starts(look: Look, q
     assert requested == [("download", "tiny")]
     click(button)
     assert requested[-1] == ("pause", "tiny")
+
+
+def test_buttons_are_below_each_other_if_they_would_leave_the_texts_too_little_width(look: Look, qtbot: QtBot) -> None:
+    entry = shown(look, qtbot, row())
+    other, main = (button for button in entry.findChildren(QPushButton) if button.isVisible())
+    for width, below in ((400, True), (680, False)):
+        entry.resize(width, 200)
+        qtbot.waitUntil(lambda below=below: (abs(other.y() - main.y()) > 10) == below)  # type: ignore[misc]

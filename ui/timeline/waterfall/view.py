@@ -90,8 +90,9 @@ class BarDelegate(QStyledItemDelegate):
         if visible_right > visible_left:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(blend(color, background, 0.88))
-            top = box.y() + (box.height() - BAR_HEIGHT) / 2
-            bar = QRectF(visible_left, top, visible_right - visible_left, BAR_HEIGHT)
+            height = self.look.size(BAR_HEIGHT)
+            top = box.y() + (box.height() - height) / 2
+            bar = QRectF(visible_left, top, visible_right - visible_left, height)
             painter.drawRoundedRect(bar, min(3.0, width / 2), 3)
         label = self._label(step)
         metrics = QFontMetrics(fonts.caption)

@@ -1,0 +1,133 @@
+"""The header of a diff: the file, which of its changes are shown, and the buttons for them."""
+
+from PySide6.QtCore import QEvent, QSize, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.elided import ElidedLabel
+from ui.widgets.labels import hairline
+
+NAME_CHARACTERS = 24  # of a file name for which the buttons give way
+MARGINS = (14, 7, 12, 7)
+SPACING = 6
+
+
+class DiffHeader(QWidget):
+    """With too little width the buttons show only their icons, and then move below the name."""
+
+    hunk_requested = Signal(int)
+    """Go to the next (1) or previous (-1) hunk."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._name = ElidedLabel("", look.fonts.mono, name="changes.name")
+        self._name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.scope = Button(look, "", name="changes.which", tone="quiet", has_menu=True)
+        self.scope.setToolTip(self.tr("Show all changes, or those of one step"))
+        self.scope.allow_shrinking()
+        self.side_by_side = Button(look, "", name="changes.shape", tone="quiet", icon="rows-2")
+        self.side_by_side.setToolTip(self.tr("Switch between unified and side-by-side diff (S)"))
+        self.keep = Button(look, "", name="changes.keep", tone="quiet", icon="check")
+        self.commit = Button(look, self.tr("Commit…"), name="changes.commit", tone="quiet", icon="git-branch")
+        self.commit.setToolTip(self.tr("Commit the changes, push them, or open a pull request"))
+        self.commit.hide()
+        self.open = Button(look, "", name="changes.open", tone="quiet", icon="pencil")
+        self.open.setAccessibleName(self.tr("Open in editor"))
+        self.open.setToolTip(self.tr("Open the file in your editor at the selected line (O)"))
+        self._previous = Button(look, "", name="changes.previous", tone="quiet", icon="chevron-up")
+        self._next = Button(look, "", name="changes.next", tone="quiet", icon="chevron-down")
+        for button, text, by in (
+            (self._previous, self.tr("Previous hunk (P), or the previous file behind the first one"), -1),
+            (self._next, self.tr("Next hunk (N), or the next file behind the last one"), 1),
+        ):
+            button.setToolTip(text)
+            button.setAccessibleName(text)
+            button.clicked.connect(lambda _=False, by=by: self.hunk_requested.emit(by))
+        self._actions = (self.keep, self.side_by_side, self.commit, self.open, self._previous, self._next)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._rows.setContentsMargins(*MARGINS)
+        self._rows.setSpacing(SPACING)
+        title, actions = QHBoxLayout(), QHBoxLayout()
+        for row, widgets in ((title, (self._name, self.scope)), (actions, self._actions)):
+            row.setSpacing(SPACING)
+            for widget in widgets:
+                row.addWidget(widget)
+        title.addStretch(1)
+        self._rows.addLayout(title, 1)
+        self._rows.addLayout(actions)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(self._rows)
+        column.addWidget(hairline())
+
+    def show_file(self, path: str, scope: str, *, side_by_side: bool) -> None:
+        """Show the name of a file and `scope`, which of its changes are shown."""
+        self._name.show_text(visible(path))
+        self.scope.setText(scope)
+        self.scope.setAccessibleName(scope)
+        self.side_by_side.setText(self.tr("Side by side") if side_by_side else self.tr("Unified"))
+        self.side_by_side.setAccessibleName(self.side_by_side.text())
+        self.side_by_side.set_icon_name("columns-2" if side_by_side else "rows-2")
+        self._fit()
+
+    def show_kept(self, kept: bool) -> None:
+        """Offer to show the hunks of the file again if all are kept, else to keep them."""
+        self.keep.setText(self.tr("Show kept hunks") if kept else self.tr("Keep all"))
+        self.keep.setAccessibleName(self.keep.text())
+        self.keep.setToolTip(
+            self.tr("Show the hunks of this file again")
+            if kept
+            else self.tr("Keep all hunks of this file, which folds them (Shift+K)")
+        )
+        self._fit()
+
+    def restyle(self, look: Look) -> None:
+        self._name.setFont(look.fonts.mono)
+        for button in (self.scope, *self._actions):
+            button.restyle(look)
+        self._fit()
+
+    def _fit(self) -> None:
+        shown = [button for button in self._actions if not button.isHidden()]
+        gaps = MARGINS[0] + MARGINS[2] + SPACING * (len(shown) + 1)
+        room = self.width() - gaps - self._name_width() - self.scope.full_width()
+        icon_only = sum(button.full_width() for button in shown) > room
+        for button in self._actions:
+            button.set_icon_only(icon_only)
+        stacked = icon_only and sum(button.sizeHint().width() for button in shown) > room
+        directions = QBoxLayout.Direction
+        self._rows.setDirection(directions.TopToBottom if stacked else directions.LeftToRight)
+        title = MARGINS[0] + self._name_width() + SPACING + self.scope.full_width() + MARGINS[2]
+        self._shorten_scope(stacked and title > self.width())
+
+    def _shorten_scope(self, short: bool) -> None:
+        self.scope.set_icon_name("history" if short else "")
+        self.scope.set_icon_only(short)
+
+    def _name_width(self) -> int:
+        characters = NAME_CHARACTERS * self._name.fontMetrics().averageCharWidth()
+        return min(self._name.sizeHint().width(), characters)
+
+    # Qt overrides
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a small width: the buttons adapt to the width, so they must not set the least one of the window."""
+        shown = [button for button in self._actions if not button.isHidden()]
+        icons = sum(button.height() for button in shown) + SPACING * len(shown) + MARGINS[0] + MARGINS[2]
+        return QSize(icons, super().minimumSizeHint().height())
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:  # a button has been shown or hidden
+            self._fit()
+        return super().event(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
