@@ -1,6 +1,7 @@
 """Finds what a command removed from the references of a repository: branches, tags, stashes and entries of reflogs."""
 
 import contextlib
+import itertools
 import os
 import re
 import subprocess
@@ -64,6 +65,15 @@ def read_references(git: int, known: Mapping[str, ReferenceFile]) -> References:
 def open_file(folder: int, name: str) -> int:
     """Open a regular file in an open folder for reading; raise OSError for anything else."""
     return open_regular(name, follow=False, folder=folder)
+
+
+def reference_states(git: int) -> frozenset[tuple[str, FileState]]:
+    """Return the path and the state of each file of references in an open git folder."""
+    found = set()
+    for path, folder, name in itertools.islice(_files(git), MAX_FILES):
+        with contextlib.suppress(OSError):
+            found.add((path, state_of(os.lstat(name, dir_fd=folder))))
+    return frozenset(found)
 
 
 def _read(folder: int, name: str, known: ReferenceFile | None, limit: int) -> ReferenceFile | None:
