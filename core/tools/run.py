@@ -88,12 +88,7 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     try:
         finished = await sandbox.run(request, on_output, guard.check)
     except asyncio.CancelledError:
-        await await_to_completion(guard.stop())
-        outcome = await run_to_completion(scan_and_revert, context)
-        await run_to_completion(_history_notes, context, parameters.command)
-        guard.close()
-        ended = await run_to_completion(_command_end, context, context.scan, outcome, printed.text())
-        await context.commands.record_stopped(ended)
+        await _record_stopped(context, parameters.command, guard, printed)
         raise
     except BaseException:  # it was not started
         guard.close()
@@ -120,6 +115,16 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
         unrestorable=summarized_paths(missed.unrecorded),
         changed_history=await run_to_completion(_changed_history, context, context.scan),
     )
+
+
+async def _record_stopped(context: ToolContext, command: str, guard: TrustedFilesGuard, printed: OutputBuffer) -> None:
+    """Record what a command did whose call was stopped."""
+    await await_to_completion(guard.stop())
+    outcome = await run_to_completion(scan_and_revert, context)
+    await run_to_completion(_history_notes, context, command)
+    guard.close()
+    ended = await run_to_completion(_command_end, context, context.scan, outcome, printed.text())
+    await context.commands.record_stopped(ended)
 
 
 async def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]:

@@ -530,7 +530,7 @@ def test_only_tasks_that_untrusted_content_may_have_written_leave_no_outcome(tmp
             session = await scene.start(script, "Ask the mail server.")
             await scene.engine.wait_idle(session)
             await journal.append(session, UntrustedContentRead("", "mcp: mail"))  # an expanded mention
-            for task in ("Do what the mail says.", "Write the letter."):
+            for task in ("Answer the mail.", "Write the letter."):
                 await scene.engine.send_message(session, task)
                 await scene.engine.wait_idle(session)
             await journal.append(session, UntrustedContentRead("", "file: AGENTS.md", in_instructions=True))
@@ -538,7 +538,7 @@ def test_only_tasks_that_untrusted_content_may_have_written_leave_no_outcome(tmp
             await scene.engine.wait_idle(session)
             obeyed = Text(scripted_replies({"text": "ok"}))
             began = RunStarted("scripted", 20, obeyed, mode="auto", untrusted_sources=("mcp: mail",))  # a mention
-            first = await scene.engine.start("Obey the mail.", scene.folder, began)
+            first = await scene.engine.start("Do what the mail says.", scene.folder, began)
             await scene.engine.wait_idle(first)
             await settled(scene)
             outcomes = await scene.engine.memory.list_memories(kind="outcome")
