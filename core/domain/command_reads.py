@@ -43,6 +43,8 @@ PRINTS_MORE: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
         ("git", "add"): ("-p", "-i", "-e", "--patch", "--interactive", "--edit"), ("git", "ls-files"): (),
     }
 )  # fmt: skip
+SHOW_REFERENCES = frozenset({("git", "status"), ("git", "rev-parse"), ("git", "branch"), ("git", "tag")})
+GIT_FOLDER = ".git"
 SHELL_SYNTAX = frozenset("<>*?[]{}()$`\\~!#&\n")
 NAMES_FILES_ELSEWHERE = ("--files0-from", "--file", "--recursive", "--verbose", "--patch", "--output")
 
@@ -50,7 +52,8 @@ NAMES_FILES_ELSEWHERE = ("--files0-from", "--file", "--recursive", "--verbose", 
 def printed_files(command: str) -> tuple[str, ...] | None:
     """Return the files and folders whose contents a command can print, or None if it could be any file.
 
-    A tuple may contain words that are not paths, such as the number of lines for `head`.
+    A tuple may contain words that are not paths, such as the number of lines for `head`. It contains `GIT_FOLDER` for
+    a command that shows the names of branches or tags.
     """
     line = parse_line(command)
     if not isinstance(line, ParsedLine) or SHELL_SYNTAX.intersection(command.replace("&&", "")):
@@ -62,6 +65,7 @@ def printed_files(command: str) -> tuple[str, ...] | None:
         if any(word.startswith(NAMES_FILES_ELSEWHERE) for word in arguments):
             return None
         if _prints_no_contents(program, arguments):
+            paths += [GIT_FOLDER] if (program, *arguments[:1]) in SHOW_REFERENCES else []
             continue
         if program in SEARCH_PROGRAMS and (searched := _searched_files(words)):
             paths += searched

@@ -308,7 +308,8 @@ class ToolReturned:
     """A tool call finished with the result `output`; the model receives `excerpt` instead if it is not empty.
 
     `failed` marks an error result, and `exit_code` is that of a command. `unrestorable` lists, in display form, files
-    the call changed whose earlier contents were not captured, so that a rewind cannot restore them.
+    the call changed whose earlier contents were not captured, so that a rewind cannot restore them. `changed_history`
+    lists the git folders in which the call changed references, such as branches, tags and notes.
     """
 
     call_id: str
@@ -318,17 +319,23 @@ class ToolReturned:
     attachments: tuple[Attachment, ...] = ()
     unrestorable: tuple[str, ...] = ()
     excerpt: Text = Text()
+    changed_history: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class BackgroundCommandEnded:
-    """A command running in the background has ended; `reason` is set if a limit, for example, ended it."""
+    """A command running in the background has ended; `reason` is set if a limit, for example, ended it.
+
+    `unrestorable` and `changed_history` are those of `ToolReturned`.
+    """
 
     call_id: str
     command: str
     output: Text = Text()
     exit_code: int | None = None
     reason: str = ""
+    unrestorable: tuple[str, ...] = ()
+    changed_history: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,11 +366,13 @@ class UntrustedContentRead:
     """The run has read untrusted content: from now on, outbound access needs approval even if a rule would allow it.
 
     `source` names the origin, as in `web: example.com`. `call_id` is empty if the content did not come from a tool
-    call.
+    call. It is then part of the message that follows, unless `in_instructions` says that it is part of the project
+    instructions.
     """
 
     call_id: str
     source: str
+    in_instructions: bool = False
 
 
 @dataclass(frozen=True, slots=True)

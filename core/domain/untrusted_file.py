@@ -31,14 +31,18 @@ class UntrustedFile:
     @property
     def name_is_text(self) -> bool:
         """Whether the name alone may repeat untrusted content: it is long or has spaces. Listings show only names."""
-        name = self.path.rstrip("/").rpartition("/")[2]
-        return len(name) > MAX_PLAIN_NAME or any(character.isspace() for character in name)
+        return is_text(self.path.rstrip("/").rpartition("/")[2])
 
     def covers(self, path: str, digest: str) -> bool:
         """Return whether a file at this path with these contents counts as untrusted; `digest` may be empty."""
         if self.path.endswith("/"):
             return path.startswith(self.path) or f"{path}/" == self.path
         return self.path == path and not (digest and digest == self.earlier)
+
+
+def is_text(name: str) -> bool:
+    """Return whether a name may say something: it is long or has spaces."""
+    return len(name) > MAX_PLAIN_NAME or any(character.isspace() for character in name)
 
 
 def root_sources(sources: Iterable[str]) -> tuple[str, ...]:

@@ -1,7 +1,8 @@
 """Records in memory what runs recalled, how they ended and how they were rated, without blocking the runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from core.domain.clock import Clock, now
 from core.domain.events import EventRecord, RunEnded, RunRated
@@ -19,6 +20,8 @@ from core.store.memory_records import MemoryRecords, MemoryUse
 from core.store.run_reader import RunReader
 
 REVIEW = "review"
+# The events that say where the text of a task comes from.
+TASK_EVENTS = ("run_started", "run_ended", "user_message", "untrusted_content_read", "session_forked")
 RECORDED_EVENTS = (MemoriesRecalled, RunEnded, RunRated)
 
 
@@ -101,13 +104,13 @@ class RunRecorder:
         run = runs.finished_run(entry.session, entry.run, entry.seq, event.status, event.reason)
         if run is None:
             return
-        events = runs.events(entry.session, ("run_started", "untrusted_content_read"))
+        events = runs.events(entry.session, TASK_EVENTS, before=entry.seq)
         untrusted = any(kind == "untrusted_content_read" or fields.get("untrusted_sources") for kind, fields in events)
         if not untrusted:
             _complete_contexts(rows, runs, entry.session, entry.run)
         starts = [fields for kind, fields in events if kind == "run_started"]
         limits = self._limits(starts[-1].get("profile", "") if starts else "")
-        is_dictated = (is_subagent and untrusted) or any(fields.get("call_id") == "" for _, fields in events)
+        is_dictated = (is_subagent and untrusted) or _is_task_dictated(events)
         outcome = None if is_dictated else build_outcome(run, limits.min_outcomes, untrusted=untrusted)
         is_new = outcome and not runs.outcome_memory(entry.session, entry.run)
         if outcome and is_new and not limits.refusal_reason(outcome):
@@ -131,6 +134,34 @@ class RunRecorder:
         if memory:
             content = with_rating(memory, rating)
             rows.write(MemoryChange(memory.id, memory.version + 1, self._clock(), "edited", "run", content, session))
+
+
+def _is_task_dictated(events: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
+    """Return whether untrusted content may be part of the task of the last run: of the first message since its start.
+
+    Such content is recorded before the message, or, for the first message of a session, with the start of the run.
+    """
+    known: set[str] = set()
+    is_expanded = False
+    is_dictated: bool | None = None
+    for kind, fields in events:
+        match kind:
+            case "untrusted_content_read":
+                known.add(fields["source"])
+                is_expanded = is_expanded or not (fields.get("call_id") or fields.get("in_instructions"))
+            case "session_forked" if fields.get("imported"):
+                is_expanded = False  # the next message is the user's own
+            case "user_message":
+                is_dictated, is_expanded = is_expanded if is_dictated is None else is_dictated, False
+            case "run_started":
+                sources = set(fields.get("untrusted_sources", ()))
+                is_dictated = is_dictated or not known >= sources
+                known |= sources
+            case "run_ended":
+                is_dictated = None
+            case _:
+                pass
+    return bool(is_dictated)
 
 
 def _complete_contexts(rows: MemoryRecords, runs: RunReader, session: str, run: int) -> None:

@@ -105,12 +105,16 @@ class RunReader:
         ]
         return [message for message in found if message.text.strip()]
 
-    def events(self, session: str, kinds: tuple[str, ...]) -> list[tuple[str, dict[str, Any]]]:
-        """Return the kind and payload of the events of these kinds, in order."""
+    def events(
+        self, session: str, kinds: tuple[str, ...], before: int | None = None
+    ) -> list[tuple[str, dict[str, Any]]]:
+        """Return the kind and payload of the events of these kinds, in order; only those with a seq below `before`."""
+        first, last = self._span(session)
+        last = last if before is None else first + before - 1
         marks = ", ".join("?" for _ in kinds)
         rows = self._db.execute(
             f"SELECT kind, payload FROM event WHERE id BETWEEN ? AND ? AND kind IN ({marks}) ORDER BY id",
-            (*self._span(session), *kinds),
+            (first, last, *kinds),
         )
         return [(kind, json.loads(payload)) for kind, payload in rows]
 

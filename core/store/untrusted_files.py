@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.domain.events import (
+    BackgroundCommandEnded,
     FileChanged,
     RunInterrupted,
     RunStarted,
@@ -56,10 +57,15 @@ def note_untrusted_files(db: sqlite3.Connection, state: "WriteState", events: It
                 folder = f"{os.path.realpath(state.row.folder)}/"  # What these calls changed is unknown.
                 _insert(db, UntrustedFile(folder, "", "", sources, state.row.id, at))
                 inserted += 1
-            case ToolReturned(unrestorable=names) if names and (sources := _sources(db, state)):
-                for name in names:
-                    _insert(db, UntrustedFile(_unrecorded(state.row.folder, name), "", "", sources, state.row.id, at))
-                inserted += len(names)
+            case (
+                ToolReturned(unrestorable=names, changed_history=repositories)
+                | BackgroundCommandEnded(unrestorable=names, changed_history=repositories)
+            ) if (names or repositories) and (sources := _sources(db, state)):
+                paths = [_unrecorded(state.row.folder, name) for name in names]
+                paths += [f"{absolute_path(state.row.folder, name)}/" for name in repositories]
+                for path in paths:
+                    _insert(db, UntrustedFile(path, "", "", sources, state.row.id, at))
+                inserted += len(paths)
             case _:
                 continue
     if inserted:

@@ -22,12 +22,21 @@ class CommandEnd:
     """The end of a background command, or of a foreground command whose call was stopped.
 
     In the second case `done` is None, because the result of the call already says that it was stopped.
+
+    Attributes:
+        unrestorable: display names of further changed files, whose contents were not recorded.
+        changed_history: the git folders in which references were changed.
+        output: what a stopped foreground command had printed; of a background command what the model must know
+            beyond its output.
     """
 
     call: str
-    changes: tuple[ScannedChange, ...]
+    changes: tuple[ScannedChange, ...] = ()
     done: FinishedCommand | None = None
     command: str = ""
+    unrestorable: tuple[str, ...] = ()
+    changed_history: tuple[str, ...] = ()
+    output: str = ""
 
 
 class ChangeGuard(Protocol):
@@ -48,7 +57,7 @@ class BackgroundCommand:
 
     Attributes:
         guard: reverts changes to trusted files while the command runs.
-        scan_changes: scans the folder once the command has ended; returns the changes and a note on what was reverted.
+        scan_changes: scans the folder once the command has ended; returns the changes and notes for the model.
         unread: output that no `check` call has returned yet.
         omitted: number of output bytes that were dropped because `unread` was full.
         foreign_changes: files that other calls of the run changed while the command ran, with their contents. These
@@ -57,7 +66,7 @@ class BackgroundCommand:
     """
 
     command: str
-    scan_changes: Callable[[], tuple[tuple[ScannedChange, ...], str]]
+    scan_changes: Callable[[], CommandEnd]
     guard: ChangeGuard
     running: RunningCommand = field(init=False)
     unread: bytearray = field(default_factory=bytearray)
@@ -87,7 +96,7 @@ class BackgroundCommands:
         self._spawn: SpawnTask | None = None
         self._on_end: Callable[[CommandEnd], Awaitable[None]] | None = None
         self._closed = False
-        self._stopped_output: dict[str, str] = {}
+        self._stopped: dict[str, CommandEnd] = {}
 
     def connect(self, spawn: SpawnTask, on_end: Callable[[CommandEnd], Awaitable[None]]) -> None:
         """Set how follower tasks are started (`spawn`) and how the end of a command is recorded (`on_end`)."""
@@ -152,16 +161,16 @@ class BackgroundCommands:
             for command in running:
                 command.foreign_changes[path] = after
 
-    async def record_stopped(self, call: str, changes: tuple[ScannedChange, ...], output: str) -> None:
-        """Record the file changes of a foreground command whose call was stopped, and keep its output."""
-        self._stopped_output[call] = output
-        self.note_foreign_changes((change.path, change.after) for change in changes)
-        if self._on_end and changes:
-            await self._on_end(CommandEnd(call, changes))
+    async def record_stopped(self, ended: CommandEnd) -> None:
+        """Record the file changes of a foreground command whose call was stopped, and keep the rest."""
+        self._stopped[ended.call] = ended
+        self.note_foreign_changes((change.path, change.after) for change in ended.changes)
+        if self._on_end and ended.changes:
+            await self._on_end(ended)
 
-    def stopped_output(self, call: str) -> str:
-        """Return what a foreground command had printed when its call was stopped."""
-        return self._stopped_output.pop(call, "")
+    def take_stopped(self, call: str) -> CommandEnd:
+        """Return how a foreground command ended when its call was stopped."""
+        return self._stopped.pop(call, None) or CommandEnd(call)
 
     async def close(self) -> None:
         """Kill the remaining commands and wait until the end of each is recorded."""
@@ -177,12 +186,11 @@ class BackgroundCommands:
     async def _follow(self, call: str, background: BackgroundCommand) -> None:
         finished = await background.running.wait_or_kill()
         await background.guard.stop()
-        changes, note = await run_to_completion(background.scan_changes)
-        finished = replace(finished, output=finished.output + note)
+        ended = await run_to_completion(background.scan_changes)
+        finished = replace(finished, output=finished.output + ended.output)
         if self._on_end:
-            await self._on_end(
-                CommandEnd(call, tuple(_own_changes(changes, background.foreign_changes)), finished, background.command)
-            )
+            changes = tuple(_own_changes(ended.changes, background.foreign_changes))
+            await self._on_end(replace(ended, changes=changes, done=finished, command=background.command))
 
 
 def _own_changes(

@@ -14,13 +14,13 @@ from core.domain.events import ToolCall
 from core.domain.problems import Problem
 from core.domain.programs import irreversible_reason, possibly_irreversible_reason
 from core.domain.visible import visible_name
-from core.tools.background import BackgroundCommand
+from core.tools.background import BackgroundCommand, CommandEnd
 from core.tools.parameter_description import ParameterDescription
 from core.tools.recover_commands import record_command, recover_commands
-from core.tools.revert_unapproved import TrustedFilesGuard, scan_and_revert
+from core.tools.revert_unapproved import CommandChanges, TrustedFilesGuard, scan_and_revert
 from core.tools.tool import FileChange, Tool, ToolResult
 from core.tools.tool_context import ToolContext
-from core.workspace.folder_scan import ScannedChange, SensitivePaths, UnrecordedChanges
+from core.workspace.folder_scan import FolderScan, SensitivePaths, UnrecordedChanges
 from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
 from core.workspace.output_buffer import OutputBuffer
 from core.workspace.running_command import FinishedCommand
@@ -91,11 +91,7 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     try:
         finished = await sandbox.run(request, on_output, guard.check)
     except asyncio.CancelledError:
-        await await_to_completion(guard.stop())
-        outcome = await run_to_completion(scan_and_revert, context)
-        await run_to_completion(_history_notes, context, parameters.command)
-        guard.close()
-        await context.commands.record_stopped(context.call, outcome.changes, printed.text())
+        await _record_stopped(context, parameters.command, guard, printed)
         raise
     except BaseException:  # it was not started
         guard.close()
@@ -120,7 +116,18 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
         finished.exit_code,
         file_changes,
         unrestorable=summarized_paths(missed.unrecorded),
+        changed_history=await run_to_completion(_changed_history, context, context.scan),
     )
+
+
+async def _record_stopped(context: ToolContext, command: str, guard: TrustedFilesGuard, printed: OutputBuffer) -> None:
+    """Record what a command did whose call was stopped."""
+    await await_to_completion(guard.stop())
+    outcome = await run_to_completion(scan_and_revert, context)
+    await run_to_completion(_history_notes, context, command)
+    guard.close()
+    ended = await run_to_completion(_command_end, context, context.scan, outcome, printed.text())
+    await context.commands.record_stopped(ended)
 
 
 async def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]:
@@ -158,6 +165,8 @@ def _scan_once(context: ToolContext, commands_run: bool) -> tuple[SensitivePaths
     if not context.grant.read_only:
         with context.scan.lock:
             notes += _restore_history(context) if commands_run else []
+            if not commands_run:
+                context.history_changes.keep(sensitive.git)
             incomplete = context.history.keep(sensitive.git)
         notes += [UNKEPT.format(_names(incomplete))] if incomplete else []
     context.unsettled.add(sensitive.closed)
@@ -175,7 +184,7 @@ async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context:
     record = await run_to_completion(record_command, context, forked_context.scan)
     guard = TrustedFilesGuard(forked_context, report, record)
 
-    def scan_changes() -> tuple[tuple[ScannedChange, ...], str]:
+    def scan_changes() -> CommandEnd:
         # Not all that other calls of the run changed: a change of this command that could not be reverted at once looks
         # like one of the call that was running then.
         allowed = (*context.grant.protected_paths, *guard.approved)
@@ -184,7 +193,7 @@ async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context:
         guard.close()
         reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
         notes = [*_revert_notes(reverted, outcome.unsettled), *_history_notes(context, request.command)]
-        return outcome.changes, "".join(f"\n[{note}]" for note in notes)
+        return _command_end(context, forked_context.scan, outcome, "".join(f"\n[{note}]" for note in notes))
 
     background = BackgroundCommand(request.command, scan_changes, guard)
 
@@ -200,6 +209,24 @@ async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context:
         raise
     context.commands.follow(call, background)
     return ToolResult(f"Running in the background with id {call}. Use check to follow it; it ends with this run.")
+
+
+def _command_end(context: ToolContext, scan: FolderScan, outcome: CommandChanges, output: str) -> CommandEnd:
+    return CommandEnd(
+        context.call,
+        outcome.changes,
+        unrestorable=summarized_paths(outcome.missed.unrecorded),
+        changed_history=_changed_history(context, scan),
+        output=output,
+    )
+
+
+def _changed_history(context: ToolContext, scan: FolderScan) -> tuple[str, ...]:
+    """Return the git folders in which commands have changed references. `scan` has scanned the folder after them."""
+    if context.grant.read_only:
+        return ()
+    with context.scan.lock:
+        return context.history_changes.take(scan.git_places)
 
 
 async def _permissions(context: ToolContext) -> SandboxPermissions:

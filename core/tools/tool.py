@@ -41,6 +41,7 @@ class ToolResult:
         known_files: files whose contents the model now knows, as pairs of path and digest.
         media: images and documents for the model.
         unrestorable: display names of further changed files, whose contents were not recorded.
+        changed_history: the git folders in which references, such as branches and tags, were changed.
     """
 
     output: str
@@ -50,6 +51,7 @@ class ToolResult:
     known_files: tuple[tuple[str, str], ...] = ()
     media: tuple[MediaContent, ...] = ()
     unrestorable: tuple[str, ...] = ()
+    changed_history: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from core.workspace.broker import FileBroker
 from core.workspace.committed_files import CommittedFiles
 from core.workspace.folder_scan import FolderScan
 from core.workspace.git_history import GitHistory
+from core.workspace.history_changes import HistoryChanges
 from core.workspace.sandbox import Sandbox, machine_sandbox
 from core.workspace.threads import run_to_completion
 from core.workspace.unsettled import UnsettledPaths
@@ -78,6 +79,7 @@ class ToolContext:
         commands: the background commands.
         committed: the files in commits that the user made.
         history: the history of the repositories in the folder, as it was before the last command that could write.
+        history_changes: finds the repositories whose references commands have changed.
         shared: the git folder outside the folder, if the folder is a linked worktree.
         unsettled: what commands left in a state that cannot be checked.
         memory: the memory of this run; None if it has none.
@@ -97,6 +99,7 @@ class ToolContext:
     commands: BackgroundCommands
     committed: CommittedFiles
     history: GitHistory
+    history_changes: HistoryChanges
     shared: SharedRepository
     unsettled: UnsettledPaths
     on_output: CallOutputListener | None = None
@@ -168,6 +171,7 @@ def open_context(
         BackgroundCommands(),
         CommittedFiles(folder, data),
         GitHistory(folder, data),
+        HistoryChanges(folder),
         SharedRepository(folder),
         UnsettledPaths(folder),
         on_output,

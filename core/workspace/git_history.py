@@ -73,7 +73,7 @@ class GitHistory:
         if sys.platform == "win32":
             return ()
         left_out: list[str] = []
-        for base, path in self._places(git_places):
+        for base, path in kept_git_folders(self._folder, git_places):
             if base / path in self._repositories:
                 continue
             if len(self._repositories) >= MAX_REPOSITORIES:
@@ -100,18 +100,20 @@ class GitHistory:
             self._files.close()
             self._files = None
 
-    def _places(self, git_places: Iterable[str]) -> Iterator[tuple[Path, str]]:
-        """Yield the git folders, each as a folder that stays and a path in it.
 
-        The one that a linked worktree belongs to comes first: commands can create any number of repositories.
-        """
-        if folders := worktree_git_folders(self._folder):
-            yield folders[1].parent, folders[1].name
-        for place in sorted(git_places, key=lambda name: name.count("/")):
-            if DERIVED.isdisjoint(place.split("/")) and (self._folder / place).is_dir():
-                for git in git_folders(self._folder / place):
-                    if (git / OBJECTS).is_dir():
-                        yield self._folder, git.relative_to(self._folder).as_posix()
+def kept_git_folders(folder: Path, git_places: Iterable[str]) -> Iterator[tuple[Path, str]]:
+    """Yield the git folders whose history is kept, each as a folder that stays and a path in it.
+
+    `folder` is the resolved folder of the session. The git folder that a linked worktree belongs to comes first:
+    commands can create any number of repositories.
+    """
+    if folders := worktree_git_folders(folder):
+        yield folders[1].parent, folders[1].name
+    for place in sorted(git_places, key=lambda name: name.count("/")):
+        if DERIVED.isdisjoint(place.split("/")) and (folder / place).is_dir():
+            for git in git_folders(folder / place):
+                if (git / OBJECTS).is_dir():
+                    yield folder, git.relative_to(folder).as_posix()
 
 
 def recover_history(data: Path, name: str, end: float) -> tuple[str, ...]:

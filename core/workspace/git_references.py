@@ -1,6 +1,7 @@
-"""Finds what a command removed from the references of a repository: branches, tags, stashes and entries of reflogs."""
+"""Finds what a command removed from the references of a repository: branches, tags, stashes, reflogs and the index."""
 
 import contextlib
+import itertools
 import os
 import re
 import subprocess
@@ -17,7 +18,9 @@ from core.workspace.regular_files import open_regular
 HEAD, PACKED, STASH, LOGS = "HEAD", "packed-refs", "refs/stash", "logs/"
 ASIDE = "refs/restored/"
 ALTERNATES, TABLES = "objects/info/alternates", "reftable/tables.list"
-SINGLE_FILES = (HEAD, PACKED, "shallow", ALTERNATES)
+INDEX = "index"  # the list of staged files, which a new commit consists of
+SINGLE_FILES = (HEAD, PACKED, "shallow", ALTERNATES, INDEX)
+INDEX_BEGINNING = b"DIRC"
 TREES = ("refs", "logs", "reftable")
 MAX_FILES = 50_000
 MAX_SIZE = 64 << 20  # bytes of one file
@@ -66,6 +69,20 @@ def open_file(folder: int, name: str) -> int:
     return open_regular(name, follow=False, folder=folder)
 
 
+def reference_states(git: int) -> frozenset[tuple[str, FileState]]:
+    """Return the path and the state of each file of references in an open git folder.
+
+    The index is left out: git writes it also when it only looks at files.
+    """
+    found = set()
+    for path, folder, name in itertools.islice(_files(git), MAX_FILES):
+        if path == INDEX:
+            continue
+        with contextlib.suppress(OSError):
+            found.add((path, state_of(os.lstat(name, dir_fd=folder))))
+    return frozenset(found)
+
+
 def _read(folder: int, name: str, known: ReferenceFile | None, limit: int) -> ReferenceFile | None:
     with contextlib.suppress(OSError):
         state = state_of(os.lstat(name, dir_fd=folder))
@@ -101,6 +118,7 @@ def removed_from(
         if (damaged and path not in after and (path in SINGLE_FILES or path.startswith(("reftable/", "refs/"))))
         or (path == HEAD and not _is_head(after.get(HEAD)))
         or (path == PACKED and not _is_packed(_body(after, PACKED)))
+        or (path == INDEX and not _body(after, INDEX).startswith(INDEX_BEGINNING))
         or (path == ALTERNATES and not set(file.body.splitlines()) <= set(_body(after, ALTERNATES).splitlines()))
     }
     old, new = _tips(before), _tips(after)

@@ -55,6 +55,9 @@ def behave(prompt: int) -> None:
         case "changes":
             changes()
             send(id=prompt, result={"stopReason": "end_turn"})
+        case "lies":
+            lies()
+            send(id=prompt, result={"stopReason": "end_turn"})
         case "outside":
             for number, path in enumerate(("/etc/hostname", "../../escape", ".env", "/proc/self/environ")):
                 ask(number, "fs/read_text_file", path=path)
@@ -129,6 +132,23 @@ def changes() -> None:
     done += [answer("fs/read_text_file", path=path) for path in ("README.md", "hidden.txt")]
     text = " ".join("yes" if each else "no" for each in done)
     update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": text})
+
+
+def lies() -> None:
+    """Declare harmless kinds for calls that contain more."""
+    options = [{"optionId": "a", "name": "Yes", "kind": "allow_once"}]
+    paths = [{"path": "README.md"}]
+    diff = {"type": "diff", "path": "planted.txt", "oldText": None, "newText": "planted"}
+    contents: list[dict[str, Any]] = [
+        {"rawInput": {"command": "touch planted.txt"}},
+        {"rawInput": {"path": "README.md", "argv": ["touch", "planted.txt"]}},
+        {"rawInput": {"path": "README.md", "then": "touch planted.txt"}},
+        {"content": [diff]},
+    ]
+    for number, content in enumerate(contents):
+        call = {"toolCallId": f"l{number}", "kind": "read", "title": "Read README.md", "locations": paths, **content}
+        ask(number, "session/request_permission", toolCall=call, options=options)
+        read_message()
 
 
 def reuse() -> None:

@@ -3,8 +3,9 @@
 import asyncio
 import difflib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, replace
 from os.path import realpath, relpath
 from pathlib import Path
 from types import MappingProxyType
@@ -37,6 +38,9 @@ from core.store.partial_reply import PartialReply
 STEP_KINDS: Mapping[str, str] = MappingProxyType(
     {"read": "read", "edit": "edit", "search": "search", "execute": "command", "fetch": "fetch"}
 )
+PATH_KINDS = frozenset({"read", "edit", "delete", "move"})  # Kinds of calls that act on the files they name.
+COMMAND_ARGUMENTS = ("command", "cmd", "commandLine", "command_line", "shell_command", "script", "argv")
+URL = re.compile(r"\bhttps?://", re.IGNORECASE)
 READ_ONLY_KINDS = frozenset({"read", "search", "think", "fetch", "switch_mode"})  # Kinds of calls that change no file.
 FLUSH_CHARS = 1 << 20  # Buffered characters of a reply after which they are recorded as an event.
 MAX_OPEN_CALLS = 200  # The most calls open at the same time.
@@ -78,10 +82,27 @@ class ExternalCall:
 
     def command(self) -> str:
         """Return the shell command that the call runs; empty if unknown."""
-        command = self.input.get("command", self.input.get("cmd")) if isinstance(self.input, dict) else None
+        given = self.input if isinstance(self.input, dict) else {}
+        command = next((given[name] for name in COMMAND_ARGUMENTS if given.get(name)), None)
         if isinstance(command, list):
             command = " ".join(map(str, command))
         return command if isinstance(command, str) else ""
+
+    def actual_kind(self) -> str:
+        """Return the kind of the call by what it contains, which the kind that the agent declares must not hide.
+
+        A call that runs a command counts as one, and a call counts as reading only if it has no other text than paths.
+        """
+        if self.command() or self.terminals:
+            return "execute"
+        if self.diffs and self.kind not in ("delete", "move"):
+            return "edit"
+        if self.kind == "read" and not set(_strings(self.input)) <= set(self.files()):
+            return "other"
+        return self.kind
+
+    def names_url(self) -> bool:
+        return any(URL.search(text) for text in (self.title, *_strings(self.input)))
 
     def arguments(self) -> dict[str, Any]:
         """Return the arguments to record and show. If the agent sent none, return the title and the paths instead."""
@@ -94,11 +115,12 @@ class ExternalCall:
 
     def target(self, folder: Path) -> str:
         """Return what the call acts on, as its row in the timeline shows it."""
-        if self.kind == "execute" and (command := self.command()):
+        kind = self.actual_kind()
+        if kind == "execute" and (command := self.command()):
             return first_line(command)
-        if self.kind in ("read", "edit", "delete", "move") and self.files():
+        if kind in PATH_KINDS and self.files():
             return first_line(", ".join(relative_path(path, folder) for path in self.files()))
-        return first_line(self.title) or self.kind
+        return first_line(self.title) or kind
 
 
 class ExternalCalls:
@@ -176,7 +198,7 @@ class ExternalCalls:
     async def recorded_id(self, call: ExternalCall) -> str:
         """Return the call's ID in the event log, recording the call if that has not happened yet."""
         if not call.call_id:
-            call.call_id = (await self.record_call(call.kind, call.arguments())).id
+            call.call_id = (await self.record_call(call.actual_kind(), call.arguments())).id
         return call.call_id
 
     async def start(self, call: ExternalCall) -> None:
@@ -184,8 +206,9 @@ class ExternalCalls:
         name = await self.recorded_id(call)
         if not call.started:
             call.started = True
-            step = STEP_KINDS.get(call.kind, "tool")
-            await self._run.record(CallStarted(name, call.kind, step, call.target(self._run.tool_context.folder)))
+            kind = call.actual_kind()
+            step = STEP_KINDS.get(kind, "tool")
+            await self._run.record(CallStarted(name, kind, step, call.target(self._run.tool_context.folder)))
 
     async def finish(self, call: ExternalCall, instead: str = "", *, failed: bool = False) -> None:
         """Record the result of the call, with the files it changed and the untrusted content it read.
@@ -197,13 +220,13 @@ class ExternalCalls:
         events: list[SessionEvent] = []
         blobs: dict[str, bytes] = {}
         unsaved: tuple[str, ...] = ()
-        if call.kind not in READ_ONLY_KINDS:
+        history: tuple[str, ...] = ()
+        if call.actual_kind() not in READ_ONLY_KINDS:
             events, blobs, unsaved = await self._files.changes_since_snapshot(call.call_id)
-        if (
-            call.kind == "fetch"
-            and (source := source_label(ContentSource("web", first_line(call.title))))
-            not in self._run.conversation.permissions.untrusted
-        ):
+            history = await self._files.changed_history()
+        if (call.kind == "fetch" or (call.actual_kind() != "edit" and call.names_url())) and (
+            source := source_label(ContentSource("web", first_line(call.title)))
+        ) not in self._run.conversation.permissions.untrusted:
             events.insert(0, UntrustedContentRead(call.call_id, source))
         if source := self._untrusted_files_label(call):
             events.insert(0, UntrustedContentRead(call.call_id, source))
@@ -213,16 +236,16 @@ class ExternalCalls:
             text += f"\n[also changed, but not saved, so it cannot be reverted: {', '.join(unsaved)}]"
         failed = failed or call.status == "failed"
         returned = ToolReturned(call.call_id, Text(text), failed, exit_code(call.output), unrestorable=unsaved)
+        returned = replace(returned, changed_history=history)
         await self._run.record(*events, returned, blobs=blobs)
 
     def _untrusted_files_label(self, call: ExternalCall) -> str:
         """Return the label of the untrusted files that a call may have read, or "".
 
-        The agent names the files only of some calls.
+        The agent names the files only of some calls. Any other call may have read every file.
         """
-        if call.kind not in STEP_KINDS or call.kind == "fetch":
-            return ""
-        return paths_label(self._run, call.paths) if call.paths and call.kind != "execute" else folder_label(self._run)
+        names_files = call.paths and call.actual_kind() in PATH_KINDS
+        return paths_label(self._run, call.paths) if names_files else folder_label(self._run)
 
     async def finish_all(self, instead: str) -> None:
         """Fail the open calls at the end of a turn, and record file changes that belong to no call."""
@@ -298,6 +321,21 @@ class ExternalCalls:
         parts = [call.text, *(self.terminal_outputs.get(name, "") for name in call.terminals)]
         parts += [unified_diff(diff) for diff in call.diffs if relative_path(diff.path, folder) not in changed_paths]
         return "\n".join(filter(None, parts)) or plain_output(call.output)
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield the strings in the input of a call."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in value.values():
+                yield from _strings(item)
+        case list():
+            for item in value:
+                yield from _strings(item)
+        case _:  # numbers and the like
+            pass
 
 
 def relative_path(path: str, folder: Path) -> str:

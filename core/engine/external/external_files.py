@@ -10,6 +10,7 @@ from core.store.journal_update import JournalUpdate
 from core.tools.run import summarized_paths
 from core.tools.tool import FileChange
 from core.workspace.folder_scan import FolderScan
+from core.workspace.history_changes import HistoryChanges
 from core.workspace.threads import run_to_completion
 
 
@@ -22,6 +23,7 @@ class ExternalFileChanges:
     def __init__(self, run: RunContext) -> None:
         self._session = run.session
         self._scan = FolderScan(run.tool_context.folder, broker=run.tool_context.broker)
+        self._history = HistoryChanges(run.tool_context.folder)
         self._recorded: dict[str, str] = {}
         self._turn = asyncio.Lock()
         self._forget = run.journal.listen(self._on_event)
@@ -32,6 +34,7 @@ class ExternalFileChanges:
     async def take_snapshot(self) -> None:
         async with self._turn:
             await run_to_completion(self._scan.scan_before)
+            await run_to_completion(self._history.keep, self._scan.git_places)
             self._recorded.clear()
 
     async def changes_since_snapshot(self, call: str) -> tuple[list[SessionEvent], dict[str, bytes], tuple[str, ...]]:
@@ -46,6 +49,11 @@ class ExternalFileChanges:
             ]
             self._recorded.clear()
         return events, blobs, summarized_paths(unreadable.unrecorded)
+
+    async def changed_history(self) -> tuple[str, ...]:
+        """Return the git folders in which references have changed since the last call, or since the snapshot."""
+        async with self._turn:
+            return await run_to_completion(self._history.take, self._scan.git_places)
 
     def _on_event(self, update: JournalUpdate) -> None:
         event = update.entry.event

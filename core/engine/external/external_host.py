@@ -43,6 +43,7 @@ from core.tools.write import WRITE, WriteArguments
 from core.workspace.threads import run_to_completion
 
 REQUEST_REASON = "{} requests this. Journeyman does not sandbox what the agent does itself."
+DECLARED_DIFFERENTLY = "The agent calls it `{}`, which does not describe all that it contains."
 APPROVED_BEFORE_RESTART = "you allowed this request before the agent was restarted"
 PLAN_MODE_REFUSAL = "Plan mode is read-only. Describe what you would do instead."
 ACCESS_BY_KIND = {
@@ -144,8 +145,9 @@ class ExternalAgentHost:
     async def _decide(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PermissionDecided:
         """Decide a request by the user's hooks, the rules and the mode. Ask the user if none of them decides."""
         run = self._run
-        details = {"id": name, "tool": call.kind, "title": call.title}
-        if why := (await run.run_hooks("before_call", call.kind, call=details)).refusal:
+        kind = call.actual_kind()
+        details = {"id": name, "tool": kind, "title": call.title}
+        if why := (await run.run_hooks("before_call", kind, call=details)).refusal:
             verdict: PolicyDecision = Denied(f"A hook of the user refused this call: {why}")
         else:
             verdict = await self._check_call(call, name, options)
@@ -154,7 +156,7 @@ class ExternalAgentHost:
                 await run.record(CallAllowed(name, cause, rule))
                 return PermissionDecided(name, True, decided_by=cause)
             case Denied(reason=reason, rule_id=rule):
-                await run.record(CallRefused(name, call.kind, Text(reason), rule))
+                await run.record(CallRefused(name, kind, Text(reason), rule))
                 return PermissionDecided(name, False, decided_by="Journeyman")
             case NeedsApproval():
                 self._asked.add(name)
@@ -169,7 +171,7 @@ class ExternalAgentHost:
         """
         run = self._run
         mode = run.conversation.start.mode if run.conversation.start else "ask"
-        if mode == "plan" and call.kind not in READ_ONLY_KINDS - {"fetch"}:
+        if mode == "plan" and call.actual_kind() not in READ_ONLY_KINDS - {"fetch"}:
             return Denied(PLAN_MODE_REFUSAL)
         verdicts = [
             await self._evaluate(run, tool, name, arguments) for tool, arguments in self._equivalent_calls(call)
@@ -177,7 +179,7 @@ class ExternalAgentHost:
         if denied := next((verdict for verdict in verdicts if isinstance(verdict, Denied)), None):
             return denied
         allowed = [verdict for verdict in verdicts if isinstance(verdict, Allowed)]
-        if verdicts and len(allowed) == len(verdicts) and call.kind != "execute":
+        if verdicts and len(allowed) == len(verdicts) and call.actual_kind() != "execute":
             return allowed[0]
         request = self._request(call, name, options)
         if request.fingerprint in self._approved_before_restart:
@@ -188,30 +190,32 @@ class ExternalAgentHost:
 
     def _equivalent_calls(self, call: ExternalCall) -> list[tuple[Tool, Any]]:
         """Return the equivalent calls of Journeyman's own tools, or an empty list if there is no equivalent."""
-        folder = self._run.tool_context.folder
-        if call.kind == "execute":
+        folder, kind = self._run.tool_context.folder, call.actual_kind()
+        if kind == "execute":
             return [(RUN, RunArguments(command))] if (command := call.command()) else []
-        if call.kind == "read":
+        if kind == "read":
             return [(READ, ReadArguments(relative_path(path, folder))) for path in call.files()]
-        if call.kind in ("edit", "delete", "move"):
+        if kind in ("edit", "delete", "move"):
             return [(WRITE, WriteArguments(relative_path(path, folder), "")) for path in call.files()]
         return []
 
     def _request(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PermissionRequest:
         run, arguments = self._run, self._arguments(call)
         folder, untrusted_sources = str(run.tool_context.folder), tuple(sorted(run.conversation.permissions.untrusted))
-        access = ACCESS_BY_KIND.get(call.kind, "")
-        agent_name = run.model_name.partition("/")[2]
+        kind, agent_name = call.actual_kind(), run.model_name.partition("/")[2]
+        reason = REQUEST_REASON.format(agent_name)
+        if kind != call.kind and call.kind != "other":
+            reason = f"{reason} {DECLARED_DIFFERENTLY.format(visible(call.kind)[:40])}"
         return PermissionRequest(
             permission_id(run.session, name),
             name,
-            call.kind,
+            kind,
             call.target(run.tool_context.folder),
             folder,
             "none",
-            fingerprint(call.kind, arguments, folder, "none", untrusted_sources),
-            REQUEST_REASON.format(agent_name),
-            access=access,
+            fingerprint(kind, arguments, folder, "none", untrusted_sources),
+            reason,
+            access=ACCESS_BY_KIND.get(kind, ""),
             untrusted_sources=untrusted_sources,
             options=options,
         )

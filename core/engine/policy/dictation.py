@@ -3,17 +3,21 @@
 import posixpath
 import re
 import unicodedata
+from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from core.domain.command_line import ASSIGNMENT, DURATION, UNWRAPPED, program_name, split_loosely
 from core.domain.command_tables import program_sets
+from core.domain.text import normalized
 from core.domain.visible import visible_name
 from core.engine.policy.proposed_call import ProposedCall
 
 WRITTEN_BY_CONTENT = "You have not written `{}`, but untrusted content that the run has read contains it."
 NAMED_BY_CONTENT = "{} is a new file that you have not named, but untrusted content that the run has read has."
+COMPUTED = "The run has read untrusted content, and this command runs text that only its execution determines."
 INTERPRETERS = frozenset({"python", "pypy", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua"})
 SHELL_PREFIXES = frozenset({".", "source", "exec", "command", "builtin", "eval", "then", "do", "else", "!"})
 # All repetitions are limited, so that no text makes the search slow.
@@ -27,6 +31,30 @@ _RUNNERS = rf"\.|source|[Rr]un|[Ee]xecute|[Ss]tart|{_FOLDERS}(?:\w*sh|{'|'.join(
 _IS_SCRIPT = re.compile(rf"(?:(?<![\w./-])(?:{_RUNNERS}){OPTIONS_BETWEEN} {_FOLDERS}|(?<![\w-])[\w.~@+-]*/)\Z")
 
 
+BASE64 = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{12,20000}={0,2}(?![\w+/=-])")
+URL_SAFE = str.maketrans("-_", "+/")
+MAX_TOKENS = 2_000  # in base64 that are decoded
+MAX_COMPARED = 20_000  # characters of a command
+_PROGRAMS = rf"(?:\w*sh|{'|'.join(sorted(INTERPRETERS))})[\d.]*"
+_WRAPPERS = r"sudo|doas|env|timeout|nohup|nice|xargs|stdbuf|time|exec|command|setsid"
+_BEFORE = (
+    rf"\|&?[ \t]{{0,20}}(?:(?:{_WRAPPERS}|-\S{{1,40}}|\d\S{{0,20}}|\w{{1,40}}=\S{{0,80}})[ \t]{{1,20}}){{0,8}}"
+    r"(?:[\w./~-]{0,80}/)?"
+)
+_BEGINNING = r"(?:^|[;&|(\n{!]|\b(?:then|do|else|exec|command|builtin|env|sudo|nohup|xargs)\s)[ \t]{0,20}"
+RUNS_COMPUTED = re.compile(
+    # A shell or an interpreter that is given nothing to run but its input, which comes from a pipe or a program.
+    rf"{_BEFORE}{_PROGRAMS}(?:[ \t]{{1,20}}-[\w-]{{0,40}}){{0,6}}"
+    r"(?:[ \t]{0,20}(?:$|[;&|)<>\n`])|[\"'])"
+    rf"|{_BEFORE}\w*sh[ \t]{{1,20}}-s\b"
+    rf"|(?<![\w./-])(?:source|\.|{_PROGRAMS})[ \t]{{1,20}}<\("
+    # A command whose name is computed, also one for `eval` or a shell.
+    rf"|{_BEGINNING}\"?(?:[`]|\$[({{\w'])"
+    r"|(?<![\w./-])eval\b"
+    r"|(?<![\w.-])(?:\w*sh)[ \t]{1,20}(?:-\w{1,20}[ \t]{1,20}){0,4}-\w{0,20}c[ \t]{1,20}\"?[$`]",
+)
+
+
 def dictation_reason(
     call: ProposedCall,
     content_mark: Callable[[str], str],
@@ -38,8 +66,10 @@ def dictation_reason(
     `content_mark` returns "" for a file that does not exist; `untrusted_texts` loads the texts, if they are needed.
     """
     if call.access == "execute":
-        command = dictated_command(call.subjects[0], untrusted_texts(), user_words)
-        return WRITTEN_BY_CONTENT.format(visible_name(command)) if command else ""
+        texts = untrusted_texts()
+        if command := dictated_command(call.subjects[0], texts, user_words):
+            return WRITTEN_BY_CONTENT.format(visible_name(command))
+        return COMPUTED if texts and _runs_computed_text(call.subjects[0], user_words) else ""
     new = [path for path in call.subjects if not content_mark(path)] if call.access == "write" else []
     path = dictated_file(new, untrusted_texts(), user_words) if new else ""
     return NAMED_BY_CONTENT.format(visible_name(path)) if path else ""
@@ -58,10 +88,14 @@ def dictated_command(command: str, untrusted_texts: Sequence[str], user_words: S
     """Return the first part of a command line that untrusted content contains and the user has not written, or "".
 
     A part is also found if it is spelled differently: quoted, run through a wrapper such as `timeout` or by another
-    shell, as `./x` instead of `sh x`, or with further options. What the user has written must be the same command.
+    shell, as `./x` instead of `sh x`, with further options, or in base64, here or in the content. What the user has
+    written must be the same command.
     """
-    content, written = _plain(tuple(untrusted_texts)), _plain(tuple(user_words))
-    for words in split_loosely(command):
+    content, written = (
+        _plain((*untrusted_texts, *_decoded(untrusted_texts))),
+        _plain((*user_words, *_decoded(user_words))),
+    )
+    for words in (words for text in (command, *_decoded([command])) for words in split_loosely(text)):
         for part in _unwrapped(words):
             is_script = "/" in part[0] or ("." in part[0] and len(part) < len(words))
             found = len(part) > 1 and " ".join(part) in content
@@ -73,6 +107,23 @@ def dictated_command(command: str, untrusted_texts: Sequence[str], user_words: S
             ):
                 return " ".join(words)
     return ""
+
+
+def _decoded(texts: Sequence[str]) -> list[str]:
+    """Return what is in these texts in base64, as far as it is text."""
+    found = []
+    tokens = (match[0] for text in texts for match in BASE64.finditer(text))
+    for token in islice(tokens, MAX_TOKENS):
+        padded = token.translate(URL_SAFE).rstrip("=") + "=" * (-len(token.rstrip("=")) % 4)
+        with suppress(ValueError):  # no base64 after all, or not of a text
+            found.append(b64decode(padded, validate=True).decode())
+    return found
+
+
+def _runs_computed_text(command: str, user_words: Sequence[str]) -> bool:
+    """Return whether a command runs text that it computes, so that no comparison can tell what it runs."""
+    is_written = any(normalized(command) in normalized(words) for words in user_words)
+    return not is_written and bool(RUNS_COMPUTED.search(command[:MAX_COMPARED]) or len(command) > MAX_COMPARED)
 
 
 @lru_cache(maxsize=4)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from core.domain.events import CallRefused, CallStarted, SessionEvent, ToolCall, ToolReturned
 from core.domain.problems import Problem, StorageProblem
@@ -65,9 +66,11 @@ async def _execute(run: RunContext, tool: Tool, call: ToolCall, permitted: Permi
     except asyncio.CancelledError:
         # On exit with an open question, the call stays pending and is repeated once the user has answered.
         if not (run.closing and questions.waiting):
-            output = f"{run.tool_context.commands.stopped_output(call.id)}\n{STOPPED}".lstrip("\n")
-            stopped = [ToolReturned(call.id, Text(output), failed=True)]
-            await run.record(*result_events(run, tool, call.id, started.object, stopped))
+            ended = run.tool_context.commands.take_stopped(call.id)
+            output = Text(f"{ended.output}\n{STOPPED}".lstrip("\n"))
+            stopped = ToolReturned(call.id, output, failed=True, unrestorable=ended.unrestorable)
+            stopped = replace(stopped, changed_history=ended.changed_history)
+            await run.record(*result_events(run, tool, call.id, started.object, [stopped]))
         raise
     all_events = result_events(run, tool, call.id, started.object, events)
     with_untrusted_files(run, tool, call.id, parameters, all_events)

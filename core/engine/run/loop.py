@@ -52,7 +52,7 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
         if conversation.start and (
             source := paths_label(run, [file.name for file in conversation.start.instruction_files])
         ):
-            await run.record(UntrustedContentRead("", source))
+            await run.record(UntrustedContentRead("", source, in_instructions=True))
         await run.run_hooks("run_start")
     run.ended_turns = conversation.turns - bool(conversation.pending)
     while True:

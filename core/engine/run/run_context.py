@@ -338,7 +338,13 @@ class RunContext:
         if result := ended.done:
             events.append(
                 BackgroundCommandEnded(
-                    ended.call, ended.command, Text(result.output), result.exit_code, result.killed_because
+                    ended.call,
+                    ended.command,
+                    Text(result.output),
+                    result.exit_code,
+                    result.killed_because,
+                    ended.unrestorable,
+                    ended.changed_history,
                 )
             )
         await self.record(*events, blobs=blobs)

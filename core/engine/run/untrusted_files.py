@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from core.domain.command_reads import printed_files
+from core.domain.command_reads import GIT_FOLDER, printed_files
 from core.domain.events import SessionEvent, ToolReturned, UntrustedContentRead
 from core.domain.problems import Problem
-from core.domain.untrusted_file import UntrustedFile, untrusted_file_label
+from core.domain.untrusted_file import UntrustedFile, is_text, untrusted_file_label
 from core.engine.run.run_context import RunContext
 from core.store.untrusted_files import absolute_path
 from core.tools.check import CHECK
@@ -26,6 +27,7 @@ from core.tools.read import READ
 from core.tools.read_before_edit import content_digest, normalized_path
 from core.tools.search import SEARCH
 from core.tools.tool import Tool
+from core.workspace.git_branch import worktree_git_folders
 
 MATCH_LINE = re.compile(r"(.+?):\d+: ")
 
@@ -65,7 +67,7 @@ def _read_files(
             lines = run.full_text(output).splitlines()
             return _named(run, {match[1] for line in lines if (match := MATCH_LINE.match(line))})
         case FIND.name:
-            return [row for row in run.reader.untrusted_files(str(run.tool_context.folder)) if row.name_is_text]
+            return _listed(run.reader.untrusted_files(str(run.tool_context.folder)))
         case CHECK.name:
             with suppress(Problem):
                 return _printable_files(run, run.tool_context.commands.get(parameters.id).command)
@@ -118,13 +120,32 @@ def _absolute(folder: str, names: Iterable[str]) -> list[str]:
 
 def _printable_files(run: RunContext, command: str) -> list[UntrustedFile]:
     folder = absolute_path(str(run.tool_context.folder), "")
-    rows = run.reader.untrusted_files(folder)
+    shared = _shared_history(run)
+    rows = [*run.reader.untrusted_files(folder), *shared]
     printed = printed_files(command) if rows else ()
     if printed is None:
         return rows
     folders = [f"{absolute_path(folder, path)}/" for path in printed] if rows else []
     under = [row for row in rows if row.path.startswith(tuple(folders))]
-    return [*_matching(run, printed), *under, *(row for row in rows if row.name_is_text)]
+    return [*_matching(run, printed), *under, *(shared if GIT_FOLDER in printed else ()), *_listed(rows)]
+
+
+def _listed(rows: Iterable[UntrustedFile]) -> list[UntrustedFile]:
+    """Return the files of which a listing alone may show untrusted content: a name, or what a link leads to."""
+    return [row for row in rows if row.name_is_text or any(map(is_text, _link_target(row.path).split("/")))]
+
+
+def _link_target(path: str) -> str:
+    with suppress(OSError, ValueError):
+        return str(Path(path).readlink())
+    return ""
+
+
+def _shared_history(run: RunContext) -> list[UntrustedFile]:
+    """Return the row of the repository that a linked worktree belongs to, if its history is untrusted."""
+    if not run.reader.has_untrusted_files() or not (folders := worktree_git_folders(run.tool_context.folder)):
+        return []
+    return list(run.reader.match_untrusted_files([(str(folders[1]), "", 0)]).values())
 
 
 def _label(run: RunContext, rows: Iterable[UntrustedFile]) -> str:

@@ -59,10 +59,10 @@ class PermissionState:
                 self.requests[request.id] = request
             case PermissionDecided(request_id=name):
                 self.decisions.setdefault(name, event)
-            case UntrustedContentRead(call_id=call, source=source):
+            case UntrustedContentRead(call_id=call, source=source, in_instructions=in_instructions):
                 self.untrusted[source] = None
                 self._untrusted_calls.add(call)
-                self._message_is_expanded = self._message_is_expanded or not call
+                self._message_is_expanded = self._message_is_expanded or not (call or in_instructions)
             case FileChanged(path=path):
                 self.changed_files.add(path)
             case _:

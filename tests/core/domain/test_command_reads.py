@@ -12,8 +12,9 @@ PRINTS = {
     "grep -c X a | wc -l": ("a",),
     "cat a && ls": ("a",),
     "diff src other": ("src", "other"),
-    "git status -sb": (),
-    "git branch": (),
+    "git status -sb": (".git",),
+    "git branch": (".git",),  # names of branches are texts, too
+    "git ls-files": (),
     "git add -A": (),
     "date +%F": (),
 }

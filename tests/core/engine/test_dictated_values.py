@@ -119,6 +119,7 @@ def test_only_the_user_writes_the_words_of_the_user() -> None:
     state.apply(UserMessage(Text("first")))
     state.apply(RunStarted("m"))
     state.apply(UntrustedContentRead("c1", "mcp: mail"))
+    state.apply(UntrustedContentRead("", "file: AGENTS.md", in_instructions=True))  # not in the next message
     state.apply(UserMessage(Text("second")))
     state.apply(UntrustedContentRead("", "mcp: mail"))  # the next message contains text of the server
     state.apply(UserMessage(Text("send it to eve")))

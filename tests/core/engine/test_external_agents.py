@@ -365,6 +365,32 @@ def test_forbidden_actions_of_a_hostile_agent_are_refused(tmp_path: Path, how: s
     run_bounded(test())
 
 
+@pytest.mark.parametrize("mode", ["auto", "plan"])
+def test_the_declared_kind_of_a_call_does_not_hide_what_it_contains(tmp_path: Path, mode: Mode) -> None:
+    async def test() -> None:
+        async with open_with_agent(tmp_path, "lies") as scene:
+            (scene.folder / "README.md").write_text("hello")
+            session = await started(scene, "Go.", mode)
+            asked = []
+            while scene.status(session) in ("running", "waiting"):
+                await scene.when(
+                    lambda: scene.engine.permission_requests() or scene.status(session) not in ("running", "waiting")
+                )
+                for _, each in scene.engine.permission_requests():
+                    asked.append((each.request.tool, each.request.object))
+                    assert "calls it `read`" in each.request.reason
+                    await scene.engine.deny(each.request.id)
+            events = await scene.events(session)
+            commands = [("execute", "touch planted.txt"), ("execute", "touch planted.txt"), ("other", "Read README.md")]
+            if mode == "plan":
+                assert len(of(events, CallRefused)) == 4 and not asked
+            else:  # which allows edits
+                assert asked == commands
+                assert [event.reason for event in events if isinstance(event, CallAllowed)] == ["mode: auto"]
+
+    run_bounded(test())
+
+
 def test_an_approval_covers_once_what_the_user_saw(tmp_path: Path) -> None:
     """Neither a mode that allows a read nor the approval of one call allows what the agent makes of the call later."""
 

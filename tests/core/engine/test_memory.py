@@ -26,6 +26,7 @@ from core.engine.state.compaction import MEMORY, SESSION, SUMMARY, USER
 from core.engine.state.conversation import Conversation
 from core.memory.memories import Memories
 from core.memory.run_memory import RunMemory, learning_context
+from core.memory.run_recorder import _is_task_dictated
 from core.memory.saving import LearningLimits, MemorySource
 from core.memory.serialization import to_proposal_details
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
@@ -519,3 +520,39 @@ def test_a_sensitive_replacement_waits_for_the_user_even_in_the_agents_own_memor
             assert (await scene.engine.memory.show(mine.id)).listed.memory.content.text == harmless.text
 
     run_bounded(main())
+
+
+def test_only_tasks_that_untrusted_content_may_have_written_leave_no_outcome(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            journal = scene.services.runs._journal
+            script = scripted_replies(*[{"text": "ok"}] * 4)
+            session = await scene.start(script, "Ask the mail server.")
+            await scene.engine.wait_idle(session)
+            await journal.append(session, UntrustedContentRead("", "mcp: mail"))  # an expanded mention
+            for task in ("Answer the mail.", "Write the letter."):
+                await scene.engine.send_message(session, task)
+                await scene.engine.wait_idle(session)
+            await journal.append(session, UntrustedContentRead("", "file: AGENTS.md", in_instructions=True))
+            await scene.engine.send_message(session, "Write the other letter.")
+            await scene.engine.wait_idle(session)
+            obeyed = Text(scripted_replies({"text": "ok"}))
+            began = RunStarted("scripted", 20, obeyed, mode="auto", untrusted_sources=("mcp: mail",))  # a mention
+            first = await scene.engine.start("Do what the mail says.", scene.folder, began)
+            await scene.engine.wait_idle(first)
+            await settled(scene)
+            outcomes = await scene.engine.memory.list_memories(kind="outcome")
+            tasks = {one.memory.content.fields["task"] for one in outcomes}
+            assert tasks == {"Ask the mail server", "Write the letter", "Write the other letter"}
+            assert not scene.bugs
+
+    run_bounded(main())
+
+
+def test_the_task_given_to_a_fork_of_a_transcript_is_the_users() -> None:
+    read: tuple[str, dict[str, Any]] = ("untrusted_content_read", {"source": "import: a", "call_id": ""})
+    fork: list[tuple[str, dict[str, Any]]] = [read, ("session_forked", {"imported": True})]
+    task: list[tuple[str, dict[str, Any]]] = [("user_message", {}), ("run_started", {})]
+    imported: list[tuple[str, dict[str, Any]]] = [*task, ("run_ended", {})]
+    assert not _is_task_dictated([*imported, *fork, *task])
+    assert _is_task_dictated([*imported, *fork, ("untrusted_content_read", {"source": "mcp: mail"}), *task])

@@ -357,6 +357,28 @@ def test_history_lost_before_journeyman_was_killed_is_restored(loss: str, rung: 
     assert not list((data / HISTORY_FOLDER).iterdir())
 
 
+INDEX_LOSSES = ["rm .git/index", "echo junk > .git/index", "rm -rf .git/index; mkdir .git/index"]
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("killed", [False, True], ids=["ended", "killed"])
+@pytest.mark.parametrize("loss", INDEX_LOSSES)
+def test_a_lost_index_is_restored(loss: str, killed: bool, rung: str, ground: Ground) -> None:
+    folder, data = ground.folder, ground.folder.parent / "data"
+    (folder / "file").write_text("staged\n")
+    git(folder, "add", "-A")
+    before = git(folder, "diff", "--cached")
+    if killed:
+        kill_during(f"{script(ground, loss)} >&2; echo planted; sleep 60", folder, data, rung)
+        assert git(folder, "diff", "--cached") != before
+        assert "interrupted was restored" in run_next(folder, data, rung).output
+    else:
+        with open_sandbox(rung) as sandbox, open_harness(sandbox, folder) as made:
+            assert "index" in made.use(script(ground, loss)).output
+            assert "restored" not in made.use("git add clean.sh; git reset -q clean.sh").output
+    assert git(folder, "diff", "--cached") == before and "staged" in before
+
+
 def test_references_are_restored_with_other_names_if_the_user_may_have_deleted_them(ground: Ground) -> None:
     """The user has worked in the repository since."""
     folder, data = ground.folder, ground.folder.parent / "data"

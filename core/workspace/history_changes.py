@@ -1,0 +1,63 @@
+"""Finds the repositories in which commands have changed references: branches, tags, notes, stashes or reflogs.
+
+What a command writes there, such as the message of a commit, is in no file whose change is recorded.
+"""
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from core.workspace.beneath import open_by_walking, open_folder
+from core.workspace.git_history import kept_git_folders
+from core.workspace.git_references import FileState, reference_states
+
+_States = frozenset[tuple[str, FileState]]
+
+
+class HistoryChanges:
+    """The states of the references in the repositories of a folder, and of the one that a linked worktree belongs to.
+
+    The caller keeps two threads from using it at the same time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = Path(os.path.realpath(folder))
+        self._states: dict[str, _States] = {}
+
+    def keep(self, git_places: Iterable[str]) -> None:
+        """Keep the states, to which the next call of `take` compares. `git_places` are those of `GitHistory.keep`."""
+        self._states = self._read(git_places)
+
+    def take(self, git_places: Iterable[str]) -> tuple[str, ...]:
+        """Return the git folders with new or changed references since the last call, and keep the states."""
+        before, self._states = self._states, self._read(git_places)
+        return tuple([name for name, states in self._states.items() if states - before.get(name, frozenset())])
+
+    def _read(self, git_places: Iterable[str]) -> dict[str, _States]:
+        """Return the states by git folder: relative to the folder, or absolute if it is outside."""
+        if sys.platform == "win32":
+            return {}
+        found = {}
+        for base, path in kept_git_folders(self._folder, git_places):
+            name = path if base == self._folder else str(base / path)
+            found[name] = _states(base, path)
+        return found
+
+
+def _states(base: Path, path: str) -> _States:
+    """Return the states in a git folder; none if it is reached through a link."""
+    try:
+        folder = open_folder(str(base))
+    except OSError:
+        return frozenset()
+    try:
+        git = open_by_walking(folder, path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return frozenset()
+    finally:
+        os.close(folder)
+    try:
+        return reference_states(git)
+    finally:
+        os.close(git)
