@@ -41,6 +41,7 @@ from core.skills.skill_disk import SkillDisk, home_folder
 from core.store.data_folder import DataFolder, open_data_folder
 from core.store.journal import Journal
 from core.store.memory_store import MemoryStore
+from core.store.partial_reply import take_partial_replies
 from core.store.proposal_store import ProposalStore
 from core.store.reader import Reader
 from core.store.rule_store import RuleStore
@@ -228,5 +229,5 @@ async def _recover(services: Services) -> None:
         return
     kill_orphans(MARKER_VARIABLE.encode())
     await services.agents.end_leftovers()
-    await services.runs.recover()
+    await services.runs.recover(take_partial_replies(services.opened.path.parent))
     await services.memories.rebuild_missing()

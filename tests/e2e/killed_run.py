@@ -81,6 +81,10 @@ class KillableRun:
 
         return asyncio.run(read())
 
+    def events(self) -> list[dict[str, Any]]:
+        """Return the events of the session as they are after a start of the program."""
+        return asyncio.run(_entries(self.home))
+
     def effects(self) -> Counter[str]:
         file = self.folder / "effects"
         return Counter(file.read_text().split() if file.exists() else ())

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from app.process.exit_codes import DONE, WAITING
+from core.store.partial_reply import FOLDER
 from tests.e2e.killed_run import BOUND_S, ROUNDS, KillableRun, check_recovery, kill_after_lines, kill_at_write
+from tests.e2e.terminal import wait_until
 
 FULL = os.environ.get("JOURNEYMAN_FAULTS") == "full"
 LINES = 3 + ROUNDS * 4  # minimum number of events of a complete run
@@ -64,3 +66,21 @@ def test_a_sub_agent_in_the_background_survives_a_kill_with_its_parent(tmp_path:
     assert place.run_to_end("resume", parent["id"], "--skip", "--json") == DONE
     assert {row["status"] for row in place.sessions()} == {"done"}
     assert place.effects() == {"once": 1}
+
+
+def test_the_part_of_a_reply_that_had_arrived_survives_a_kill(tmp_path: Path) -> None:
+    place = KillableRun.make(tmp_path)
+    text = " ".join(f"word{number}" for number in range(1000))
+    endless = {"text": text, "chunks": 1000, "delay_s": BOUND_S * 10}
+    (tmp_path / "script.json").write_text(json.dumps({"replies": [endless], "then": "repeat_last"}))
+    process = place.start()
+    saved = place.home / FOLDER
+    assert wait_until(lambda: any(file.stat().st_size > 20 for file in saved.glob("*")))
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=BOUND_S)
+    arrived = next(saved.iterdir()).read_text()
+    kept = place.events()
+    assert [event["kind"] for event in kept[-2:]] == ["reply_interrupted", "run_interrupted"]
+    assert kept[-2]["text"] == arrived and text.startswith(arrived) and len(arrived) > 20
+    assert not list(saved.iterdir())
+    assert place.events() == kept, "the partial reply was stored twice"

@@ -32,6 +32,7 @@ from core.engine.external.external_files import ExternalFileChanges
 from core.engine.run.run_context import RunContext
 from core.engine.run.untrusted_files import folder_label, paths_label
 from core.engine.state.live_updates import LiveUpdate
+from core.store.partial_reply import PartialReply
 
 STEP_KINDS: Mapping[str, str] = MappingProxyType(
     {"read": "read", "edit": "edit", "search": "search", "execute": "command", "fetch": "fetch"}
@@ -107,6 +108,7 @@ class ExternalCalls:
         self._run = run
         self._files = files
         self._reply_pieces: list[str] = []
+        self._saved = PartialReply(run.tool_context.data, run.session)
         self._thought_pieces: list[str] = []
         self._buffered = 0
         self._message_id = ""  # Of the last piece that had one.
@@ -127,6 +129,10 @@ class ExternalCalls:
         is_new = bool(chunk.message_id and self._message_id) and chunk.message_id != self._message_id
         self._message_id = chunk.message_id or self._message_id
         text = f"\n\n{chunk.text}" if is_new and pieces else chunk.text
+        if not self._buffered:
+            self._saved.clear()
+        if not thought:
+            self._saved.add(text)
         pieces.append(text)
         self._buffered += len(text)
         self._run.live_updates.publish(LiveUpdate(self._run.session, *(("", text) if thought else (text, ""))))

@@ -1,7 +1,7 @@
 """Starts, stops, pauses and resumes runs, and owns their asyncio tasks."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 
 from core.domain.events import (
     EVENT_CLASSES,
+    ReplyInterrupted,
     RunEnded,
     RunInterrupted,
     RunStarted,
@@ -48,6 +49,7 @@ ENDED = {
 }  # fmt: skip
 CONTINUE_HINT = "Send it a message; on the command line: journeyman fork {} --say TEXT."
 CHECK_INTERVAL_S = 0.02
+REQUEST_KINDS = frozenset({"request_sent", "request_retried", "replied", "reply_interrupted"})
 
 
 class RunController:
@@ -91,8 +93,11 @@ class RunController:
     def is_active(self, session: str) -> bool:
         return session in self._live
 
-    async def recover(self) -> None:
-        """Mark every run that a crash ended as interrupted. Called at startup. No run is resumed automatically."""
+    async def recover(self, partial_replies: Mapping[str, str]) -> None:
+        """Mark every run that a crash ended as interrupted. Called at startup. No run is resumed automatically.
+
+        `partial_replies` are the replies that the crash interrupted, by session.
+        """
         for row in self._reader.sessions():
             if row.imported_from and row.status in UNFINISHED:
                 await self._journal.append(row.id, RunEnded("stopped", IMPORT_CUT))
@@ -104,7 +109,14 @@ class RunController:
                     if issubclass(last, QuestionAnswered | PermissionDecided)
                     else INTERRUPTED_REASON
                 )
-                await self._journal.append(row.id, RunInterrupted(why, calls))
+                partial_reply = partial_replies.get(row.id, "") if self._awaits_reply(row) else ""
+                reply = [ReplyInterrupted(Text(partial_reply), INTERRUPTED_REASON)] if partial_reply else []
+                await self._journal.append(row.id, *reply, RunInterrupted(why, calls))
+
+    def _awaits_reply(self, row: SessionRow) -> bool:
+        """Return whether the last request has not been replied to."""
+        kinds = (self._reader.event(row.id, seq)["kind"] for seq in range(row.last_seq, 0, -1))
+        return next((kind for kind in kinds if kind in REQUEST_KINDS), "") == "request_sent"
 
     async def open(
         self,

@@ -18,6 +18,7 @@ from core.models.model import Model, ModelError, ReplyDelta, RequestedCall, Tool
 from core.models.repetition import without_repetition
 from core.models.stop_reasons import REPEATED
 from core.models.written_call_reader import CallScreen
+from core.store.partial_reply import PartialReply
 
 EMPTY_REPLY = "The model returned an empty reply."
 TIME_LIMIT_REASON = "the time of the run was over"  # the reason of a ReplyInterrupted
@@ -37,7 +38,9 @@ async def read_reply(run: RunContext, model: Model) -> None:
 async def _stream_reply(run: RunContext, model: Model) -> None:
     """Stream a reply and publish each chunk. Record the complete reply, or on failure the part that had arrived."""
     request = run.request()
-    reply = _ArrivingReply(CallScreen(tool.name for tool in request.tools))
+    saved = PartialReply(run.tool_context.data, run.session)
+    saved.clear()
+    reply = _ArrivingReply(CallScreen(tool.name for tool in request.tools), saved)
     try:
         async with aclosing(model.stream(request)) as deltas:
             async for delta in deltas:
@@ -51,9 +54,11 @@ async def _stream_reply(run: RunContext, model: Model) -> None:
         why = error.details.message if isinstance(error, ModelError) else _why_cut(run, error)
         if reply.text or why == TIME_LIMIT_REASON:  # No other event records that the time limit interrupted a reply.
             await run.record(ReplyInterrupted(Text(reply.text), why))
+            saved.clear()
         raise
     else:
         await _record_reply(run, reply, request.tools)
+        saved.clear()
     finally:
         run.live_updates.publish(LiveUpdate(run.session, ended=True))
 
@@ -76,10 +81,11 @@ async def _record_reply(run: RunContext, reply: "_ArrivingReply", offered: Seque
 class _ArrivingReply:
     """The parts of a reply that have arrived."""
 
-    def __init__(self, screen: CallScreen) -> None:
+    def __init__(self, screen: CallScreen, saved: PartialReply) -> None:
         self.calls: list[RequestedCall] = []
         self.first_token_s = 0.0
         self._screen = screen
+        self._saved = saved
         self._sent_at = time.monotonic()
         self._text: list[str] = []
         self._reasoning: list[str] = []
@@ -103,7 +109,9 @@ class _ArrivingReply:
         self.first_token_s = self.first_token_s or time.monotonic() - self._sent_at
         if delta.written:
             self._text.clear()
+            self._saved.clear()
         self._text.append(delta.text)
+        self._saved.add(delta.text)
         self._reasoning.append(delta.reasoning)
         self.calls += delta.calls
         self._last = self._last.merge(delta)
