@@ -83,15 +83,18 @@ class ExportRedactor:
         )
 
     def redact_json(self, text: str) -> str:
-        """Redact the strings of a JSON text so that it stays valid JSON. Text that is not JSON is redacted as text."""
+        """Redact the strings of a JSON text so that it stays valid JSON.
+
+        Text that is not JSON, or is nested too deeply, is redacted as text.
+        """
         if self._redactor is None:
             return text
         try:
             plain = json.loads(text)
+            cleaned = self._plain(plain)
+            return text if cleaned == plain else json.dumps(cleaned, ensure_ascii=False)
         except (ValueError, RecursionError):
             return self.redact_text(text)
-        cleaned = self._plain(plain)
-        return text if cleaned == plain else json.dumps(cleaned, ensure_ascii=False)
 
     def redact_blob(self, body: bytes, *, counted: bool = False) -> bytes:
         """Redact the contents of a file, also if they are not UTF-8. Contents without a secret are returned unchanged.

@@ -96,8 +96,11 @@ class RequestMask:
         plain = parse_json(text)
         if not isinstance(plain, dict | list):
             return self._redactor.redact(text)
-        masked = self._value(plain)
-        return text if masked == plain else json.dumps(masked, ensure_ascii=False)
+        try:
+            masked = self._value(plain)
+            return text if masked == plain else json.dumps(masked, ensure_ascii=False)
+        except RecursionError:  # a model can nest the arguments of a call so deeply that only the parser accepts them
+            return self._redactor.redact(text)
 
     def _value(self, value: Any) -> Any:
         if isinstance(value, str):

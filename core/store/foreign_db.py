@@ -10,14 +10,23 @@ MAGIC = b"SQLite format 3\0"
 
 @contextmanager
 def open_foreign_db(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database for reading; its rows have names. Raises ValueError if the schema or contents are unexpected."""
+    """Open a database for reading; its rows have names. Raises ValueError if the schema or contents are unexpected.
+
+    Views cannot be read: one in the place of a table could compute without end.
+    """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             db.execute("PRAGMA trusted_schema = OFF")
+            db.set_authorizer(_refuse_views)
             db.row_factory = sqlite3.Row
             yield db
     except sqlite3.Error as error:
         raise ValueError(str(error)) from error
+
+
+def _refuse_views(action: int, _first: str | None, _second: str | None, _database: str | None, view: str | None) -> int:
+    is_computed = view is not None or action == sqlite3.SQLITE_RECURSIVE
+    return sqlite3.SQLITE_DENY if is_computed else sqlite3.SQLITE_OK
 
 
 def is_sqlite(path: Path) -> bool:

@@ -277,11 +277,15 @@ class Engine(Maintenance, UserDecisions):
     async def _with_mcp_mentions(self, session: str, text: str) -> str:
         """Return the text with the MCP resources and prompts that it mentions.
 
-        The MCP servers are recorded as sources of untrusted content before the text reaches the session.
+        The MCP servers are recorded as sources of untrusted content before the text reaches the session, also if they
+        are known: that says that the user has not written all of the message that follows.
         """
         refuse_imported(self.session(session))
         message = await self.mcp_servers.expand_mentions(text, await self._boundary(session))
-        await self._record_untrusted(session, message.untrusted_sources)
+        if message.untrusted_sources:
+            await self._journal.append(
+                session, *(UntrustedContentRead("", source) for source in message.untrusted_sources)
+            )
         return message.text
 
     async def _boundary(self, session: str) -> str:

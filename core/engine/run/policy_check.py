@@ -114,6 +114,7 @@ def _load_from_thread(run: RunContext, texts: Sequence[Text], loop: asyncio.Abst
 async def _untrusted_texts(run: RunContext) -> list[Text]:
     """Return the untrusted content that the run has read, and for a sub-agent also that of the runs above it."""
     states, row = [run.conversation.permissions], run.reader.session(run.session)
+    is_subagent = bool(row and row.parent)  # its messages are written by agents, which have read what is checked here
     while row and row.parent and not run.is_replay:
         caller = run.callers.setdefault(row.parent, Conversation())
         async for entry in run.journal.read(row.parent, caller.last_seq):
@@ -125,6 +126,7 @@ async def _untrusted_texts(run: RunContext) -> list[Text]:
         for state in states
         for text in (
             *state.untrusted_texts,
+            *(() if is_subagent and state is states[0] else state.expanded_messages),
             *(text for text, source in state.sources.items() if is_untrusted(source, trusted=run.trusted)),
         )
     )

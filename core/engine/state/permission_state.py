@@ -19,6 +19,7 @@ class PermissionState:
         untrusted: untrusted sources that the session has read, in order.
         changed_files: files the agent has written in the session.
         untrusted_texts: results of calls that read untrusted files, sessions or replies of sub-agents.
+        expanded_messages: messages into which a server or another agent has put text.
         sources: the untrusted source of each result that has one, by the text of the result.
         user_words: messages and answers that the user wrote, without those into which an MCP server has put text, and
             without answers that only repeat what the question says, as that may be quoted from untrusted content.
@@ -30,6 +31,7 @@ class PermissionState:
     changed_files: set[str] = field(default_factory=set)
     sources: dict[Text, ContentSource] = field(default_factory=dict)
     untrusted_texts: dict[Text, None] = field(default_factory=dict)
+    expanded_messages: dict[Text, None] = field(default_factory=dict)
     user_words: list[str] = field(default_factory=list)
     _untrusted_calls: set[str] = field(default_factory=set)
     _message_is_expanded: bool = False
@@ -46,7 +48,10 @@ class PermissionState:
                 self.user_words.clear()
                 self._message_is_expanded = False  # the next message is the user's own
             case UserMessage(text=text):
-                self.user_words += () if self._message_is_expanded else (text.head,)
+                if self._message_is_expanded:
+                    self.expanded_messages[text] = None
+                else:
+                    self.user_words.append(text.head)
                 self._message_is_expanded = False
             case QuestionAsked(question=question):
                 self._questions[question.id] = question

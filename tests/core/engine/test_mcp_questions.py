@@ -11,6 +11,7 @@ from core.domain.events import CallStarted, RunStarted, SessionEvent, ToolReturn
 from core.domain.permissions import PermissionRequested
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsked, SubAnswer
+from core.domain.rules import RuleDraft
 from core.mcp.servers import ACCEPT, REJECT
 from core.settings.schema import McpServerSettings
 from tests.core.engine.harness import EngineHarness, call_reply, crash, open_engine, run_bounded, scripted_replies
@@ -284,7 +285,7 @@ def test_resources_and_prompts_are_inserted_into_messages_as_untrusted_content(
             _, look, ask = [event.text.head for event in events if isinstance(event, UserMessage)]
             assert f'<data-{start.boundary} from="mcp" name="who notes://today">\nWater the plants.\n' in look
             assert ask == "Write a very long summary of the garden."
-            assert [event.source for event in events if isinstance(event, UntrustedContentRead)] == ["mcp: who"]
+            assert [event.source for event in events if isinstance(event, UntrustedContentRead)] == ["mcp: who"] * 2
             with pytest.raises(Problem, match="has no prompt"):
                 await scene.engine.send_message(session, "/who:nothing")
             with pytest.raises(Problem, match="rejected it"):
@@ -294,5 +295,37 @@ def test_resources_and_prompts_are_inserted_into_messages_as_untrusted_content(
             events = await scene.events(session)
             assert next(event for event in events if isinstance(event, RunStarted)).untrusted_sources == ("mcp: who",)
             assert next(event for event in events if isinstance(event, UserMessage)).text.head.endswith("of moss.")
+
+    run_bounded(test())
+
+
+@pytest.mark.parametrize("first", ["Hello.", "Look at @who:notes://today", "/who:summary moss"])
+def test_what_a_server_puts_into_a_message_does_not_pass_for_the_words_of_the_user(tmp_path: Path, first: str) -> None:
+    """Not even if the server put text into an earlier message: it can neither dictate values, files nor commands."""
+
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            await added(scene)
+            await scene.engine.add_rule(RuleDraft("allow", "who__echo", ""))
+            calls = [
+                call_reply("who__greet"),
+                call_reply("who__echo", word="Water the plants."),
+                call_reply("write", path="plants", content="x"),
+                call_reply("run", command="Water the plants."),
+            ]
+            session = await scene.start(scripted_replies(*calls, {"text": "Done."}), task=first)
+            await scene.until(PermissionRequested)
+            await scene.engine.send_message(session, "And @who:notes://today")
+            for count in range(1, len(calls) + 1):
+                await scene.until(PermissionRequested, count)
+                ((_, each),) = await scene.when(scene.engine.permission_requests)
+                await scene.engine.deny(each.request.id)
+            await scene.engine.wait_idle(session)
+            assert not (scene.folder / "plants").exists()
+            events = await scene.events(session)
+            reasons = [event.request.reason for event in events if isinstance(event, PermissionRequested)]
+            assert "did not write: Water the plants." in reasons[1]
+            assert "plants is a new file that you have not named" in reasons[2]
+            assert "You have not written `Water the plants.`" in reasons[3]
 
     run_bounded(test())

@@ -239,6 +239,13 @@ def test_secrets_are_removed_from_files_that_are_not_utf_8(encoding: str) -> Non
     assert ExportRedactor(Redactor()).redact_blob(binary) == binary
 
 
+def test_secrets_are_removed_from_arguments_nested_as_deeply_as_a_parser_accepts() -> None:
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    nested = f'{{"items": {"[" * 900}"{token}"{"]" * 900}}}'
+    cleaned = ExportRedactor(Redactor()).redact_json(nested)
+    assert token not in cleaned and cleaned.startswith('{"items": [[')
+
+
 def test_secrets_are_removed_from_the_names_of_members() -> None:
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     assert token not in ExportRedactor(Redactor()).redact_json(f'{{"{token}": "v", "n": {{"{token}": 1}}}}')

@@ -114,6 +114,14 @@ def test_keys_of_the_user_are_removed_in_every_encoding() -> None:
         assert "[known secret removed]" in mask.text(f"Basic {b64encode(f'{before}{OWN}'.encode()).decode()}")
 
 
+def test_arguments_nested_as_deeply_as_a_parser_accepts_are_sent_without_secrets() -> None:
+    """A model chooses them. They stay in the session, so that a failure would end each further run."""
+    mask = RequestMask()
+    mask.set_known([OWN])
+    nested = f'{{"items": {"[" * 900}"{OWN}"{"]" * 900}}}'
+    assert mask.json_text(nested) == nested.replace(OWN, "[known secret removed]")
+
+
 def test_the_keyring_is_read_once_and_keys_set_later_are_known_too() -> None:
     asked: list[str] = []
 
