@@ -13,6 +13,7 @@ from core.domain.tiers import TIER_NAMES
 from core.models.local.model_state import LocalModelStates
 from ui.base.bridge import Bridge
 from ui.base.tasks import ErrorSource, Tasks
+from ui.controllers.agent_profiles import AgentProfilesController
 from ui.controllers.external_agents import ExternalAgentsController
 from ui.controllers.mcp_servers import McpServersController
 from ui.controllers.packages import PackagesController
@@ -35,6 +36,7 @@ class SettingsController(QObject):
     """Shows one settings dialog at a time; it opens with cached values and is then updated from the engine."""
 
     local_model_action_requested = Signal(str, str)
+    agent_profiles_changed = Signal()
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks, folder: str) -> None:
         super().__init__(window)
@@ -48,6 +50,7 @@ class SettingsController(QObject):
         self._models: ProvidersController | None = None
         self._schedules: SchedulesController | None = None
         self._agents: ExternalAgentsController | None = None
+        self._profiles: AgentProfilesController | None = None
         self._tools: McpServersController | None = None
         self._packages: PackagesController | None = None
         self._rules: PermissionRulesController | None = None
@@ -106,6 +109,9 @@ class SettingsController(QObject):
         self._models = ProvidersController(self._window.look, dialog, self._bridge, self.tasks, self._change)
         self._schedules = SchedulesController(dialog, self._bridge, self.tasks)
         self._agents = ExternalAgentsController(dialog, self._bridge, self.tasks)
+        self._profiles = AgentProfilesController(
+            self._window.look, dialog, self._bridge, self.tasks, self.agent_profiles_changed.emit
+        )
         self._tools = McpServersController(self._window.look, dialog, self._bridge, self.tasks)
         self._packages = PackagesController(self._window.look, dialog, self._bridge, self.tasks, self._tools.refresh)
         self._rules = PermissionRulesController(
@@ -233,7 +239,7 @@ class SettingsController(QObject):
         if self._dialog is dialog:
             self._dialog = None
             controllers = (
-                self._models, self._schedules, self._tools, self._agents, self._packages, self._rules,
+                self._models, self._schedules, self._tools, self._agents, self._profiles, self._packages, self._rules,
                 self._semantic_search,
             )  # fmt: skip
             for controller in controllers:
