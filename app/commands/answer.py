@@ -80,10 +80,7 @@ def _parse_answer(question: Question, text: str, option: int, decline: str | Non
             do = f"Choose from 1 to {len(question.options)}: {labels}." if labels else "Answer with TEXT."
             raise Problem(f"There is no option {option}.", "", do)
         return Answer(option=question.options[option - 1].label)
-    answer = parse_answer(question, text)
-    if answer.text and not question.free_text and not question.sub_questions:
-        raise Problem("This question takes one of its options.", f"They are: {labels}.", "Choose one with --option N.")
-    return answer
+    return parse_answer(question, text)
 
 
 def _pending_requests(context: Invocation, name: str) -> list[PendingPermissionRequest]:

@@ -7,10 +7,9 @@ from core.domain.question import Answer, Question
 
 def parse_answer(question: Question, text: str) -> Answer:
     """Parse an answer: the option with this label or number, or else the text itself."""
-    for number, option in enumerate(question.options, 1):
-        if text.casefold() == option.label.casefold() or text == str(number):
-            return Answer(option=option.label)
-    return Answer(text=text)
+    labels = [option.label for option in question.options]
+    numbers = {str(number): label for number, label in enumerate(labels, 1)}
+    return Answer(option=numbers[text]) if text in numbers and text not in labels else Answer(text=text)
 
 
 def print_question(context: Invocation, question: Question) -> None:

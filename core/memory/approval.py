@@ -19,8 +19,10 @@ from core.memory.serialization import from_proposal
 _INVISIBLE = frozenset({"Cf", "Mn", "Cc"})  # categories of characters
 _MIXED_ALPHABETS = re.compile(r"[a-z][\u0370-\u052f]|[\u0370-\u052f][a-z]", re.IGNORECASE)
 
-_PERSONAL = re.compile(  # mail addresses, and amounts such as $1,200.50, 300 EUR and €5
-    r"[\w.+-]+@[\w-]+\.[\w.-]*\w|[$€£¥]\s?\d[\d.,]*|\b\d[\d.,]*\s?(?:[$€£¥]|(?:EUR|USD|GBP|CHF|JPY)\b)"
+_PERSONAL = re.compile(  # mail addresses, and amounts such as $1,200.50, EUR 300, €5, 20 dollars and 2 million USD
+    r"[\w.+-]+@[\w-]+\.[\w.-]*\w|[$€£¥]\s?\d[\d.,]*|\b(?:EUR|USD|GBP|CHF|JPY)\s?\d[\d.,]*(?!\w)|"
+    r"\b\d[\d.,]*\s?(?:(?:[kM]|thousand|million|billion)\s?)?"
+    r"(?:[$€£¥]|(?:EUR|USD|GBP|CHF|JPY|(?i:dollars?|euros?|cents?|francs?|yen))\b)"
 )
 
 

@@ -19,6 +19,11 @@ _DIGITS = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}\b")
 _SOCIAL = re.compile(r"(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
 _PHONE = re.compile(r"(?<![\w.])(?:\+|00)\d{1,3}[ ./-]?(?:\(?\d{1,5}\)?[ ./-]?){2,6}\d{2,4}(?![\w])")
+_NORTH_AMERICAN_PHONE = re.compile(r"(?<![\w.-])(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[ .-])[2-9]\d{2}[.-]\d{4}(?![\w-])")
+_STATED_PHONE = re.compile(  # a number with a word that says what it is; dates are not numbers
+    r"(?i)\b(?:tele)?(?:phone|fon|fax|mobile|cell|tel|handy|whatsapp|call|text)\b[^\d\n;]{0,20}"
+    r"(?!\d{4}-\d{2}-\d{2})\(?\d(?:[ ()/-]{0,2}\d){8,14}(?![\w.-]*\d)"
+)
 _PLAIN = Redactor()
 _HARMLESS = frozenset(
     ("set", "needed", "required", "empty", "missing", "wrong", "asked", "stored", "kept", "found", "used", "read",
@@ -83,6 +88,8 @@ _NUMBERS: tuple[tuple[str, re.Pattern[str], Callable[[str], bool]], ...] = (
     ("bank account", _IBAN, _iban),
     ("social security number", _SOCIAL, _has_nine_digits),
     ("phone number", _PHONE, _has_nine_digits),
+    ("phone number", _NORTH_AMERICAN_PHONE, _has_nine_digits),
+    ("phone number", _STATED_PHONE, _has_nine_digits),
 )
 
 # What a review must not learn, because it was true only once or only on this machine, or because it is a guess.

@@ -23,6 +23,9 @@ class QuestionArguments:
     free_text: Annotated[bool, ParameterDescription("Allow other answers.")] = True
     multi_select: Annotated[bool, ParameterDescription("Allow more than one option.")] = False
 
+    def __post_init__(self) -> None:
+        _check_labels(self.options)
+
 
 @dataclass(frozen=True, slots=True)
 class AskUserArguments:
@@ -41,6 +44,7 @@ class AskUserArguments:
     def __post_init__(self) -> None:
         if bool(self.question) == bool(self.questions):
             raise ValueError("give either question or questions")
+        _check_labels(self.options)
 
 
 def to_question(parameters: AskUserArguments, name: str) -> Question:
@@ -57,6 +61,13 @@ def to_question(parameters: AskUserArguments, name: str) -> Question:
         )  # fmt: skip
     text = parameters.question or f"{first.text} (and {len(parts) - 1} more)"
     return Question(name, text, parameters.why, sub_questions=parts, default_answer=parameters.default)
+
+
+def _check_labels(options: tuple[OptionArguments, ...]) -> None:
+    """Raise ValueError if the answer could not say which option it means."""
+    labels = [option.label.strip().casefold() for option in options]
+    if "" in labels or len(set(labels)) < len(labels):
+        raise ValueError("give each option a label of its own")
 
 
 def _part(question: QuestionArguments) -> SubQuestion:

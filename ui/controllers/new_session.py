@@ -60,6 +60,10 @@ class NewSessionController:
         self._window.show_start()
         self._window.start.choose_folder(folder)
 
+    def load_agents(self) -> None:
+        """List the agent profiles again, because one of them has changed."""
+        self._tasks.start(self._load_agents(), "list the agent profiles")
+
     def load_models(self) -> None:
         self._tasks.start(self._load_models(), "look for models")
 
@@ -77,7 +81,10 @@ class NewSessionController:
         form.set_usual_limits(await self._bridge.ask(_usual_limits))
         offers, chosen = await self._bridge.ask(_offers)
         start.show_providers(offers, chosen)
-        form.set_agents(await self._bridge.ask(_agents))
+        await self._load_agents()
+
+    async def _load_agents(self) -> None:
+        self._window.start.form.set_agents(await self._bridge.ask(_agents))
 
     def _list_completions(self) -> None:
         """Load the files and custom commands of the chosen folder for the task."""

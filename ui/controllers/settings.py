@@ -14,6 +14,7 @@ from core.domain.tiers import TIER_NAMES
 from core.models.local.model_state import LocalModelStates
 from ui.base.bridge import Bridge
 from ui.base.tasks import ErrorSource, Tasks
+from ui.controllers.agent_profiles import AgentProfilesController
 from ui.controllers.external_agents import ExternalAgentsController
 from ui.controllers.mcp_servers import McpServersController
 from ui.controllers.packages import PackagesController
@@ -37,6 +38,7 @@ class SettingsController(QObject):
     """Shows one settings dialog at a time; it opens with cached values and is then updated from the engine."""
 
     local_model_action_requested = Signal(str, str)
+    agent_profiles_changed = Signal()
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks, folder: str) -> None:
         super().__init__(window)
@@ -117,6 +119,7 @@ class SettingsController(QObject):
             ProvidersController(look, dialog, bridge, tasks, self._change),
             SchedulesController(look, dialog, bridge, tasks),
             ExternalAgentsController(look, dialog, bridge, tasks),
+            AgentProfilesController(look, dialog, bridge, tasks, self.agent_profiles_changed.emit),
             PackagesController(look, dialog, bridge, tasks, servers.refresh),
             PermissionRulesController(look, dialog, bridge, tasks, self._session_folder(), self._read),
             SemanticSearchController(look, dialog, bridge, tasks, self._note_change),

@@ -40,6 +40,7 @@ class WindowController(QObject):
         self.imports = ImportController(window, bridge, self.tasks)
         self.replays = ReplayController(window, bridge, self.tasks)
         self.new_session = NewSessionController(window, bridge, self.tasks)
+        self.settings.agent_profiles_changed.connect(self.new_session.load_agents)
         self.local_models = LocalModelsController(window, bridge, self.tasks, self.new_session, self.settings, folder)
         self.new_session.drop.files_dropped.connect(self.imports.import_files)
         window.start.import_requested.connect(self.imports.open)

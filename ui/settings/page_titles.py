@@ -11,6 +11,7 @@ SETTINGS_PAGES: Final = (
     "Web search",
     "Network",
     "External agents",
+    "Agent profiles",
     "MCP servers",
     "Packages",
     "Permission rules",

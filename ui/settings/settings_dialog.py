@@ -24,6 +24,7 @@ from core.models.local.model_state import LocalModelStates
 from core.settings.schema import LOCAL_MODELS, MCP_SERVERS, MEMORY, MODELS, WEB, SettingInfo, Settings
 from core.settings.schema import setting_info as about_setting
 from ui.base.tasks import ErrorSource
+from ui.settings.agent_profiles_page import AgentProfilesPage
 from ui.settings.external_agents_page import ExternalAgentsPage
 from ui.settings.local_models_section import LocalModelsSection
 from ui.settings.mcp_servers_page import McpServersPage
@@ -45,6 +46,7 @@ from ui.widgets.focus_order import focus_neighbor, focusable_in_order
 from ui.widgets.labels import allow_breaks, error_text, label
 
 AGENTS: Final = about_setting("watch_sessions").page
+PROFILES: Final = "Agent profiles"
 PACKAGES: Final = "Packages"
 RULES, FOLDERS, SCHEDULES, DATA = "Permission rules", "Trusted folders", "Schedules", "Data"
 SIZE: Final = (820, 580)
@@ -74,6 +76,7 @@ class SettingsDialog(QDialog):
     schedules_requested = Signal()
     schedule_added = Signal(object)
     schedule_removed = Signal(str)
+    profile_action_requested = Signal(str, str)  # an action, and the agent profile
     agent_action_requested = Signal(str, str, str)  # an action, the agent, its command
     provider_action_requested = Signal(str, str)  # an action, and the provider or model
     local_model_action_requested = Signal(str, str)  # an action, and the local model or the path of a file
@@ -139,6 +142,10 @@ class SettingsDialog(QDialog):
     @property
     def rules(self) -> PermissionRulesPage:
         return self._section(RULES, PermissionRulesPage)
+
+    @property
+    def profiles(self) -> AgentProfilesPage:
+        return self._section(PROFILES, AgentProfilesPage)
 
     @property
     def agents(self) -> ExternalAgentsPage:
@@ -288,6 +295,7 @@ class SettingsDialog(QDialog):
         local = tr("local model models download gguf offline this computer ollama lm studio hugging face add delete")
         tools = tr("mcp model context protocol servers tools api key environment header")
         packages = tr("packages plugins extensions hooks skills commands mcp git install trust update remove")
+        profiles = tr("agent profiles own agents role persona instructions tools model tier learn add edit remove toml")
         agents = tr("external agents acp agent client protocol opencode codex claude gemini goose add test")
         rules = tr("permission permissions approval approvals rule allow deny ask sandbox revoke add edit test")
         folders = tr("trust trusted folder project instructions permission agents.md skills revoke")
@@ -307,6 +315,9 @@ class SettingsDialog(QDialog):
                 lambda: self.semantic_search_requested.emit("look"),
             ),
             WEB: CustomSection(tr("web search engine api key searxng brave tavily"), self._build_web),
+            PROFILES: CustomSection(
+                profiles, self._build_profiles, lambda: self.profile_action_requested.emit("look", "")
+            ),
             MCP_SERVERS: CustomSection(tools, self._build_tools, self._load_tools),
             AGENTS: CustomSection(agents, self._build_agents, lambda: self.agent_action_requested.emit("look", "", "")),
             PACKAGES: CustomSection(packages, self._build_packages, self._load_packages),
@@ -346,6 +357,11 @@ class SettingsDialog(QDialog):
     def _build_packages(self) -> QWidget:
         page = PackagesPage(self._look)
         page.action_requested.connect(self.package_action_requested)
+        return page
+
+    def _build_profiles(self) -> QWidget:
+        page = AgentProfilesPage(self._look)
+        page.action_requested.connect(self.profile_action_requested)
         return page
 
     def _build_agents(self) -> QWidget:

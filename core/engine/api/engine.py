@@ -31,6 +31,7 @@ from core.engine.lifecycle.session_archive import SessionArchive
 from core.engine.policy.imported_sessions import refuse_imported
 from core.engine.policy.trust import refuse_unsafe_folder, trust_decision
 from core.engine.policy.untrusted import fallback_boundary
+from core.engine.prompting.profile_files import ProfileFiles
 from core.engine.prompting.profiles import preferred_model
 from core.engine.services.mcp_servers import McpServerService
 from core.engine.services.memory_service import MemoryService
@@ -78,6 +79,7 @@ class Engine(Maintenance, UserDecisions):
         mcp_servers: the MCP servers: add, remove, test, accept changes, enable, disable.
         packages: the installed packages: add, show, trust, update, remove.
         external_agents: the external agents: list, discover, add, remove, test, and change their settings in a session.
+        profile_files: the agent profiles: list, save, remove, restore.
         providers: the model providers: add, remove, set and remove API keys.
     """
 
@@ -110,6 +112,7 @@ class Engine(Maintenance, UserDecisions):
         self.mcp_servers = servers
         self.packages = packages
         self.external_agents = guests
+        self.profile_files = ProfileFiles(opened.path.parent)
         self._proposals = proposals
         self._book = book
         self._markup = markup

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from core.domain.answer_check import checked_answer
 from core.domain.problems import Problem
 from core.domain.question import Answer, QuestionAnswered, QuestionAnswerStarted
 from core.store.journal import Journal
@@ -20,7 +21,10 @@ class AnswerRecorder:
     claimed: set[str]
 
     async def answer(self, question: str, answer: Answer) -> str:
-        """Record the answer and return the session of the question. Raise Problem if the question is not open."""
+        """Record the answer and return the session of the question.
+
+        Raise Problem if the question is not open or does not allow this answer.
+        """
         origin = self.reader.question_origin(question)
         if origin is None or question in self.claimed:
             raise Problem(
@@ -28,6 +32,8 @@ class AnswerRecorder:
                 "It has already been answered, or its run has ended.",
                 "List the open questions with `journeyman pending`.",
             )
+        asked = next((open_ for _, open_ in self.reader.questions() if open_.id == question), None)
+        answer = checked_answer(asked, answer) if asked else answer
         self.claimed.add(question)
         try:
             session, call = origin

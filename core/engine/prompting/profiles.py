@@ -89,18 +89,20 @@ def load_profile(home: Path, name: str) -> AgentProfile:
         close = get_close_matches(name, names, n=1)
         why = f"Did you mean {close[0]!r}?" if close else f"The agents are: {', '.join(names)}." if names else ""
         raise Problem(f"There is no agent {name!r}.", why, f"Create {name}.toml in {home / FOLDER}.")
-    from pydantic import ValidationError
-
     try:
         if path.stat().st_size > MAX_FILE_SIZE:
             raise ValueError(f"it is larger than {MAX_FILE_SIZE:,} bytes")
-        return _read(tomllib.loads(path.read_text("utf-8")), name)
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        location = ".".join(map(str, first["loc"]))
-        raise _invalid(path, f"{location}: {first['msg']}") from error
+        return _parsed(path.read_text("utf-8"), name)
     except (OSError, ValueError) as error:  # ValueError includes invalid TOML and invalid UTF-8.
-        raise _invalid(path, str(error)) from error
+        raise _invalid(name, str(error), f"Fix {path}.") from error
+
+
+def parse_profile(text: str, name: str) -> AgentProfile:
+    """Return the profile that a file of this name and contents would describe. Raise Problem if it is invalid."""
+    try:
+        return _parsed(text, name)
+    except ValueError as error:
+        raise _invalid(name, str(error), "") from error
 
 
 def preferred_model(home: Path, agent: str, tiers: Tiers) -> str:
@@ -122,10 +124,16 @@ def memory_limits(home: Path, agent: str) -> LearningLimits:
     return LearningLimits(learn.may, learn.never, learn.least)
 
 
-def _read(data: dict[str, Any], name: str) -> AgentProfile:
-    from pydantic import TypeAdapter
+def _parsed(text: str, name: str) -> AgentProfile:
+    """Return the profile. Raise ValueError if the text is not TOML, or has an unknown key or an invalid value."""
+    from pydantic import TypeAdapter, ValidationError
 
-    profile = TypeAdapter(AgentProfile).validate_python({"name": name} | data, extra="forbid")
+    data: dict[str, Any] = {"name": name} | tomllib.loads(text)
+    try:
+        profile = TypeAdapter(AgentProfile).validate_python(data, extra="forbid")
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     if profile.tier and profile.tier not in TIER_NAMES:
         raise ValueError(f"tier: there is no tier {profile.tier!r}; use one of {', '.join(sorted(TIER_NAMES))}")
     for tool in profile.tools or ():
@@ -135,10 +143,8 @@ def _read(data: dict[str, Any], name: str) -> AgentProfile:
     return profile
 
 
-def _invalid(path: Path, why: str) -> Problem:
-    return Problem(
-        f"The agent {path.stem!r} cannot be read.", why if why.endswith((".", "?")) else f"{why}.", f"Fix {path}."
-    )
+def _invalid(name: str, why: str, fix: str) -> Problem:
+    return Problem(f"The agent {name!r} cannot be read.", why if why.endswith((".", "?")) else f"{why}.", fix)
 
 
 def profile_prompt(profile: AgentProfile) -> str:

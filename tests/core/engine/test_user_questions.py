@@ -7,6 +7,7 @@ import pytest
 
 from core.domain.clock import SECOND, now
 from core.domain.events import CallRefused, DecisionMade, RunPaused, RunStarted
+from core.domain.problems import Problem
 from core.domain.question import (
     Answer,
     Question,
@@ -55,6 +56,50 @@ def test_P11_an_answered_question_is_not_asked_again(tmp_path: Path) -> None:
             await scene.engine.wait_idle(session)
             assert scene.status(session) == "done" and not scene.engine.open_questions()
             assert answered(scene) == [Answer("B", "but kind"), Answer("B", "but kind", answered_by="earlier_answer")]
+
+    run_bounded(main())
+
+
+def test_an_answer_is_one_that_the_question_allows(tmp_path: Path) -> None:
+    """A typed label chooses its option; other text is refused where only options count, and the question stays open."""
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            closed = asking("Which?", free_text=False)
+            form = call_reply(
+                "ask_user",
+                questions=[{"question": "A or B?", "options": TWO, "free_text": False}, {"question": "Who?"}],
+            )
+            session = await begin(scene, scripted_replies(closed, form, {"text": "{{answer}}"}))
+            await scene.until(QuestionAsked)
+            [(_, question)] = scene.engine.open_questions()
+            for refused in (Answer(text="neither"), Answer("C"), Answer("A", "but later"), Answer(), Answer(text=" ")):
+                with pytest.raises(Problem):
+                    await scene.engine.answer(question.id, refused)
+            assert [open_ for _, open_ in scene.engine.open_questions()] == [question] and not answered(scene)
+            await scene.engine.answer(question.id, Answer(text="b"))
+            await scene.until(QuestionAsked, 2)
+            [(_, question)] = scene.engine.open_questions()
+            for text in ("neither\nAnn", "one line"):
+                with pytest.raises(Problem):
+                    await scene.engine.answer(question.id, Answer(text=text))
+            await scene.engine.answer(question.id, Answer(text="a\nAnn"))
+            await scene.engine.wait_idle(session)
+            in_parts = (SubAnswer("A or B?", ("A",)), SubAnswer("Who?", (), "Ann"))
+            assert answered(scene) == [Answer("B"), Answer(sub_answers=in_parts)]
+
+    run_bounded(main())
+
+
+@pytest.mark.parametrize("labels", [("", "B"), (" ", "B"), ("A", "a ")])
+def test_every_option_needs_a_label_of_its_own(tmp_path: Path, labels: tuple[str, ...]) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            ask = call_reply("ask_user", question="Which?", options=[{"label": label} for label in labels])
+            await scene.run(scripted_replies(ask, {"text": "done"}))
+            [refused] = [entry.event for entry in scene.log if isinstance(entry.event, CallRefused)]
+            assert "a label of its own" in refused.reason.head
+            assert not any(isinstance(entry.event, QuestionAsked) for entry in scene.log)
 
     run_bounded(main())
 

@@ -108,6 +108,10 @@ SECRETS = (
     "Their account is DE89 3704 0044 0532 0130 00",
     "Social security 123-45-6789 belongs to the owner",
     "Call her on +49 170 1234567 when it fails",
+    "Bob's phone is 555-867-5309 at work",
+    "Reach the office at (212) 555-0142",
+    "The phone of the office is 030 12345678",
+    "Tel. 0170/1234567 is for emergencies",
 )
 
 
@@ -130,6 +134,10 @@ def test_secrets_and_personal_numbers_are_refused_with_the_reason(tmp_path: Path
         "Order 1234567890123 was shipped.",
         "The keyring holds the token of the server.",
         "Bumped on 2025-01-31 at 12:00:00.",
+        "The call on 2025-01-31 10:30:00 is recorded.",
+        "The phone server has the address 192.168.100.101.",
+        "Call 555-867 of the tool took 12 seconds.",
+        "Release 2.1.0-555-867-5309 is broken on the phone.",
     ],
 )
 def test_text_that_only_resembles_a_secret_is_kept(tmp_path: Path, text: str) -> None:

@@ -1,0 +1,60 @@
+"""Checks that the answer of the user is one that the question allows."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.domain.problems import Problem
+from core.domain.question import Answer, Question, QuestionOption, SubAnswer, SubQuestion
+
+
+def checked_answer(question: Question, answer: Answer) -> Answer:
+    """Return the answer, with a typed label of an option as the choice of that option.
+
+    Case does not matter. Raise Problem if the answer is empty, or says something else than the options of a question
+    that allows nothing else. Answers to MCP servers are checked by the form of the server, which asks again.
+    """
+    if question.mcp_server or answer.declined or answer.expired:
+        return answer
+    if question.sub_questions:
+        return _checked_form(question.sub_questions, answer)
+    [part] = question.all_questions()
+    options, text = _chosen(part, tuple(filter(None, (answer.option, *answer.more_options))), answer.text)
+    if not options and not text.strip():
+        raise Problem("The answer is empty.", "", "Type an answer, or decline to answer.")
+    return replace(answer, option=options[0] if options else "", more_options=tuple(options[1:]), text=text)
+
+
+def _checked_form(questions: Sequence[SubQuestion], answer: Answer) -> Answer:
+    """Check the answers of a form. A text with one line per question answers each of them."""
+    given = answer.sub_answers
+    lines = answer.text.splitlines()
+    if not given and len(lines) == len(questions):
+        given = tuple(
+            SubAnswer(question.text, (), line.strip()) for question, line in zip(questions, lines, strict=True)
+        )
+    if not given:
+        if not all(question.free_text for question in questions):
+            raise Problem("Some of these questions take one of their options.", "", "Give one line per question.")
+        return answer
+    asked = {question.text: question for question in questions}
+    checked = []
+    for part in given:
+        options, text = _chosen(asked.get(part.question, SubQuestion(part.question)), part.options, part.text)
+        checked.append(replace(part, options=tuple(options), text=text))
+    return replace(answer, text="", sub_answers=tuple(checked))
+
+
+def _chosen(question: SubQuestion, options: Sequence[str], text: str) -> tuple[list[str], str]:
+    """Return the labels of the chosen options, and the text that is not one of them."""
+    labels = {option.label.casefold(): option.label for option in question.options}
+    if not options and text.strip().casefold() in labels:
+        options, text = (text.strip(),), ""
+    if unknown := [option for option in options if option.casefold() not in labels]:
+        raise _not_allowed(f"{unknown[0]!r} is not one of the options.", question.options)
+    if text.strip() and not question.free_text:
+        raise _not_allowed("This question takes one of its options.", question.options)
+    return [labels[option.casefold()] for option in options], text
+
+
+def _not_allowed(message: str, options: Sequence[QuestionOption]) -> Problem:
+    return Problem(message, f"They are: {', '.join(option.label for option in options)}.", "Choose one of them.")

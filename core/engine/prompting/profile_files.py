@@ -1,0 +1,146 @@
+"""Lists, writes and removes the files of the agent profiles."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from core.domain.problems import Problem
+from core.engine.prompting.profiles import (
+    FOLDER,
+    MAX_NAME_LENGTH,
+    NAME,
+    AgentProfile,
+    LearningRules,
+    load_profile,
+    parse_profile,
+)
+
+_COMMENT = re.compile(r"^\s*#|\s#", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileFile:
+    """The file of an agent profile.
+
+    Attributes:
+        name: the name of the file without its ending, by which runs refer to the profile.
+        text: the contents, by which a later change of the file is noticed.
+        profile: None if the file is invalid; then `error` says why.
+    """
+
+    name: str
+    path: Path
+    text: str = ""
+    profile: AgentProfile | None = None
+    error: str = ""
+
+    @property
+    def has_comments(self) -> bool:
+        """Whether the file may contain comments, which are lost when the profile is written."""
+        return bool(_COMMENT.search(self.text))
+
+
+class ProfileFiles:
+    """The agent profiles of a data folder. Changes take effect in the next run that uses the profile."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+
+    def list(self) -> list[ProfileFile]:
+        """Return all profiles, the invalid ones included, by name."""
+        return [self._read(path) for path in sorted((self._home / FOLDER).glob("*.toml"))]
+
+    def save(self, name: str, profile: AgentProfile, opened: ProfileFile | None = None) -> None:
+        """Write a profile: a new one, or that of the file that was `opened` to change it.
+
+        Raise Problem, and write nothing, if the name or the profile is not valid, if there is another profile with the
+        name, or if the file has changed since it was opened.
+        """
+        text = profile_toml(profile, name)
+        self._check(name, text)
+        path = self._path(name)
+        if opened is None and path.exists():
+            raise Problem(f"There is an agent profile {name!r} already.", "", "Choose another name, or edit that one.")
+        if opened is not None and self._read(path).text != opened.text:
+            fix = "Close this window and edit the profile again."
+            raise Problem("The profile was changed or removed meanwhile.", f"{path} is not as it was.", fix)
+        self._write(path, text)
+
+    def remove(self, name: str) -> ProfileFile:
+        """Remove a profile and return its file, with which `restore` undoes that."""
+        path = self._path(name)
+        removed = self._read(path)
+        try:
+            path.unlink()
+        except OSError as error:
+            raise _not_written(path, error) from error
+        return removed
+
+    def restore(self, removed: ProfileFile) -> None:
+        """Write a removed file again, as it was. Raise Problem if there is a new one with its name."""
+        if removed.path.exists():
+            raise Problem(f"There is an agent profile {removed.name!r} already.", "", "Remove or edit that one.")
+        self._write(removed.path, removed.text)
+
+    def _path(self, name: str) -> Path:
+        return self._home / FOLDER / f"{name}.toml"
+
+    def _read(self, path: Path) -> ProfileFile:
+        try:
+            text = path.read_bytes().decode("utf-8", "surrogateescape")
+            return ProfileFile(path.stem, path, text, load_profile(self._home, path.stem))
+        except OSError as error:
+            return ProfileFile(path.stem, path, error=f"{path} cannot be read: {error.strerror}.")
+        except Problem as problem:
+            return ProfileFile(path.stem, path, text, error=str(problem))
+
+    def _check(self, name: str, text: str) -> None:
+        if len(name) > MAX_NAME_LENGTH or not NAME.fullmatch(name):
+            fix = f"Use lowercase letters and digits, with hyphens between words, at most {MAX_NAME_LENGTH} characters."
+            raise Problem(f"{name!r} is not a valid name for an agent profile.", "", fix)
+        parse_profile(text, name)
+
+    def _write(self, path: Path, text: str) -> None:
+        """Write the file completely or not at all."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with NamedTemporaryFile("wb", dir=path.parent, prefix=f".{path.stem}.", delete=False) as part:
+                try:
+                    part.write(text.encode("utf-8", "surrogateescape"))
+                    part.close()
+                    Path(part.name).replace(path)
+                except BaseException:
+                    Path(part.name).unlink(missing_ok=True)
+                    raise
+        except OSError as error:
+            raise _not_written(path, error) from error
+
+
+def profile_toml(profile: AgentProfile, file_name: str) -> str:
+    """Return the profile as TOML, without the keys that have their default value."""
+    default = AgentProfile(name=file_name)
+    lines = [
+        f"{key} = {_toml(value)}"
+        for key in ("name", "description", "role", "instructions", "traits", "actions", "constraints", "tools", "tier",
+                    "model")
+        if (value := getattr(profile, key)) != getattr(default, key) and value is not None
+    ]  # fmt: skip
+    if profile.setting:
+        lines += ["", "[setting]", *(f"{_toml(key)} = {_toml(value)}" for key, value in profile.setting.items())]
+    learn, usual = profile.learn, LearningRules()
+    changed = [key for key in ("may", "never", "least") if getattr(learn, key) != getattr(usual, key)]
+    if changed:
+        lines += ["", "[learn]", *(f"{key} = {_toml(getattr(learn, key))}" for key in changed)]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: str | int | Sequence[str] | Mapping[str, str]) -> str:
+    """Return a string, a number or a list as TOML. Strings in JSON are strings in TOML, apart from one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _not_written(path: Path, error: OSError) -> Problem:
+    return Problem(f"{path} cannot be written.", f"{error.strerror}.", "Check the permissions of its folder.")

@@ -1,0 +1,120 @@
+"""Agent profiles in the real window: added, refused, edited, removed, restored, and offered for a new session."""
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineEdit, QPlainTextEdit, QPushButton
+
+from app.process.data_folder import database_path
+from core.engine.prompting.profiles import AgentProfile, load_profile
+from tests.ui.hands import click, find, press, write
+from tests.ui.test_desktop_app import Person, live, until
+from ui.settings.agent_profile_dialog import AgentProfileDialog
+from ui.settings.settings_dialog import PROFILES, SettingsDialog
+from ui.widgets.confirm_dialog import ConfirmDialog
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+async def opened(person: Person) -> SettingsDialog:
+    await until(person.window.start.isVisible, "the start screen")
+    person.window.settings_requested.emit()
+    dialog = await until(lambda: person.window.findChild(SettingsDialog), "the settings")
+    dialog.show_page(PROFILES)
+    return dialog
+
+
+async def editor(dialog: SettingsDialog, button: str) -> AgentProfileDialog:
+    click(find(dialog, QPushButton, button))
+    return await until(
+        lambda: next((each for each in dialog.findChildren(AgentProfileDialog) if each.isVisible()), None), "the editor"
+    )
+
+
+def offered(person: Person) -> list[str]:
+    agents = find(person.window.start, QComboBox, "start.agent")
+    return [agents.itemText(row) for row in range(agents.count())]
+
+
+def test_a_profile_is_added_edited_removed_and_restored(qapp: QApplication, home: Path) -> None:
+    folder = database_path(home).parent
+
+    async def act(person: Person) -> None:
+        dialog = await opened(person)
+        assert (
+            "No agent profiles yet"
+            in (await until(lambda: dialog.findChild(QLabel, "settings.profiles.none"), "none")).text()
+        )
+        adding = await editor(dialog, "settings.profiles.add")
+        write(find(adding, QLineEdit, "profile.name"), "Ada!")
+        write(find(adding, QPlainTextEdit, "profile.instructions"), "Be brief.")
+        press(find(adding, QCheckBox, "profile.tools.all"), Qt.Key.Key_Space)
+        press(find(adding, QCheckBox, "profile.tool.run"), Qt.Key.Key_Space)
+        press(adding, Qt.Key.Key_Return, CTRL)
+        error = find(adding, QLabel, "profile.error")
+        await until(lambda: "not a valid name" in error.text(), "the error")
+        find(adding, QLineEdit, "profile.name").setText("ada")
+        press(adding, Qt.Key.Key_Return, CTRL)
+        await until(lambda: dialog.findChild(QLabel, "settings.profile.ada"), "its row")
+        saved = load_profile(folder, "ada")
+        assert saved.instructions == "Be brief." and saved.tools and "read" in saved.tools and "run" not in saved.tools
+        await until(lambda: "ada" in offered(person), "the agent of a new session")
+
+        editing = await editor(dialog, "settings.profile.ada.edit")
+        write(find(editing, QLineEdit, "profile.description"), "Short answers")
+        press(editing, Qt.Key.Key_Escape)
+        asked = await until(lambda: editing.findChild(ConfirmDialog), "the question whether to discard it")
+        click(find(asked, QPushButton, "confirm.cancel"))
+        assert editing.isVisible()
+        click(find(editing, QPushButton, "profile.save"))
+        await until(lambda: load_profile(folder, "ada").description == "Short answers", "the change")
+        assert load_profile(folder, "ada").tools == saved.tools
+
+        click(await until(lambda: dialog.findChild(QPushButton, "settings.profile.ada.remove"), "its button"))
+        undo = find(dialog, QPushButton, "settings.profiles.undo")
+        await until(lambda: dialog.focusWidget() is undo, "the undo")
+        assert not (folder / "agents" / "ada.toml").exists()
+        await until(lambda: "ada" not in offered(person), "no such agent")
+        press(undo, Qt.Key.Key_Space)
+        await until(lambda: "ada" in offered(person), "the agent again")
+        assert load_profile(folder, "ada").description == "Short answers"
+
+    live(qapp, home, act)
+
+
+def test_an_invalid_profile_says_why_and_can_be_removed(qapp: QApplication, home: Path) -> None:
+    path = database_path(home).parent / "agents" / "ada.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('tier = "large"')
+
+    async def act(person: Person) -> None:
+        dialog = await opened(person)
+        remove = await until(lambda: dialog.findChild(QPushButton, "settings.profile.ada.remove"), "its row")
+        assert any("there is no tier 'large'" in shown.text() for shown in dialog.profiles.findChildren(QLabel))
+        assert dialog.findChild(QPushButton, "settings.profile.ada.edit") is None
+        click(remove)
+        await until(lambda: not path.exists(), "its end")
+
+    live(qapp, home, act)
+
+
+def test_a_profile_changed_in_an_editor_meanwhile_is_not_overwritten(qapp: QApplication, home: Path) -> None:
+    path = database_path(home).parent / "agents" / "ada.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('role = "Reader"  # mine\n')
+
+    async def act(person: Person) -> None:
+        dialog = await opened(person)
+        await until(lambda: dialog.findChild(QLabel, "settings.profile.ada"), "its row")
+        editing = await editor(dialog, "settings.profile.ada.edit")
+        assert find(editing, QLabel, "profile.comments").isVisible()
+        path.write_text('role = "Writer"\n')
+        write(find(editing, QLineEdit, "profile.description"), "x")
+        click(find(editing, QPushButton, "profile.save"))
+        error = find(editing, QLabel, "profile.error")
+        await until(lambda: "changed or removed meanwhile" in error.text(), "the error")
+        assert load_profile(path.parent.parent, "ada") == AgentProfile("ada", role="Writer")
+        assert find(editing, QLineEdit, "profile.description").text() == "x"
+        editing.done(0)
+
+    live(qapp, home, act)

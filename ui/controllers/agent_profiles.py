@@ -1,0 +1,124 @@
+"""Carries out what the user does on the Agent profiles page: add, edit, open, remove and restore profiles."""
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication
+
+from core.domain.problems import Problem
+from ui.base.bridge import Bridge
+from ui.base.tasks import Tasks
+from ui.controllers.settings_page import SettingsPageController
+from ui.settings.agent_profile_dialog import AgentProfileDialog
+from ui.settings.settings_dialog import SettingsDialog
+from ui.style.theme import Look
+
+if TYPE_CHECKING:
+    from core.engine.api.engine import Engine
+    from core.engine.prompting.profile_files import ProfileFile
+    from core.engine.prompting.profiles import AgentProfile
+
+
+class AgentProfilesController(SettingsPageController):
+    """Serves the page of the agent profiles. `on_changed` is called after each change of a profile."""
+
+    def __init__(
+        self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks, on_changed: Callable[[], None]
+    ) -> None:
+        super().__init__(look, dialog, bridge, tasks)
+        self._on_changed = on_changed
+        self._removed: ProfileFile | None = None
+        dialog.profile_action_requested.connect(lambda action, name: self._start(self._act(action, name), action))
+
+    async def _act(self, action: str, name: str) -> None:
+        match action:
+            case "add":
+                await self._open_editor("")
+            case "edit":
+                await self._open_editor(name)
+            case "open":
+                editor = await self._ask(partial(_open_file, name))
+                self._show_message(_tr("Opened in {}. Reopen this page when the file is fixed.").format(editor))
+            case "remove":
+                self._removed = await self._ask(partial(_remove, name))
+                await self._reload(_tr("Removed the profile. Earlier sessions are kept."))
+                if not self.closed:
+                    self._dialog.profiles.offer_undo(name)
+                self._on_changed()
+            case "undo" if self._removed is not None:
+                await self._ask(partial(_restore, self._removed))
+                if not self.closed:
+                    self._dialog.profiles.withdraw_undo()
+                await self._reload(_tr("Restored: {}").format(self._removed.name))
+                self._on_changed()
+            case _:
+                await self._reload()
+
+    async def _reload(self, message: str = "") -> None:
+        files = await self._ask(_profile_files)
+        if not self.closed:
+            self._dialog.profiles.show_profiles(files)
+            if message:
+                self._dialog.show_message(message)
+
+    async def _open_editor(self, name: str) -> None:
+        file = next((file for file in await self._ask(_profile_files) if file.name == name), None)
+        tools = await self._ask(_tools)
+        if self.closed:
+            return
+        if name and (file is None or file.profile is None):  # removed or damaged since the page was opened
+            await self._reload()
+            return
+        editor = AgentProfileDialog(self._look, tools, file, self._dialog)
+        editor.saved.connect(
+            lambda name, profile: self._start(self._save(editor, name, profile, file), "save a profile")
+        )
+        editor.finished.connect(editor.deleteLater)
+        editor.open()
+
+    async def _save(
+        self, editor: AgentProfileDialog, name: str, profile: "AgentProfile", opened: "ProfileFile | None"
+    ) -> None:
+        try:
+            await self._ask(partial(_save, name, profile, opened))
+        except Problem as problem:
+            editor.show_error(problem.details)
+            return
+        editor.accept()
+        await self._reload(_tr("Saved the profile {}. It counts from the next run on.").format(name))
+        self._on_changed()
+
+
+async def _profile_files(engine: "Engine") -> "list[ProfileFile]":
+    return await asyncio.to_thread(engine.profile_files.list)
+
+
+async def _tools(_engine: "Engine") -> tuple[str, ...]:
+    from core.tools.catalogue import tool_names
+
+    return tool_names()
+
+
+async def _save(name: str, profile: "AgentProfile", opened: "ProfileFile | None", engine: "Engine") -> None:
+    await asyncio.to_thread(engine.profile_files.save, name, profile, opened)
+
+
+async def _remove(name: str, engine: "Engine") -> "ProfileFile":
+    return await asyncio.to_thread(engine.profile_files.remove, name)
+
+
+async def _restore(removed: "ProfileFile", engine: "Engine") -> None:
+    await asyncio.to_thread(engine.profile_files.restore, removed)
+
+
+async def _open_file(name: str, engine: "Engine") -> str:
+    from core.workspace.editors import open_file
+
+    path = next(file.path for file in await _profile_files(engine) if file.name == name)
+    return await asyncio.to_thread(open_file, path.parent, path.name, 0, engine.settings.current.editor)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)

@@ -1,0 +1,208 @@
+"""The dialog to add or edit an agent profile."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QDialog, QFormLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+
+from core.domain.problems import ErrorDetails
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.button import Button
+from ui.widgets.check_box import CheckBox
+from ui.widgets.confirm_dialog import ConfirmDialog
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, resize_in_screen
+from ui.widgets.drop_down import DropDown
+from ui.widgets.fitting_scroll_area import FittingScrollArea
+from ui.widgets.flow_layout import FlowLayout
+from ui.widgets.labels import error_text, label
+
+if TYPE_CHECKING:
+    from core.engine.prompting.profile_files import ProfileFile
+    from core.engine.prompting.profiles import AgentProfile
+
+TIERS: Final = (("", "None"), ("small", "Small"), ("mid", "Mid"), ("frontier", "Frontier"), ("auto", "Auto"))
+SIZE: Final = (640, 620)
+INSTRUCTION_LINES, LIST_LINES = 6, 2
+
+
+class AgentProfileDialog(QDialog):
+    """Asks for a profile. The handler of `saved` closes the dialog, or calls `show_error` if the profile is refused."""
+
+    saved = Signal(str, object)  # the name and the AgentProfile
+
+    def __init__(
+        self, look: Look, tools: Sequence[str], file: "ProfileFile | None" = None, parent: QWidget | None = None
+    ) -> None:
+        from core.engine.prompting.profiles import AgentProfile
+
+        super().__init__(parent)
+        self._look = look
+        self._file = file
+        self._profile = file.profile if file and file.profile else AgentProfile(name="")
+        self._form = QFormLayout()
+        self.setObjectName("profile")
+        self.setWindowTitle(self.tr("Edit agent profile") if file else self.tr("Add agent profile"))
+        profile = self._profile
+        self._name = self._line("name", self.tr("Name"), file.name if file else "", "proofreader")
+        self._name.setReadOnly(file is not None)
+        called = "" if file and profile.name == file.name else profile.name
+        self._called = self._line("called", self.tr("Calls itself"), called, self.tr("Its name"))
+        self._description = self._line("description", self.tr("Description"), profile.description, self.tr("For you"))
+        role_hint = self.tr("For example: A careful proofreader")
+        self._role = self._line("role", self.tr("Role"), profile.role, role_hint)
+        self._instructions = self._text(
+            "instructions", self.tr("Instructions"), profile.instructions, INSTRUCTION_LINES, ""
+        )
+        one_per_line = self.tr("One per line")
+        lists = (("traits", self.tr("Traits")), ("actions", self.tr("Unless told otherwise")),
+                 ("constraints", self.tr("Always")))  # fmt: skip
+        self._lists = {
+            key: self._text(key, title, "\n".join(getattr(profile, key)), LIST_LINES, one_per_line)
+            for key, title in lists
+        }
+        facts = "\n".join(f"{key}: {value}" for key, value in profile.setting.items())
+        self._setting = self._text(
+            "setting", self.tr("Where it works"), facts, LIST_LINES, self.tr("language: English")
+        )
+        self._all_tools, self._tools = self._tool_boxes(tools)
+        self._tier = DropDown()
+        self._tier.setObjectName("profile.tier")
+        self._tier.setFont(look.fonts.text)
+        self._tier.setMinimumHeight(look.size(28))
+        for value, text in TIERS:
+            self._tier.addItem(self.tr(text), value)
+        self._tier.setCurrentIndex(self._tier.findData(profile.tier))
+        self._add_row(self.tr("Model tier"), self._tier, self._tier)
+        model_hint = self.tr("For example: ollama/qwen3; overrides the tier")
+        self._model = self._line("model", self.tr("Model"), profile.model, model_hint)
+        topics = self.tr("Topics, one per line; empty: all")
+        self._may = self._text("may", self.tr("May learn about"), "\n".join(profile.learn.may), LIST_LINES, topics)
+        never = "\n".join(profile.learn.never)
+        self._never = self._text("never", self.tr("Never learns about"), never, LIST_LINES, one_per_line)
+        self._error = label("", look.fonts.text, "failed", name="profile.error", wrap=True)
+        self._error.hide()
+        save_text = self.tr("Save profile") if file else self.tr("Add profile")
+        self._save = Button(look, save_text, name="profile.save", hint=self.tr("Ctrl+Enter"), tone="primary")
+        self._save.clicked.connect(self._emit_saved)
+        self._all_tools.toggled.connect(lambda _: self._update_tools())
+        self._lay_out()
+        self._update_tools()
+        click_on_ctrl_enter(self, self._save)
+        self._initial = self._entered()
+        (self._instructions if file else self._name).setFocus()
+
+    def show_error(self, error: ErrorDetails) -> None:
+        """Show why the profile was refused, and keep what was typed."""
+        self._error.setText(error_text(visible(str(error))))
+        self._error.show()
+        self._save.setEnabled(True)
+
+    def reject(self) -> None:
+        """Close the dialog; ask first if that would lose what was typed."""
+        if self._entered() == self._initial:
+            super().reject()
+            return
+        title, text = self.tr("Discard the changes?"), self.tr("What you have entered in this profile is not saved.")
+        ConfirmDialog(self._look, title, text, self.tr("Discard changes"), super().reject, self).open()
+
+    def _entered(self) -> "tuple[str, AgentProfile]":
+        from core.engine.prompting.profiles import AgentProfile, LearningRules
+
+        name = self._name.text().strip()
+        chosen = [tool for tool, box in self._tools.items() if box.isChecked()]
+        facts = [line.partition(":") for line in _lines(self._setting)]
+        profile = AgentProfile(
+            self._called.text().strip() or name,
+            self._description.text().strip(),
+            self._role.text().strip(),
+            self._instructions.toPlainText().strip("\n"),
+            **{key: tuple(_lines(field)) for key, field in self._lists.items()},
+            setting={key.strip(): value.strip() for key, _, value in facts},
+            tools=None if self._all_tools.isChecked() else tuple(chosen),
+            tier=self._tier.currentData(),
+            model=self._model.text().strip(),
+            learn=LearningRules(tuple(_lines(self._may)), tuple(_lines(self._never)), self._profile.learn.least),
+        )
+        return name, profile
+
+    def _emit_saved(self) -> None:
+        if self._save.isEnabled():
+            self._error.hide()
+            self._save.setEnabled(False)  # until the answer: a second click would save the profile twice
+            self.saved.emit(*self._entered())
+
+    def _update_tools(self) -> None:
+        for box in self._tools.values():
+            box.setEnabled(not self._all_tools.isChecked())
+
+    def _tool_boxes(self, names: Sequence[str]) -> tuple[CheckBox, dict[str, CheckBox]]:
+        """Add the row of the tools. Return the box that allows all of them, and the boxes of the single tools."""
+        allowed = self._profile.tools
+        every = CheckBox(self._look, self.tr("All tools"), name="profile.tools.all")
+        every.setChecked(allowed is None)
+        boxes = {}
+        flow_area = QWidget()
+        flow = FlowLayout(flow_area)
+        for name in names:
+            box = boxes[name] = CheckBox(self._look, name, name=f"profile.tool.{name}")
+            box.setChecked(allowed is None or name in allowed)
+            flow.addWidget(box)
+        column = QVBoxLayout()
+        column.setSpacing(4)
+        column.addWidget(every)
+        column.addWidget(flow_area)
+        self._form.addRow(label(self.tr("Tools"), self._look.fonts.text), column)
+        return every, boxes
+
+    def _line(self, name: str, title: str, text: str, hint: str) -> QLineEdit:
+        field = QLineEdit(text)
+        field.setPlaceholderText(hint)
+        field.setObjectName(f"profile.{name}")
+        field.setFont(self._look.fonts.text)
+        self._add_row(title, field, field)
+        return field
+
+    def _text(self, name: str, title: str, text: str, lines: int, hint: str) -> QPlainTextEdit:
+        field = QPlainTextEdit(text)
+        field.setPlaceholderText(hint)
+        field.setObjectName(f"profile.{name}")
+        field.setFont(self._look.fonts.text)
+        field.setTabChangesFocus(True)
+        field.setFixedHeight(field.fontMetrics().lineSpacing() * lines + self._look.size(14))
+        self._add_row(title, field, field)
+        return field
+
+    def _add_row(self, title: str, row: QWidget, field: QWidget) -> None:
+        field.setAccessibleName(title)
+        self._form.addRow(label(title, self._look.fonts.text), row)
+
+    def _lay_out(self) -> None:
+        fonts = self._look.fonts
+        self._form.setContentsMargins(0, 0, 8, 0)
+        self._form.setHorizontalSpacing(12)
+        self._form.setVerticalSpacing(8)
+        self._form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.ExpandingFieldsGrow)
+        content = QWidget()
+        content.setLayout(self._form)
+        cancel = Button(self._look, self.tr("Cancel"), name="profile.cancel")
+        cancel.clicked.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(10)
+        column.addWidget(label(self.windowTitle(), fonts.title))
+        if self._file is not None:
+            path = self.tr("File: {}").format(visible(str(self._file.path)))
+            column.addWidget(label(path, fonts.second, "second", name="profile.file", wrap=True))
+        if self._file is not None and self._file.has_comments:
+            warning = self.tr("Saving here removes the comments in the file.")
+            column.addWidget(label(warning, fonts.second, "waiting", name="profile.comments", wrap=True))
+        column.addWidget(FittingScrollArea(content), 1)
+        column.addWidget(self._error)
+        column.addLayout(button_row(cancel, self._save))
+        resize_in_screen(self, self._look.size(SIZE[0]), self._look.size(SIZE[1]))
+
+
+def _lines(field: QPlainTextEdit) -> list[str]:
+    return [line.strip() for line in field.toPlainText().splitlines() if line.strip()]

@@ -1,0 +1,114 @@
+"""The Agent profiles page: the user's agents, with buttons to add, edit and remove them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from ui.style.theme import Look
+from ui.text.visible import visible
+from ui.widgets.announce import announce
+from ui.widgets.button import Button
+from ui.widgets.labels import allow_breaks, label, styled_frame
+from ui.widgets.replaceable_content import ReplaceableContent
+
+if TYPE_CHECKING:
+    from core.engine.prompting.profile_files import ProfileFile
+    from core.engine.prompting.profiles import AgentProfile
+
+
+class AgentProfilesPage(QWidget):
+    """The agent profiles. `action_requested` carries an action (add, edit, open, remove or undo) and a profile."""
+
+    action_requested = Signal(str, str)
+
+    def __init__(self, look: Look) -> None:
+        super().__init__()
+        self._look = look
+        self.setObjectName("settings.profiles")
+        self._rows = ReplaceableContent()
+        self._add = Button(look, _tr("Add profile…"), name="settings.profiles.add", tone="primary")
+        self._add.clicked.connect(lambda: self.action_requested.emit("add", ""))
+        self._undo_text = label("", look.fonts.text, name="settings.profiles.removed", wrap=True)
+        self._undo = Button(look, _tr("Undo"), name="settings.profiles.undo", icon="undo-2")
+        self._undo.clicked.connect(lambda: self.action_requested.emit("undo", ""))
+        about = _tr(
+            "An agent profile gives an agent its own role, instructions, tools and model. Choose it below the task of "
+            "a new session, or use “journeyman run --agent NAME”. Changes count from the next run on."
+        )
+        self._undo_row = styled_frame("well")
+        undo = QHBoxLayout(self._undo_row)
+        undo.setContentsMargins(12, 4, 8, 4)
+        undo.addWidget(self._undo_text, 1)
+        undo.addWidget(self._undo)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(label(about, look.fonts.second, "second", wrap=True))
+        column.addWidget(self._add, 0, Qt.AlignmentFlag.AlignRight)
+        column.addWidget(self._undo_row)
+        column.addWidget(self._rows)
+        self._undo_row.hide()
+
+    def show_profiles(self, files: Sequence["ProfileFile"]) -> None:
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        if not files:
+            text = _tr("No agent profiles yet. Without one, every session uses the default agent.")
+            column.addWidget(label(text, self._look.fonts.text, "second", name="settings.profiles.none", wrap=True))
+        for file in files:
+            column.addWidget(self._row(file))
+        self._rows.replace_content(content)
+
+    def offer_undo(self, name: str) -> None:
+        """Say that a profile was removed, and offer to restore it."""
+        text = _tr("Removed: {}").format(name)
+        self._undo_text.setText(allow_breaks(visible(text)))
+        self._undo_row.show()
+        self._undo.setFocus()  # the button that removed it is gone
+        announce(self, text)
+
+    def withdraw_undo(self) -> None:
+        self._undo_row.hide()
+        self._add.setFocus()
+
+    def _row(self, file: "ProfileFile") -> QWidget:
+        look, frame = self._look, styled_frame("well")
+        row = QHBoxLayout(frame)
+        row.setContentsMargins(12, 8, 8, 8)
+        texts = QVBoxLayout()
+        texts.setSpacing(2)
+        name = visible(file.name)
+        texts.addWidget(label(name, look.fonts.strong, name=f"settings.profile.{file.name}", wrap=True))
+        if file.profile is None:
+            texts.addWidget(label(visible(file.error), look.fonts.second, "failed", wrap=True))
+        else:
+            for line in filter(None, (file.profile.description or file.profile.role, _summary(file.profile))):
+                texts.addWidget(label(visible(line), look.fonts.second, "second", wrap=True))
+        row.addLayout(texts, 1)
+        first = ("edit", _tr("Edit…"), _tr("Edit the profile {}"))
+        if file.profile is None:
+            first = ("open", _tr("Open file"), _tr("Open the file of the profile {}"))
+        for action, text, accessible_name in (first, ("remove", _tr("Remove"), _tr("Remove the profile {}"))):
+            button = Button(look, text, name=f"settings.profile.{file.name}.{action}")
+            button.setAccessibleName(accessible_name.format(name))
+            button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, file.name))
+            row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        return frame
+
+
+def _summary(profile: "AgentProfile") -> str:
+    """Return the model and the tools of a profile, as far as it limits them."""
+    model = profile.model or (profile.tier and _tr("tier {}").format(profile.tier))
+    if profile.tools is None:
+        tools = ""
+    else:
+        tools = _tr("Tools: {}").format(", ".join(profile.tools)) if profile.tools else _tr("No tools")
+    return " · ".join(filter(None, (model and _tr("Model: {}").format(model), tools)))
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("settings", text)
