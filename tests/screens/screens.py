@@ -34,6 +34,7 @@ from tests.screens.memory_screens import memory_pages
 from tests.screens.sample_local_models import DOWNLOADING, NOT_DOWNLOADED, ON_THIS_COMPUTER
 from tests.screens.sample_mcp_servers import SERVERS
 from tests.screens.sample_packages import PACKAGES
+from tests.screens.sample_profiles import PROFILES
 from tests.screens.sample_providers import PROVIDERS
 from tests.screens.skill_screens import skill_pages
 from tests.ui.hands import find
@@ -380,6 +381,7 @@ def _dialogs(stage: _Stage) -> Screens:
     settings.show_data(DataState(str(ROOM), 48_300_000, 35_120, 42, 1, ("2026-11-20 09.12",)))
     settings.mcp_servers.show_servers(SERVERS)
     settings.packages.show_packages(PACKAGES)
+    settings.profiles.show_profiles(PROFILES)
     settings.providers.show_providers(PROVIDERS)
     settings.show_local_models(ON_THIS_COMPUTER, "ollama/qwen3:32b")
     settings.open()

@@ -107,6 +107,8 @@ def test_a_profile_changed_in_an_editor_meanwhile_is_not_overwritten(qapp: QAppl
         dialog = await opened(person)
         await until(lambda: dialog.findChild(QLabel, "settings.profile.ada"), "its row")
         editing = await editor(dialog, "settings.profile.ada.edit")
+        frame = find(editing, QPlainTextEdit, "profile.instructions").parentWidget()
+        assert frame is not None and frame.property("surface") == "field"  # else the field has no visible edges
         assert find(editing, QLabel, "profile.comments").isVisible()
         path.write_text('role = "Writer"\n')
         write(find(editing, QLineEdit, "profile.description"), "x")

@@ -16,7 +16,7 @@ from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, resize_in_s
 from ui.widgets.drop_down import DropDown
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.flow_layout import FlowLayout
-from ui.widgets.labels import error_text, label
+from ui.widgets.labels import TextField, error_text, label, show_focus_on, styled_frame
 
 if TYPE_CHECKING:
     from core.engine.prompting.profile_files import ProfileFile
@@ -165,13 +165,16 @@ class AgentProfileDialog(QDialog):
         return field
 
     def _text(self, name: str, title: str, text: str, lines: int, hint: str) -> QPlainTextEdit:
-        field = QPlainTextEdit(text)
+        field = TextField(self._look.fonts.text, min_lines=lines, max_lines=2 * lines)
+        field.setPlainText(text)
         field.setPlaceholderText(hint)
         field.setObjectName(f"profile.{name}")
-        field.setFont(self._look.fonts.text)
-        field.setTabChangesFocus(True)
-        field.setFixedHeight(field.fontMetrics().lineSpacing() * lines + self._look.size(14))
-        self._add_row(title, field, field)
+        frame = styled_frame("field")
+        show_focus_on(frame, field)
+        inside = QVBoxLayout(frame)
+        inside.setContentsMargins(10, 5, 10, 5)
+        inside.addWidget(field)
+        self._add_row(title, frame, field)
         return field
 
     def _add_row(self, title: str, row: QWidget, field: QWidget) -> None:

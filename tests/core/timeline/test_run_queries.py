@@ -136,6 +136,10 @@ def test_V_B4_a_result_that_is_not_text_loses_nothing(tmp_path: Path) -> None:
             assert scene.status(session) == "done"
             (made,) = await scene.engine.analytics.runs(session)
             assert made.status == "done" and [call.status for call in made.calls.values()] == ["done"]
+            events = await scene.events(session)
+            (output,) = [event.output.head for event in events if isinstance(event, ToolReturned)]
+            assert "\ufffd\x00\ufffd" in output
+            assert [event.text.head for event in events if isinstance(event, Replied)][-1] == "?"
 
     run_bounded(main())
 

@@ -13,6 +13,7 @@ from core.domain.problems import Problem
 from core.models.token_estimate import estimate_tokens
 from core.tools.catalogue import ENGINE_TOOLS, TOOLS, read_arguments, tool_names, tool_spec, tool_specs
 from core.tools.more_tools import DEFERRED_TOOLS, enabled_tools
+from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.tools.calls import call
 
 GOOD: dict[str, dict[str, Any]] = {
@@ -185,3 +186,17 @@ def test_decisions_and_issues_are_events(tmp_path: Path) -> None:
     for name, kind in (("decide", DecisionMade), ("report_issue", IssueReported)):
         make = TOOLS[name].event
         assert make and isinstance(make("r1c1", read_arguments(name, json.dumps(GOOD[name]))), kind)
+
+
+def test_the_session_stores_a_decision_and_an_issue_as_they_were_stated(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            calls = [call_reply(name, **GOOD[name]) for name in ("decide", "report_issue")]
+            events = await scene.events(await scene.run(scripted_replies(*calls, {"text": "done"})))
+        (decision,) = [event for event in events if isinstance(event, DecisionMade)]
+        assert (decision.intent, decision.choice, decision.reason) == ("i", "a", "r")
+        assert [(option.label, tuple(option.pros)) for option in decision.options] == [("a", ("p",))]
+        (issue,) = [event for event in events if isinstance(event, IssueReported)]
+        assert (issue.severity, issue.description) == ("low", "w")
+
+    run_bounded(main())
