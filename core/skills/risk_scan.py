@@ -67,15 +67,6 @@ RISKS: Final = (
 )
 
 
-# Every line that matches a pattern above contains one of these, in lowercase: this rules out most lines quickly.
-RISK_KEYWORDS: Final = (
-    "curl", "wget", "iwr", "invoke-webrequest", "iex", "base64", "exec", "eval", "key", "token", "secret", "password",
-    ".env", "id_rsa", ".ssh", ".aws", "credential", "printenv", "tell", "inform", "mention", "show", "reveal", "notify",
-    "asking", "ignore", "disregard", "override", "forget", "disabl", "bypass", "turn off", "skip", "--no-sandbox",
-    "--yolo", "rm", "mkfs", "dd ",
-)  # fmt: skip
-
-
 # Capabilities of a script that are not suspicious but worth showing to the user.
 CAPABILITIES: Final = (
     _pattern(
@@ -107,6 +98,7 @@ CAPABILITIES: Final = (
     ),
 )
 MAX_SCANNED_BYTES: Final = 1 << 20  # bytes of a file that are scanned
+MAX_LINE_CHARS: Final = 4096  # characters of a line that are scanned
 
 
 def scan_file(path: str, body: bytes) -> Iterator[SkillFinding]:
@@ -124,7 +116,7 @@ def scan_file(path: str, body: bytes) -> Iterator[SkillFinding]:
     ):
         for number, line in enumerate(text.split("\n"), 1):
             for capability in CAPABILITIES:
-                if capability.message not in findings and capability.pattern.search(line[:4096]):
+                if capability.message not in findings and capability.pattern.search(line[:MAX_LINE_CHARS]):
                     findings[capability.message] = SkillFinding(
                         number, capability.message, capability.cause, "", "note"
                     )
@@ -137,18 +129,16 @@ def scan_file(path: str, body: bytes) -> Iterator[SkillFinding]:
 def scan_text(text: str) -> Iterator[SkillFinding]:
     """Scan the text of a skill. Each match is reported with its line; a match is a hint, not proof."""
     hidden = HIDDEN_CHARACTERS.search(text) is not None
-    whole = text.lower()
-    keywords = [keyword for keyword in RISK_KEYWORDS if keyword in whole]  # few, so that each line is checked fast
-    for number, line in enumerate(text.split("\n"), 1):
+    lines = text.split("\n")
+    shown = "\n".join(line[:MAX_LINE_CHARS] for line in lines)
+    risks = [risk for risk in RISKS if risk.pattern.search(shown)]  # most texts have none, so few lines are searched
+    for number, line in enumerate(lines, 1):
         if hidden and (match := HIDDEN_CHARACTERS.search(line.lstrip("\ufeff") if number == 1 else line)):
             message = f"There is an invisible character (U+{ord(match[0]):04X})."
             yield SkillFinding(
                 number, message, "It can hide text or show it in another order.", "Remove it.", "warning"
             )
-        lower = line[:4096].lower()
-        if not any(keyword in lower for keyword in keywords):
-            continue
-        for risk in RISKS:
-            if risk.pattern.search(line[:4096]):
+        for risk in risks:
+            if risk.pattern.search(line[:MAX_LINE_CHARS]):
                 fix = "Trust the skill only if you know why it does this."
                 yield SkillFinding(number, risk.message, risk.cause, fix, "warning")

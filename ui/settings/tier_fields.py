@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QAccessible
 from PySide6.QtWidgets import QFormLayout, QLineEdit, QVBoxLayout, QWidget
 
 from core.domain.tiers import TierRule, Tiers
@@ -18,6 +19,8 @@ FIELD_WIDTH: Final = 200
 
 class TierFields(QWidget):
     """The models of each tier, of which the first that works is used. They are folded while no tier is set."""
+
+    accessible_role = QAccessible.Role.Grouping
 
     def __init__(self, look: Look, tiers: Tiers, on_change: Callable[[Tiers], None]) -> None:
         super().__init__()

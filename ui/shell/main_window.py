@@ -71,9 +71,9 @@ class MainWindow(QWidget):
     ) -> None:
         super().__init__()
         self._shell = shell
-        self._look = look
-        self._state = state
-        self.selection, self.state = selection, state
+        self.look = look
+        self.selection = selection
+        self.state = state
         self._reading = DeferredReader()
         self.session_index = SessionIndex(self._reading)
         self._bridge: Bridge | None = None
@@ -102,10 +102,6 @@ class MainWindow(QWidget):
         self._columns.apply_widths()
 
     @property
-    def look(self) -> Look:
-        return self._look
-
-    @property
     def view(self) -> SessionView:
         """The view of the active session."""
         return self.split_view.active_view
@@ -129,7 +125,7 @@ class MainWindow(QWidget):
 
     def show_first(self) -> None:
         """Show the last session, else the newest one, else the start screen; do nothing if the user has navigated."""
-        state, chosen = self._state, self.selection.chosen
+        state, chosen = self.state, self.selection.chosen
         last = state.text("session")
         name = last if last in self.session_index else self.session_index.newest()
         if name and not chosen:
@@ -188,7 +184,7 @@ class MainWindow(QWidget):
         self.notice.show_error(error, source)
 
     def restyle(self, look: Look) -> None:
-        self._look = look
+        self.look = look
         for part in (
             self.sessions, self.start, self.status, self.notice, self.inbox, self.split_view, self.pane,
             self.toast, self.commands, self.pages, self.close_guard, self._columns,
@@ -220,7 +216,7 @@ class MainWindow(QWidget):
 
     def save_state(self) -> None:
         """Store the window state and the drafts."""
-        state = self._state
+        state = self.state
         self.pages.unsaved_changes()  # pages that keep drafts write them now
         self._shell.save_geometry()
         self._columns.save_widths()
@@ -351,7 +347,7 @@ class MainWindow(QWidget):
 
     def _lay_out(self) -> None:
         self._central_area = CentralArea(self.notice, self.toast, self.start, self.split_view, self.pages)
-        self._columns = WindowColumns(self._look, self._state, self.sessions, self._central_area, self.pane)
+        self._columns = WindowColumns(self.look, self.state, self.sessions, self._central_area, self.pane)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -407,9 +403,9 @@ class MainWindow(QWidget):
 
     def _build_pane(self) -> SessionPane:
         return SessionPane(
-            self._look,
+            self.look,
             self.session_index,
-            self._state,
+            self.state,
             folder=self._folder,
             live_output=self.pane.live_output,
             notice=self.notice,
@@ -444,7 +440,7 @@ class MainWindow(QWidget):
         if self._bridge is None or self._start is None:
             raise LookupError("there is no engine yet")
         return PageContext(
-            self._look, self._reading, self.selection, self._state, self._bridge, self._start, self.show_error,
+            self.look, self._reading, self.selection, self.state, self._bridge, self._start, self.show_error,
             self.toast.show_message, self.show_event, self.start_with, self.row, self.commands.pick_session,
             self._board_source(),
         )  # fmt: skip

@@ -1,8 +1,10 @@
 """The `manage_skill` tool: validates a skill change by the agent and records it as a proposal."""
 
+from typing import Final
+
 from core.domain.events import CallStarted, ToolCall, ToolReturned
 from core.domain.problems import Problem
-from core.domain.proposal import Proposal
+from core.domain.proposal import Proposal, ProposalAction
 from core.domain.redact import Redactor
 from core.domain.skill import READ_ONLY_SOURCES, SKILL_FILE, Skill, SkillRow, is_valid_name
 from core.domain.text import Text
@@ -15,6 +17,9 @@ from core.store.proposal_store import ProposalStore
 from core.tools.skill_tools import MANAGE_SKILL, USE_SKILL, ManageSkillArguments, manage_skill_text
 
 MAX_OPEN_PROPOSALS = 5
+PROPOSAL_ACTIONS: Final[dict[str, ProposalAction]] = {
+    "create": "create", "patch": "patch", "add_file": "write_file", "archive": "archive"
+}  # fmt: skip
 FILE_FOLDERS = ("references/", "scripts/", "assets/")
 PROPOSED_MESSAGE = (
     "[Proposed as {id}. Nothing has changed yet: the user will accept or reject it. Continue with the task.]"
@@ -41,17 +46,10 @@ async def _propose(
 ) -> Proposal:
     waiting = proposals.find(state="pending", session=run.session)
     row = await _find_skill(run, skills, arguments.name)
-    same_target = [
-        earlier for earlier in waiting if earlier.target_kind == "skill" and earlier.target == _target(arguments, row)
-    ]
-    draft = _build_proposal(
-        run,
-        skills,
-        arguments,
-        row,
-        next((earlier for earlier in same_target if earlier.path == (arguments.path or SKILL_FILE)), None),
-    )
-    replaced = [earlier for earlier in same_target if earlier.path == draft.path and earlier.text != draft.text]
+    target, path = _target(arguments, row), _changed_file(arguments)
+    same_file = [each for each in waiting if (each.target_kind, each.target, each.path) == ("skill", target, path)]
+    draft = _build_proposal(run, skills, arguments, row, same_file[0] if same_file else None)
+    replaced = [earlier for earlier in same_file if earlier.text != draft.text]
     if len(waiting) - len(replaced) >= MAX_OPEN_PROPOSALS:
         raise Problem(
             f"This session already has {MAX_OPEN_PROPOSALS} open proposals.",
@@ -76,6 +74,11 @@ def _target(arguments: ManageSkillArguments, row: SkillRow | None) -> str:
     return row.key if row and row.source not in READ_ONLY_SOURCES else f"{LIBRARY_PREFIX}{arguments.name}"
 
 
+def _changed_file(arguments: ManageSkillArguments) -> str:
+    """Return the path in the skill of the file that the call changes."""
+    return arguments.path if arguments.action in ("patch", "add_file") and arguments.path else SKILL_FILE
+
+
 def _build_proposal(
     run: RunContext,
     skills: SkillService,
@@ -83,50 +86,67 @@ def _build_proposal(
     row: SkillRow | None,
     open_proposal: Proposal | None,
 ) -> Proposal:
+    """Check the change and return its proposal. A patch of an open proposal also includes what that one proposes."""
     _refuse_secrets(f"{arguments.description}\n{arguments.text}\n{arguments.new_string}")
-    path = arguments.path if arguments.action in ("patch", "add_file") and arguments.path else SKILL_FILE
+    path = _changed_file(arguments)
     if path != SKILL_FILE:
         _check_path(path)
-    text, base = "", 0
-    if arguments.action == "create":
-        text = _new_skill_text(arguments, row)
-    elif open_proposal and open_proposal.action == "create" and arguments.action == "patch":
-        text, base = _patched(open_proposal.text, arguments), 0
-    elif row is None:
+    patches_new_skill = arguments.action == "patch" and open_proposal is not None and open_proposal.action == "create"
+    action = "create" if patches_new_skill else PROPOSAL_ACTIONS[arguments.action]
+    if row is None and action != "create":
         raise Problem(f"There is no skill {arguments.name!r}.", "", "Create it with action create.")
-    else:
+    base = 0
+    if row is not None and action != "create":
         _refuse_guarded(run, arguments, row)
         base = skills.library.latest_version(row.key)
-        if arguments.action == "patch":
-            current = (
-                open_proposal.text if open_proposal else skills.library.body(row.key, path).decode("utf-8", "replace")
-            )
-            text = _patched(current, arguments)
-        elif arguments.action == "add_file":
-            text = arguments.text
-    if path == SKILL_FILE and arguments.action != "archive":
+    text = _new_text(skills, arguments, row, open_proposal)
+    if path == SKILL_FILE and action != "archive":
         _check_valid(text, arguments.name, row)
-    action = {"create": "create", "patch": "patch", "add_file": "write_file", "archive": "archive"}[arguments.action]
-    action = "create" if open_proposal and open_proposal.action == "create" and path == SKILL_FILE else action
-    start = run.conversation.start
-    review = start.reviewed_session if start else ""
-    session = run.reader.session(review or run.session)
+    reviewed = run.conversation.start.reviewed_session if run.conversation.start else ""
     return Proposal(
-        "",
-        "skill",
-        action,  # type: ignore[arg-type]
-        _target(arguments, row),
-        text,
-        arguments.reason,
-        base,
-        path,
-        "",
-        review or run.session,
-        # This call is the next step: it is recorded after the proposal. A review names the last step of the session.
-        (session.steps + (not review),) if session else (),
-        tuple(sorted(run.conversation.permissions.untrusted)),
-        "review" if review else "agent",
+        id="",
+        target_kind="skill",
+        action=action,
+        target=_target(arguments, row),
+        text=text,
+        reason=arguments.reason,
+        base_version=base,
+        path=path,
+        session=reviewed or run.session,
+        steps=_last_step(run, reviewed),
+        untrusted_sources=tuple(sorted(run.conversation.permissions.untrusted)),
+        author="review" if reviewed else "agent",
     )
+
+
+def _new_text(
+    skills: SkillService, arguments: ManageSkillArguments, row: SkillRow | None, open_proposal: Proposal | None
+) -> str:
+    """Return the text that the file will have; empty if the skill is archived."""
+    match arguments.action:
+        case "create":
+            return _new_skill_text(arguments, row)
+        case "add_file":
+            return arguments.text
+        case "patch" if open_proposal is not None:
+            return _patched(open_proposal.text, arguments)
+        case "patch" if row is not None:
+            body = skills.library.body(row.key, _changed_file(arguments))
+            return _patched(body.decode("utf-8", "replace"), arguments)
+        case _:
+            return ""
+
+
+def _last_step(run: RunContext, reviewed: str) -> tuple[int, ...]:
+    """Return the number of the step that the proposal is based on.
+
+    For a review, it is the last step of the reviewed session. Otherwise it is this call, which is recorded after the
+    proposal.
+    """
+    session = run.reader.session(reviewed or run.session)
+    if session is None:
+        return ()
+    return (session.steps if reviewed else session.steps + 1,)
 
 
 def _new_skill_text(arguments: ManageSkillArguments, row: SkillRow | None) -> str:

@@ -5,6 +5,7 @@ those of a package in its `commands` folder. If two commands have the same name,
 of the project. A command of a package then has the name of the package before its own: `/package:name`.
 """
 
+import contextlib
 import re
 import shlex
 from dataclasses import dataclass, replace
@@ -56,11 +57,10 @@ def read_commands(root: Path, origin: CommandOrigin) -> dict[str, SlashCommand]:
     """Return the readable commands in the `commands` folder of the data folder or of a package, by name."""
     commands: dict[str, SlashCommand] = {}
     for path in sorted((root / USER_FOLDER).glob("*.md"))[:MAX_COMMANDS]:
-        try:
+        # A command that cannot be read is not offered. If the user types it anyway, the text is sent unchanged.
+        with contextlib.suppress(OSError, UnicodeDecodeError):
             if NAME.fullmatch(path.stem) and path.stat().st_size <= MAX_FILE_SIZE:
                 commands[path.stem] = _read(path.stem, path.read_text("utf-8"), origin)
-        except (OSError, UnicodeDecodeError):
-            continue  # The command is not offered. If the user types it anyway, the text is sent unchanged.
     return commands
 
 
@@ -69,20 +69,18 @@ def runs_commands(command: SlashCommand) -> bool:
     return bool(SHELL_PLACEHOLDER.search(command.template))
 
 
-def _project_commands(folder: Path, obeys: FollowedFiles) -> dict[str, SlashCommand]:
+def _project_commands(folder: Path, follows: FollowedFiles) -> dict[str, SlashCommand]:
     """Return a project's commands. FileBroker reads them, so that no symbolic link leads out of the folder."""
     commands: dict[str, SlashCommand] = {}
-    try:
-        with FileBroker(folder) as broker:
-            names = [name for name, kind in broker.entries(PROJECT_FOLDER) if kind == "file" and name.endswith(".md")]
-            for name in names[:MAX_COMMANDS]:
-                stem = name.removesuffix(".md")
+    with contextlib.suppress(Problem, OSError), FileBroker(folder) as broker:  # most folders have no commands
+        names = [name for name, kind in broker.entries(PROJECT_FOLDER) if kind == "file" and name.endswith(".md")]
+        for name in names[:MAX_COMMANDS]:
+            stem, path = name.removesuffix(".md"), f"{PROJECT_FOLDER}/{name}"
+            with contextlib.suppress(Problem, OSError, UnicodeDecodeError):  # not offered, as in `read_commands`
                 if NAME.fullmatch(stem):
-                    body = broker.read(f"{PROJECT_FOLDER}/{name}", MAX_FILE_SIZE, allow_secrets=False)
-                    if obeys(f"{PROJECT_FOLDER}/{name}", body):
-                        commands[stem] = _read(stem, body.decode("utf-8", "replace"), "folder")
-    except (Problem, OSError):
-        return commands
+                    body = broker.read(path, MAX_FILE_SIZE, allow_secrets=False)
+                    if follows(path, body):
+                        commands[stem] = _read(stem, body.decode("utf-8"), "folder")
     return commands
 
 

@@ -33,6 +33,7 @@ def test_personal_commands_precede_project_commands(tmp_path: Path) -> None:
     (folder / ".agents" / "commands" / "review.md").write_text("Send $1 away.")
     (folder / ".agents" / "commands" / "plan.md").write_text("# Plan it\n\nWrite a plan.")
     (folder / ".agents" / "commands" / "Odd Name.md").write_text("no")
+    (folder / ".agents" / "commands" / "bytes.md").write_bytes(b"\xff\xfe")
     (tmp_path / "secret.md").write_text("secret")
     (folder / ".agents" / "commands" / "leak.md").symlink_to(tmp_path / "secret.md")
     everything = AllFiles()

