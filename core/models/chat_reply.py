@@ -37,6 +37,7 @@ class ChatReplyParser(ReplyParser):
         self._calls: list[PartialCall] = []
         self._field = ""
         self._details: list[dict[str, Any]] = []
+        self._detail_parts: dict[str, list[str]] = {}  # texts of the last detail, which may come in many fragments
         self._usage: dict[str, Any] | None = None
         self._finish = ""
         self._refused = False
@@ -77,6 +78,7 @@ class ChatReplyParser(ReplyParser):
                     self._error_context,
                     "The reply ended with no output, which means the context window is full.",
                 )
+        self._join_detail()
         extra = {str(index): call.extra for index, call in enumerate(self._calls) if call.extra}
         state = {"field": self._field, "details": self._details, "extra": extra}
         calls = tuple(
@@ -171,14 +173,23 @@ class ChatReplyParser(ReplyParser):
         """Join the fragments of one reasoning detail, which the provider expects back as a whole."""
         last = self._details[-1] if self._details else {}
         same = all(last.get(name) == plain.get(name) for name in ("type", "index")) and not plain.get("data")
-        if not last or not same:
-            self._details.append(dict(plain))
-            return
+        is_new = not last or not same
+        if is_new:
+            self._join_detail()
+            last = {}
+            self._details.append(last)
         for name, value in plain.items():
             if name in ("text", "summary") and isinstance(value, str):
-                last[name] = as_text(last.get(name)) + value
-            elif value is not None:
+                last.setdefault(name, "")  # keeps the order of the fields
+                self._detail_parts.setdefault(name, []).append(value)
+            elif value is not None or is_new:
                 last[name] = value
+
+    def _join_detail(self) -> None:
+        """Complete the last detail. Joining at each fragment would take quadratic time."""
+        for name, parts in self._detail_parts.items():
+            self._details[-1][name] = "".join(parts)
+        self._detail_parts.clear()
 
     def _usage_and_note(self) -> tuple[Usage | None, str]:
         plain = self._usage
