@@ -5,6 +5,7 @@ import os
 import select
 import signal
 import sys
+import time
 from pathlib import Path
 
 _PROC = Path("/proc")
@@ -60,14 +61,22 @@ def await_namespace(info: int) -> None:
 
 
 def kill_tree(pid: int) -> None:
-    """Kill all descendants of a process, which adopts orphans, then the process itself."""
+    """Kill all descendants of a process, which adopts orphans, then the process itself.
+
+    A process can fork and end while its parents are looked through, so that its child is missed. Therefore the tree
+    counts as dead only after two looks at the same ended processes.
+    """
     if sys.platform == "linux":
-        for _ in range(20):
-            living = [child for child in descendants(pid) if not _ended(child)]
-            if not living:
+        seen: list[int] | None = None
+        end = time.monotonic() + GONE_S
+        while time.monotonic() < end:
+            found = descendants(pid)
+            living = [child for child in found if not _ended(child)]
+            if not living and found == seen:
                 break
             for child in living:
                 kill_process(child)
+            seen = found
     kill_process(pid)
 
 

@@ -261,3 +261,35 @@ def test_processes_that_have_ended_are_not_listed_again_for_each_one() -> None:
     words = [sys.executable, "-c", END_CHILDREN]
     ran = subprocess.run(words, cwd=root, capture_output=True, text=True, check=True, timeout=60)
     assert int(ran.stdout) == 1
+
+
+CHAIN = """if True:
+    import os, sys
+    print("begins", flush=True)
+    for _ in range(6):  # six chains
+        if not os.fork():
+            break
+    for _ in range(2000):
+        if os.fork():
+            os._exit(0)
+    open(sys.argv[1], "w").close()
+"""
+ADOPTING_PARENT = """if True:
+    import ctypes, signal, subprocess, sys
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    subprocess.Popen([sys.executable, "-c", *sys.argv[1:]])
+    while True:
+        signal.pause()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("number", range(10))
+def test_chains_in_which_each_process_forks_and_ends_are_killed(tmp_path: Path, number: int) -> None:
+    mark = tmp_path / "end"
+    command = [sys.executable, "-c", ADOPTING_PARENT, CHAIN, str(mark)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None and parent.stdout.readline() == b"begins\n"
+        process_tree.kill_tree(parent.pid)
+        assert parent.stdout.read() == b""  # ends when the last process of the chain has ended
+    assert not mark.exists()
