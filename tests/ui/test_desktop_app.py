@@ -186,7 +186,7 @@ def test_drafts_survive_a_restart_and_switching_sessions(qapp: QApplication, hom
         window.show_session(names[1])
         await until(lambda: find(window.view, QPlainTextEdit, "composer.input").toPlainText() == "", "no draft")
         assert person.words().toPlainText() == ""
-        window.go_to_next_request()
+        window.go_to_request(names[0])
         assert window.selection.session == names[0]
         assert person.words().toPlainText() == "half"
         assert find(window.view, QPlainTextEdit, "composer.input").toPlainText() == "a draft"
