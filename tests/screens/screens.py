@@ -369,21 +369,7 @@ def _dialogs(stage: _Stage) -> Screens:
     window.commands.open_commands()
     yield "palette", stage.shell
     window.commands.palette.dismiss()
-    settings = SettingsDialog(
-        look,
-        SettingsSnapshot(Settings(model="ollama/qwen3:32b", text_call_models=("ollama/gemma3:4b",)), RULES),
-        stage.shell,
-    )
-    day = datetime(2026, 11, 23, 9).astimezone().timestamp()
-    settings.schedules.show_schedules(
-        [Schedule("k3f9", "Sort what came into the inbox", str(ROOM), "", 0, int(day * 1e6), "1d")]
-    )
-    settings.show_data(DataState(str(ROOM), 48_300_000, 35_120, 42, 1, ("2026-11-20 09.12",)))
-    settings.mcp_servers.show_servers(SERVERS)
-    settings.packages.show_packages(PACKAGES)
-    settings.profiles.show_profiles(PROFILES)
-    settings.providers.show_providers(PROVIDERS)
-    settings.show_local_models(ON_THIS_COMPUTER, "ollama/qwen3:32b")
+    settings = _settings_dialog(stage)
     settings.open()
     pages = settings.findChild(QListWidget, "settings.pages")
     assert isinstance(pages, QListWidget)
@@ -424,6 +410,26 @@ def _dialogs(stage: _Stage) -> Screens:
         dialog.show()
         yield name, dialog
         dialog.close()
+
+
+def _settings_dialog(stage: _Stage) -> SettingsDialog:
+    """Return the settings with sample data on their pages."""
+    settings = SettingsDialog(
+        stage.window.look,
+        SettingsSnapshot(Settings(model="ollama/qwen3:32b", text_call_models=("ollama/gemma3:4b",)), RULES),
+        stage.shell,
+    )
+    day = datetime(2026, 11, 23, 9).astimezone().timestamp()
+    settings.schedules.show_schedules(
+        [Schedule("k3f9", "Sort what came into the inbox", str(ROOM), "", 0, int(day * 1e6), "1d")]
+    )
+    settings.show_data(DataState(str(ROOM), 48_300_000, 35_120, 42, 1, ("2026-11-20 09.12",)))
+    settings.mcp_servers.show_servers(SERVERS)
+    settings.packages.show_packages(PACKAGES)
+    settings.profiles.show_profiles(PROFILES)
+    settings.providers.show_providers(PROVIDERS)
+    settings.show_local_models(ON_THIS_COMPUTER, "ollama/qwen3:32b")
+    return settings
 
 
 def _picture() -> QImage:
