@@ -28,6 +28,7 @@ from ui.style.icons import icon
 from ui.style.theme import Look
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import show_focus_on, styled_frame
+from ui.widgets.tool_button import tool_button
 
 LINES: Final = 8
 DRAFT_DELAY_MS: Final = 400
@@ -204,10 +205,8 @@ class ComposerPanel(QFrame):
         self._input.setAccessibleName(self.tr("Message to the agent"))
         self.attached = AttachmentBar(self._look)
         self.queue = QueueCards(self._look)
-        self._attach_button = QToolButton()
-        self._attach_button.setObjectName("composer.attach")
-        self._attach_button.setAccessibleName(self.tr("Attach files"))
-        self._attach_button.setToolTip(self.tr("Attach files (Ctrl+Shift+A), or paste or drop them here"))
+        attach_tooltip = self.tr("Attach files (Ctrl+Shift+A), or paste or drop them here")
+        self._attach_button = tool_button("composer.attach", self.tr("Attach files"), attach_tooltip)
         self._send = QToolButton()
         self._send.setObjectName("composer.send")
         self._send.setAccessibleName(self.tr("Send"))

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLineEdit,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -31,6 +30,7 @@ from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.labels import ENTER_KEYS, label
 from ui.widgets.time_formats import to_local_time
+from ui.widgets.tool_button import tool_button
 
 MIN_WIDTH: Final = 200
 SEARCH_DELAY_MS: Final = 120
@@ -211,10 +211,8 @@ class SessionsPanel(QFrame):
         self._new = Button(
             look, self.tr("New session"), name="sessions.new", tone="primary", icon="plus", hint=self.tr("Ctrl+N")
         )
-        self._search_button = QToolButton()
-        self._search_button.setObjectName("sessions.search_button")
-        self._search_button.setAccessibleName(self.tr("Search sessions"))
-        self._search_button.setToolTip(self.tr("Search sessions (Ctrl+Shift+F)"))
+        search_tooltip = self.tr("Search sessions (Ctrl+Shift+F)")
+        self._search_button = tool_button("sessions.search_button", self.tr("Search sessions"), search_tooltip)
         self._search_button.setProperty("tone", "framed")
         self._search_button.setCheckable(True)
         self._search = QLineEdit()

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from ui.settings.undo_row import UndoRow
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
-from ui.widgets.labels import allow_breaks, label, styled_frame
+from ui.widgets.labels import label, styled_frame
 from ui.widgets.replaceable_content import ReplaceableContent
 
 if TYPE_CHECKING:
@@ -30,26 +31,19 @@ class AgentProfilesPage(QWidget):
         self._rows = ReplaceableContent()
         self._add = Button(look, _tr("Add profile…"), name="settings.profiles.add", tone="primary")
         self._add.clicked.connect(lambda: self.action_requested.emit("add", ""))
-        self._undo_text = label("", look.fonts.text, name="settings.profiles.removed", wrap=True)
-        self._undo = Button(look, _tr("Undo"), name="settings.profiles.undo", icon="undo-2")
-        self._undo.clicked.connect(lambda: self.action_requested.emit("undo", ""))
+        self._undo = UndoRow(look, "settings.profiles", "removed")
+        self._undo.undo_requested.connect(lambda: self.action_requested.emit("undo", ""))
         about = _tr(
             "An agent profile gives an agent its own role, instructions, tools and model. Choose it below the task of "
             "a new session, or use “journeyman run --agent NAME”. Changes count from the next run on."
         )
-        self._undo_row = styled_frame("well")
-        undo = QHBoxLayout(self._undo_row)
-        undo.setContentsMargins(12, 4, 8, 4)
-        undo.addWidget(self._undo_text, 1)
-        undo.addWidget(self._undo)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
         column.addWidget(label(about, look.fonts.second, "second", wrap=True))
         column.addWidget(self._add, 0, Qt.AlignmentFlag.AlignRight)
-        column.addWidget(self._undo_row)
+        column.addWidget(self._undo)
         column.addWidget(self._rows)
-        self._undo_row.hide()
 
     def show_profiles(self, files: Sequence["ProfileFile"]) -> None:
         content = QWidget()
@@ -66,13 +60,12 @@ class AgentProfilesPage(QWidget):
     def offer_undo(self, name: str) -> None:
         """Say that a profile was removed, and offer to restore it."""
         text = _tr("Removed: {}").format(name)
-        self._undo_text.setText(allow_breaks(visible(text)))
-        self._undo_row.show()
+        self._undo.offer(text)
         self._undo.setFocus()  # the button that removed it is gone
         announce(self, text)
 
     def withdraw_undo(self) -> None:
-        self._undo_row.hide()
+        self._undo.hide()
         self._add.setFocus()
 
     def _row(self, file: "ProfileFile") -> QWidget:

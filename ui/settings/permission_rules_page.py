@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from core.domain.rules import PermissionRule, by_precedence
 from ui.settings.rules_and_data_pages import rule_lines
+from ui.settings.undo_row import UndoRow
 from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
 from ui.widgets.announce import announce
@@ -28,9 +29,8 @@ class PermissionRulesPage(QWidget):
         self._rows = ReplaceableContent()
         add = Button(look, _tr("Add rule…"), name="settings.rules.add")
         add.clicked.connect(lambda: self.action_requested.emit("add", ""))
-        self._undo_text = label("", look.fonts.text, name="settings.rules.revoked", wrap=True)
-        self._undo = Button(look, _tr("Undo"), name="settings.rules.undo", icon="undo-2")
-        self._undo.clicked.connect(self._emit_undo)
+        self._undo = UndoRow(look, "settings.rules", "revoked")
+        self._undo.undo_requested.connect(self._emit_undo)
         self._command = QLineEdit()
         self._command.setObjectName("settings.rules.command")
         self._command.setAccessibleName(_tr("Command to test"))
@@ -43,7 +43,6 @@ class PermissionRulesPage(QWidget):
         self._result = label("", look.fonts.text, "second", name="settings.rules.result", wrap=True)
         self._lay_out(add)
         self._clear_result()
-        self._undo_row.hide()
 
     def show_rules(self, rules: Sequence[PermissionRule] | None, error: str = "") -> None:
         """Show the rules in order of precedence; if they cannot be read, show why."""
@@ -66,8 +65,7 @@ class PermissionRulesPage(QWidget):
     def show_revoked(self, rule: str, description: str) -> None:
         """Offer to undo the revocation of a rule."""
         self._revoked = rule
-        self._undo_text.setText(allow_breaks(_tr("Revoked: {}").format(visible(description))))
-        self._undo_row.show()
+        self._undo.offer(_tr("Revoked: {}").format(description))
 
     def show_result(self, text: str, tone: str) -> None:
         """Show what would happen to the tested command."""
@@ -97,7 +95,7 @@ class PermissionRulesPage(QWidget):
         return frame
 
     def _emit_undo(self) -> None:
-        self._undo_row.hide()
+        self._undo.hide()
         self.action_requested.emit("restore", self._revoked)
 
     def _emit_test(self) -> None:
@@ -114,11 +112,6 @@ class PermissionRulesPage(QWidget):
             "A rule that denies wins over rules that ask, and a rule that asks over rules that allow, whichever is "
             "older. No rule allows access to secrets, and what cannot be undone always needs your approval."
         )
-        self._undo_row = styled_frame("well")
-        undo = QHBoxLayout(self._undo_row)
-        undo.setContentsMargins(12, 4, 8, 4)
-        undo.addWidget(self._undo_text, 1)
-        undo.addWidget(self._undo)
         head = QHBoxLayout()
         head.addStretch(1)
         head.addWidget(add)
@@ -131,7 +124,7 @@ class PermissionRulesPage(QWidget):
         column.setSpacing(8)
         column.addWidget(label(about, look.fonts.second, "second", wrap=True))
         column.addLayout(head)
-        column.addWidget(self._undo_row)
+        column.addWidget(self._undo)
         column.addWidget(self._rows)
         column.addSpacing(8)
         column.addWidget(label(_tr("What would happen to this command?"), look.fonts.bold))

@@ -4,13 +4,14 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QTabBar, QToolButton
+from PySide6.QtWidgets import QTabBar
 
 from core.domain.sessions import SessionRow
 from ui.sessions.session_rows import session_icon
 from ui.style.icons import icon
 from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
+from ui.widgets.tool_button import tool_button
 
 MAX_TAB_WIDTH = 220
 GLYPH = 14
@@ -116,10 +117,7 @@ class SessionTabs(QTabBar):
         self.refresh(name)
 
     def _add_close_button(self, index: int, name: str) -> None:
-        button = QToolButton()
-        button.setObjectName("tabs.close")
-        button.setAccessibleName(self.tr("Close tab"))
-        button.setToolTip(self.tr("Close tab (Ctrl+W); the session is kept"))
+        button = tool_button("tabs.close", self.tr("Close tab"), self.tr("Close tab (Ctrl+W); the session is kept"))
         icon_size = self._look.size(GLYPH)
         button.setFixedSize(icon_size + 6, icon_size + 6)
         button.setIconSize(QSize(icon_size, icon_size))

@@ -1,7 +1,7 @@
 """The status line: data folder, background work, local models, MCP servers, sandbox, waiting requests and theme."""
 
 from PySide6.QtCore import QSize, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from core.domain.permissions import SandboxLevel
 from core.mcp.server_state import McpServerStates
@@ -12,6 +12,7 @@ from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.local_model_entry import progress_text
+from ui.widgets.tool_button import tool_button
 
 HEIGHT = 26
 GLYPH = 16
@@ -56,11 +57,11 @@ class StatusLine(QFrame):
         self._sandbox = self._button("status.sandbox")
         self._models = self._button("status.models")
         self._servers = self._button("status.servers")
-        self._help = self._icon_button("status.help", self.tr("Help"), self.tr("Help (F1)"))
+        self._help = tool_button("status.help", self.tr("Help"), self.tr("Help (F1)"))
         title = self.tr("Switch between light and dark theme")
-        self._theme = self._icon_button("status.theme", title, f"{title} (Ctrl+Shift+L)")
+        self._theme = tool_button("status.theme", title, f"{title} (Ctrl+Shift+L)")
         stop = self.tr("Cancel the import. What was read is kept, and importing again continues there")
-        self._cancel = self._icon_button("status.cut", self.tr("Cancel the import"), stop)
+        self._cancel = tool_button("status.cut", self.tr("Cancel the import"), stop)
         self._connect_buttons()
         self._lay_out()
         for part in (self._sandbox, self._traces, self._models, self._servers):
@@ -189,10 +190,3 @@ class StatusLine(QFrame):
 
     def _button(self, name: str, text: str = "", hint: str = "") -> Button:
         return Button(self._look, text, name=name, tone="quiet", hint=hint)
-
-    def _icon_button(self, name: str, title: str, tooltip: str) -> QToolButton:
-        button = QToolButton()
-        button.setObjectName(name)
-        button.setAccessibleName(title)
-        button.setToolTip(tooltip)
-        return button

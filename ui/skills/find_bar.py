@@ -13,6 +13,7 @@ from ui.style.icons import icon
 from ui.style.theme import Look, blend, set_style_properties
 from ui.widgets.button import Button
 from ui.widgets.labels import ENTER_KEYS, label
+from ui.widgets.tool_button import tool_button
 
 MAX_HIGHLIGHTED: Final = 500  # matches around the cursor that are highlighted
 
@@ -227,21 +228,15 @@ class FindBar(QWidget):
         return field
 
     def _tool(self, name: str, icon_name: str, title: str) -> QToolButton:
-        button = QToolButton()
-        button.setObjectName(name)
+        button = tool_button(name, title)
         button.setIcon(icon(icon_name, self._look.theme.second))
-        button.setToolTip(title)
-        button.setAccessibleName(title)
         return button
 
     def _toggle(self, name: str, text: str, title: str, keys: str) -> QToolButton:
-        button = QToolButton()
-        button.setObjectName(name)
+        button = tool_button(name, title)
         button.setText(text)
         button.setCheckable(True)
         button.setFont(self._look.fonts.mono)
-        button.setToolTip(title)
-        button.setAccessibleName(title)
         button.setShortcut(keys)
         return button
 

@@ -13,6 +13,7 @@ from ui.style.icons import icon
 from ui.style.theme import Look
 from ui.widgets.labels import label
 from ui.widgets.search_field import SearchField
+from ui.widgets.tool_button import tool_button
 
 WIDTH: Final = 280
 
@@ -116,12 +117,9 @@ class SkillListPane(QFrame):
         self.update_list()
 
     def _tool(self, name: str, icon_name: str, title: str) -> QToolButton:
-        button = QToolButton()
-        button.setObjectName(name)
+        button = tool_button(name, title)
         button.setProperty("tone", "framed")
         self._show_icon(button, icon_name)
-        button.setToolTip(title)
-        button.setAccessibleName(title)
         return button
 
     def _show_icon(self, tool: QToolButton, name: str) -> None:

@@ -4,13 +4,14 @@ from typing import Final, Protocol
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
 from ui.style.icons import set_icon
 from ui.style.theme import Look
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.labels import label
+from ui.widgets.tool_button import tool_button
 
 DEBOUNCE_MS: Final = 120
 MAX_MATCHES: Final = 1_000
@@ -55,11 +56,11 @@ class RunFindBar(QWidget):
         self._field.textChanged.connect(lambda _: self._debounce.start())
         self._field.installEventFilter(self)
         self._count = label("", look.fonts.second, "second", name="run.find.count")
-        self._previous = self._create_button("previous", self.tr("Previous match (Shift+Enter)"))
+        self._previous = tool_button("run.find.previous", self.tr("Previous match (Shift+Enter)"))
         self._previous.clicked.connect(lambda: self.step_match(-1))
-        self._next = self._create_button("next", self.tr("Next match (Enter)"))
+        self._next = tool_button("run.find.next", self.tr("Next match (Enter)"))
         self._next.clicked.connect(lambda: self.step_match(1))
-        self._close = self._create_button("close", self.tr("Close (Esc)"))
+        self._close = tool_button("run.find.close", self.tr("Close (Esc)"))
         self._close.clicked.connect(self.close_field)
         self._field_parts = (self._field, self._count, self._previous, self._next, self._close)
         self._set_icons()
@@ -142,14 +143,6 @@ class RunFindBar(QWidget):
         self._count.setText(text)
         for button in (self._previous, self._next):
             button.setEnabled(len(self._hits) > 1)
-
-    @staticmethod
-    def _create_button(name: str, tooltip: str) -> QToolButton:
-        button = QToolButton()
-        button.setObjectName(f"run.find.{name}")
-        button.setToolTip(tooltip)
-        button.setAccessibleName(tooltip)
-        return button
 
     def _set_icons(self) -> None:
         for button, name in ((self._previous, "chevron-up"), (self._next, "chevron-down"), (self._close, "x")):

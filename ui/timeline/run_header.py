@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from ui.style.icons import set_icon
@@ -16,6 +16,7 @@ from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import hairline
+from ui.widgets.tool_button import tool_button
 
 HALTED_STATUSES: Final = frozenset({"stopped", "paused"})
 NARROW_WIDTH: Final = 520
@@ -51,13 +52,13 @@ class RunHeader(QWidget):
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._pill = StatusPill(look)
         self._facts = FactLine(look)
-        self._fork = self._tool("fork", self.tr("Fork at the selected step"))
-        self._fork.setToolTip(self.tr("Fork: start a new session from the selected step"))
+        fork_tooltip = self.tr("Fork: start a new session from the selected step")
+        self._fork = tool_button("run.fork", self.tr("Fork at the selected step"), fork_tooltip)
         self._fork.clicked.connect(self.fork)
-        self._compare = self._tool("compare", self.tr("Compare with another session"))
+        self._compare = tool_button("run.compare", self.tr("Compare with another session"))
         self._compare.clicked.connect(self.compare)
-        self._export = self._tool("export", self.tr("Export this session"))
-        self._export.setToolTip(self.tr("Export this session (Ctrl+Shift+X)"))
+        export_tooltip = self.tr("Export this session (Ctrl+Shift+X)")
+        self._export = tool_button("run.export", self.tr("Export this session"), export_tooltip)
         self._export.clicked.connect(self.export)
         self._pause = Button(look, self.tr("Pause"), name="run.pause", icon="pause")
         self._pause.setToolTip(self.tr("Pause after this turn"))
@@ -71,14 +72,6 @@ class RunHeader(QWidget):
         self._buttons = (self._pause, self._resume, self._stop)
         self._lay_out()
         self.restyle(look)
-
-    @staticmethod
-    def _tool(name: str, accessible_name: str) -> QToolButton:
-        tool = QToolButton()
-        tool.setObjectName(f"run.{name}")
-        tool.setToolTip(accessible_name)
-        tool.setAccessibleName(accessible_name)
-        return tool
 
     def _lay_out(self) -> None:
         title_row = QHBoxLayout()

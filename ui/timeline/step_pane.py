@@ -4,7 +4,7 @@ from typing import Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QTabBar, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from core.domain.steps import Step
 from ui.base.step_presentation import kind_style
@@ -19,6 +19,7 @@ from ui.timeline.step_details import describe_step
 from ui.timeline.summary_tab import SummaryTab
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import hairline
+from ui.widgets.tool_button import tool_button
 
 RAW_LIMIT: Final = 256 * 1024
 SUMMARY: Final = "summary"
@@ -85,11 +86,8 @@ class StepPane(QFrame):
     def _title_row(self) -> QHBoxLayout:
         self._icon = QLabel()
         self._title = ElidedLabel("", self._look.fonts.bold, name="step.title")
-        self._fold = QToolButton()
-        self._fold.setObjectName("step.fold")
+        self._fold = tool_button("step.fold", self.tr("Hide this pane"), self.tr("Hide this pane (Q)"))
         set_icon(self._fold, "panel-right-close", self._look.theme.second, self._look.size(16))
-        self._fold.setToolTip(self.tr("Hide this pane (Q)"))
-        self._fold.setAccessibleName(self.tr("Hide this pane"))
         self._fold.clicked.connect(self.hide_requested)
         row = QHBoxLayout()
         row.setContentsMargins(16, 6, 10, 6)

@@ -5,7 +5,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from os.path import realpath, relpath
 from pathlib import Path
 from types import MappingProxyType
@@ -235,8 +235,14 @@ class ExternalCalls:
         if unsaved:
             text += f"\n[also changed, but not saved, so it cannot be reverted: {', '.join(unsaved)}]"
         failed = failed or call.status == "failed"
-        returned = ToolReturned(call.call_id, Text(text), failed, exit_code(call.output), unrestorable=unsaved)
-        returned = replace(returned, changed_history=history)
+        returned = ToolReturned(
+            call.call_id,
+            Text(text),
+            failed,
+            exit_code(call.output),
+            unrestorable=unsaved,
+            changed_history=history,
+        )
         await self._run.record(*events, returned, blobs=blobs)
 
     def _untrusted_files_label(self, call: ExternalCall) -> str:

@@ -109,9 +109,10 @@ class RunController:
                     if issubclass(last, QuestionAnswered | PermissionDecided)
                     else INTERRUPTED_REASON
                 )
-                partial_reply = partial_replies.get(row.id, "") if self._awaits_reply(row) else ""
-                reply = [ReplyInterrupted(Text(partial_reply), INTERRUPTED_REASON)] if partial_reply else []
-                await self._journal.append(row.id, *reply, RunInterrupted(why, calls))
+                events: list[SessionEvent] = [RunInterrupted(why, calls)]
+                if (text := partial_replies.get(row.id)) and self._awaits_reply(row):
+                    events.insert(0, ReplyInterrupted(Text(text), INTERRUPTED_REASON))
+                await self._journal.append(row.id, *events)
 
     def _awaits_reply(self, row: SessionRow) -> bool:
         """Return whether the last request has not been replied to."""

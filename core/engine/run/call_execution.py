@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 
 from core.domain.events import CallRefused, CallStarted, SessionEvent, ToolCall, ToolReturned
 from core.domain.problems import Problem, StorageProblem
@@ -68,8 +67,13 @@ async def _execute(run: RunContext, tool: Tool, call: ToolCall, permitted: Permi
         if not (run.closing and questions.waiting):
             ended = run.tool_context.commands.take_stopped(call.id)
             output = Text(f"{ended.output}\n{STOPPED}".lstrip("\n"))
-            stopped = ToolReturned(call.id, output, failed=True, unrestorable=ended.unrestorable)
-            stopped = replace(stopped, changed_history=ended.changed_history)
+            stopped = ToolReturned(
+                call.id,
+                output,
+                failed=True,
+                unrestorable=ended.unrestorable,
+                changed_history=ended.changed_history,
+            )
             await run.record(*result_events(run, tool, call.id, started.object, [stopped]))
         raise
     all_events = result_events(run, tool, call.id, started.object, events)

@@ -1,6 +1,5 @@
 """Execute one tool call and convert its outcome into events."""
 
-from dataclasses import replace
 from typing import Any
 
 from core.domain.events import FileChanged, SessionEvent, ToolReturned
@@ -44,8 +43,17 @@ async def execute_call(
     events: list[SessionEvent] = [tool.event(call, parameters)] if tool.event and not result.failed else []
     events += [file_changed_event(call, change, blobs) for change in result.changes]
     attached = tuple(_attached(item, blobs) for item in result.media)
-    returned = ToolReturned(call, Text(result.output), result.failed, result.exit_code, attached)
-    events.append(replace(returned, unrestorable=result.unrestorable, changed_history=result.changed_history))
+    events.append(
+        ToolReturned(
+            call,
+            Text(result.output),
+            result.failed,
+            result.exit_code,
+            attached,
+            unrestorable=result.unrestorable,
+            changed_history=result.changed_history,
+        )
+    )
     return events, blobs
 
 
