@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from app.process.crash import exception_of_context
-from app.window.thread_loop import run_event_loop
+from app.window.thread_loop import end_requests, run_event_loop
 from core.domain.permissions import PermissionRequested
 from core.domain.problems import Problem
 from core.domain.question import QuestionAsked
@@ -86,6 +86,8 @@ class EngineThread:
             raise Problem("The engine has stopped.", "An internal error ended it.", "Restart Journeyman.")
 
         async def do() -> T:
+            if self._leaving.done():
+                raise asyncio.CancelledError
             task = asyncio.current_task()
             assert task is not None
             self._requests.add(task)
@@ -155,6 +157,7 @@ class EngineThread:
 
             await run_background_tasks(services, self._leaving, self._report, safe=self._safe)
         finally:
+            await end_requests(self._requests)  # before what they use is closed
             await owner.close()
             await services.close()
 

@@ -6,6 +6,7 @@ from io import StringIO
 from typing import Any
 
 CANCEL_S = 10.0  # how long canceled tasks may take to end
+REQUESTS_S = 1.0  # how long requests may take to end before they are canceled
 
 Tasks = Set["asyncio.Task[Any]"]
 
@@ -32,6 +33,13 @@ def run_event_loop(
                 loop.run_until_complete(loop.shutdown_default_executor())
     finally:
         loop.close()
+
+
+async def end_requests(requests: Tasks) -> None:
+    """Wait for the requests in progress, and cancel those that take too long."""
+    if requests:
+        await asyncio.wait(requests, timeout=REQUESTS_S)
+    await _cancel(requests)
 
 
 async def _end_tasks(requests: Tasks) -> Tasks:

@@ -13,6 +13,8 @@ import pytest
 from app.window import thread_loop
 from app.window.engine_thread import EngineThread
 from app.window.thread_loop import run_event_loop
+from core.domain.sessions import SessionRow
+from core.engine.api.engine import Engine
 from ui.base.feed import Feed
 
 END_S = 30.0
@@ -79,5 +81,22 @@ def test_the_engine_ends_while_a_request_is_starting_a_process(home: Path) -> No
     engine.start()
     engine.allow_imports()
     asyncio.run(ask_and_leave())
+    engine.ended.result(END_S)
+    assert reported == []
+
+
+def test_a_request_in_progress_ends_before_the_database_is_closed(home: Path) -> None:
+    reported: list[BaseException] = []
+    engine = EngineThread(home, Feed(), lambda _: None, reported.append)
+
+    async def read_while_the_engine_ends(opened: Engine) -> list[SessionRow]:
+        engine.shut_down()
+        with suppress(TimeoutError):
+            await asyncio.to_thread(engine.ended.result, 0.2)
+        return opened.sessions()
+
+    engine.start()
+    engine.allow_imports()
+    assert asyncio.run(asyncio.wait_for(engine.ask(read_while_the_engine_ends), END_S)) == []
     engine.ended.result(END_S)
     assert reported == []
