@@ -1,5 +1,6 @@
 """Measuring and killing a process with its descendants. Without /proc, most functions have no effect."""
 
+import contextlib
 import json
 import os
 import select
@@ -10,6 +11,7 @@ from pathlib import Path
 
 _PROC = Path("/proc")
 GONE_S = 5.0
+QUIET_LOOKS = 20  # looks in a row that find no living process, after which a tree counts as dead
 
 
 def descendants(pid: int) -> list[int]:
@@ -17,15 +19,8 @@ def descendants(pid: int) -> list[int]:
     pids: list[int] = []
     parents = [pid]
     while parents:
-        children: list[int] = []
-        for parent in parents:
-            try:
-                files = list((_PROC / str(parent) / "task").glob("*/children"))
-                children += [int(child) for file in files for child in file.read_text().split()]
-            except OSError:
-                continue  # it has ended meanwhile
-        parents = children
-        pids += children
+        parents = [child for parent in parents for child in _children(parent)]
+        pids += parents
     return pids
 
 
@@ -63,29 +58,38 @@ def await_namespace(info: int) -> None:
 def kill_tree(pid: int) -> None:
     """Kill all descendants of a process, which adopts orphans, then the process itself.
 
-    A process can fork and end while its parents are looked through, so that its child is missed. Therefore the tree
-    counts as dead only after two looks at the same ended processes.
+    A process can fork and end while its parent is looked at, so that its child is missed. Therefore the tree counts as
+    dead only after several looks.
     """
     if sys.platform == "linux":
-        seen: list[int] | None = None
+        quiet_looks = 0
         end = time.monotonic() + GONE_S
-        while time.monotonic() < end:
-            found = descendants(pid)
-            living = [child for child in found if not _ended(child)]
-            if not living and found == seen:
-                break
-            for child in living:
-                kill_process(child)
-            seen = found
+        while quiet_looks < QUIET_LOOKS and time.monotonic() < end and not _ended(pid):
+            quiet_looks = 0 if _kill_below(pid) else quiet_looks + 1
     kill_process(pid)
+
+
+def _kill_below(pid: int) -> bool:
+    """Kill the descendants that are found, and return whether one was living.
+
+    Each is stopped at once, so that it cannot fork; the newest come first, as they may be about to.
+    """
+    living: list[int] = []
+    parents = [pid]
+    while parents:
+        for child in reversed(_children(parents.pop())):
+            _send(child, signal.SIGSTOP)
+            if not _ended(child):
+                living.append(child)
+                parents.append(child)
+    for child in living:
+        kill_process(child)
+    return bool(living)
 
 
 def kill_process(pid: int) -> None:
     """Kill one process, if it still exists."""
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
+    _send(pid, signal.SIGKILL)
 
 
 def kill_group(pid: int) -> None:
@@ -113,6 +117,19 @@ def kill_marked(needle: bytes) -> None:
         before, empty = empty, {pid for pid, environment in environments.items() if environment == b""}
         if not marked and empty <= before:
             return
+
+
+def _send(pid: int, sign: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, sign)
+
+
+def _children(pid: int) -> list[int]:
+    children: list[int] = []
+    with contextlib.suppress(OSError):  # it has ended meanwhile
+        for task in (_PROC / str(pid) / "task").iterdir():
+            children += map(int, (task / "children").read_bytes().split())
+    return children
 
 
 def _ended(pid: int) -> bool:
