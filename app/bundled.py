@@ -6,8 +6,11 @@ import sys
 
 
 def main() -> int:
-    """Run `journeyman`. If the first argument is `-I…`, as when we start our own scripts, run the script after it."""
-    os.environ.pop("LD_LIBRARY_PATH", None)  # our libraries; child processes must not load them
+    """Run `journeyman`. If the first argument starts with `-I`, act as `python -I… SCRIPT` and run the script instead.
+
+    Our own scripts are started with `sys.executable`, which is this program in a bundled installation.
+    """
+    os.environ.pop("LD_LIBRARY_PATH", None)  # the folder of our libraries, which child processes must not load
     for name in ("stdout", "stderr"):  # a program without a console has no standard streams
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - open until exit

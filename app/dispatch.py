@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from app.process.termination import TerminationWatch
     from core.store.database import Database
 
-ATTEMPTS = 500  # 20 ms apart, while another process opens or closes the data folder, which can take seconds
+# Attempts, 20 ms apart, to reach a process that may be opening or closing the data folder, which can take seconds.
+ATTEMPTS = 500
 DATA_DIR = "--data-dir"
 NO_FOLDER = ErrorDetails("The value of --data-dir is empty.", "", "Name a folder, or leave --data-dir out.")
 NO_ANSWER = "Close it or end its process, then try again."
@@ -34,7 +35,7 @@ def dispatch(argv: list[str]) -> int:
     if not argv or (len(argv) == 2 and argv[0] == DATA_DIR and argv[1] and argv[1][0] != "-"):
         folder = data_folder.data_folder(argv[1] if argv else None)
         return _exit_code(folder, out, partial(_window, folder, [], safe=False))
-    # Without arguments, skip the parser, whose import takes a tenth of the time to the window's first paint.
+    # The path above skips the parser, whose import takes a tenth of the time until the window's first paint.
     from app.cli.arguments import parse
     from app.cli.command_parser import UsageError
 
@@ -51,7 +52,7 @@ def dispatch(argv: list[str]) -> int:
 
 
 def _exit_code(folder: Path, out: Output, work: Callable[[], int]) -> int:
-    """Run `work` and return its exit code. If it raises an exception, print it and return the matching exit code."""
+    """Run `work` and return its exit code. Print an exception that it raises, and return the exit code for it."""
     try:
         return work()
     except Problem as problem:
@@ -90,7 +91,7 @@ def _window(folder: Path, files: list[str], *, safe: bool) -> int:
 
 
 def import_qt() -> None:
-    """Import PySide6 without its import hook, and stop garbage collection until `DesktopApp` starts it again.
+    """Import PySide6 without its import hook. Also stop garbage collection until `DesktopApp` starts it again.
 
     The hook reads the source of every module imported later, for a feature that we do not use.
     """
@@ -121,7 +122,8 @@ def run_command(argv: list[str], home: Path, out: Output, *, safe: bool = False)
 def _given(args: "argparse.Namespace") -> list[str]:
     """Read the secrets and standard input that the command needs, such as an API key or a task.
 
-    They are passed on as arguments over the socket, so they never appear in a process list.
+    The result is added to the command's arguments inside this process or over the socket, so a secret never appears in
+    a process list.
     """
     match args.command, getattr(args, "action", None):
         case "models", "key" if not args.forget:
@@ -139,7 +141,7 @@ def _given(args: "argparse.Namespace") -> list[str]:
 
 
 def _secret(name: str) -> str:
-    """Prompt for a key without echo; if standard input is not a terminal, read one line from it."""
+    """Prompt for a secret without echo. If standard input is not a terminal, read one line from it instead."""
     import getpass
 
     return (getpass.getpass(f"Key for {name}: ") if sys.stdin.isatty() else sys.stdin.readline()).strip()
@@ -153,7 +155,7 @@ def _stdin() -> str:
 
 
 def _restore_or_repair(folder: Path, args: "argparse.Namespace", out: Output) -> int:
-    """Replace the database, holding the lock on the data folder so that no other process has it open."""
+    """Run `db restore` or `db repair`, holding the lock on the data folder so that no process has the database open."""
     from app.commands.db import repair, restore
 
     lock = DataFolderLock(data_folder.lock_path(folder))
@@ -174,7 +176,10 @@ def _here() -> Path:
 
 
 async def _through_owner(argv: list[str], home: Path, folder: Path, out: Output) -> int | None:
-    """Send the command to the owner, waiting while one starts or exits. Return the exit code; None without an owner."""
+    """Run the command in the process that owns the data folder, and return its exit code.
+
+    Wait while an owner starts or exits. Return None if there is no owner, so that this process can become it.
+    """
     import asyncio
 
     from app.process.command_server import run_in_owner
@@ -215,10 +220,13 @@ async def _alone(argv: list[str], home: Path, folder: Path, out: Output, safe: b
 async def _own_and_run(
     argv: list[str], home: Path, folder: Path, out: Output, safe: bool, opened: "list[Database]"
 ) -> int:
-    """Run a command as the owner of the data folder. `opened` receives its database."""
+    """Run a command as the owner of the data folder, also serving commands of other processes meanwhile.
+
+    The database, if it can be opened, is appended to `opened`.
+    """
     import asyncio
 
-    gc.disable()  # until the long-lived objects are loaded
+    gc.disable()  # collecting while services are built costs time and finds nothing
     from app.commands.command_runner import make_command_runner
     from app.process.command_server import CommandServer, has_private_sockets
     from app.process.crash import exception_of_context
@@ -260,10 +268,10 @@ async def _own_and_run(
 
 
 def _stoppable(save: Callable[[], object] = lambda: None) -> "TerminationWatch":
-    """Let SIGTERM cancel the current task, or exit the process after `save` if its thread is blocked.
+    """Let SIGTERM cancel the current task. If the event loop is blocked, call `save` and exit the process instead.
 
-    The watch also wakes the loop for a Ctrl+C that arrives just before the loop goes to sleep. Otherwise that would be
-    noticed only at the next event.
+    The watch also wakes the loop for a Ctrl+C that arrives just before the loop goes to sleep. Otherwise Ctrl+C would
+    be noticed only at the next event.
     """
     import asyncio
 
@@ -275,7 +283,7 @@ def _stoppable(save: Callable[[], object] = lambda: None) -> "TerminationWatch":
 
 
 def _report(home: Path, out: Output, error: BaseException) -> None:
-    """Print an unhandled error. Anything but a Problem is a bug and is also written to the crash log."""
+    """Print an unhandled error. An exception other than Problem is a bug and is also written to the crash log."""
     if isinstance(error, Problem):
         out.print_error(error.details)
     else:

@@ -14,7 +14,7 @@ def main(arguments: list[str] | None = None) -> int:
             return 0
     except KeyboardInterrupt:
         return STOPPED
-    from app.dispatch import dispatch  # imported only now, because a quick answer would have to wait for it
+    from app.dispatch import dispatch  # a slow import, which quick answers do without
     from core.workspace.program_search import leave_projects_out_of_path
 
     if arguments is None:

@@ -1,7 +1,7 @@
-"""Builds self-contained packages, which need no Python, for the operating system it runs on.
+"""Builds self-contained packages, which need no Python, for the operating system on which it runs.
 
-PyInstaller builds the program folder, which is then packaged. `packaging/dev.py bundle` calls this with the Python of
-the development environment.
+PyInstaller builds the program folder, which is then packaged. `packaging/dev.py bundle` runs this script with the
+Python of the development environment.
 """
 
 import os
@@ -25,11 +25,11 @@ from core import __version__
 
 HERE = ROOT / "packaging"
 MACHINES = {"x86_64": "amd64", "aarch64": "arm64", "arm64": "arm64", "AMD64": "amd64"}
-FIXED = 1_577_836_800  # the modification time of every file, so that builds are reproducible
+FIXED = 1_577_836_800  # modification time of every packaged file (2020-01-01), so that builds are reproducible
 
 
 def main(words: list[str]) -> int:
-    """Build into the given folder, or into `dist`."""
+    """Build the packages into the folder that `words` names, or into `dist`. Return the exit code."""
     target = Path(words[0] if words else ROOT / "dist").absolute()
     target.mkdir(parents=True, exist_ok=True)
     try:
@@ -83,11 +83,11 @@ def on_windows(target: Path) -> list[Path]:
 
 
 def freeze(target: Path, **variables: str) -> Path:
-    """Build the program folder with PyInstaller; `variables` are environment variables for the spec file."""
+    """Build the program folder with PyInstaller and return its path. `variables` are environment variables for it."""
     work = target / "work"
     command = [sys.executable, "-m", "PyInstaller", "--noconfirm", "--log-level", "WARN"]
     command += ["--distpath", str(target), "--workpath", str(work), str(HERE / "journeyman.spec")]
-    # PyInstaller reads the modules without running them, so the display and the data folder have no effect.
+    # PyInstaller reads the modules without running them, so any display and any data folder will do.
     call(command, {**os.environ, **variables, "PYTHONHASHSEED": "0", "SOURCE_DATE_EPOCH": str(FIXED)})
     shutil.rmtree(work)
     if sys.platform == "linux":
@@ -124,7 +124,7 @@ def pack(folder: Path, tarball: Path, name: str) -> None:
 
 
 def call(command: list[str], environment: dict[str, str] | None = None) -> None:
-    """Run a command that must succeed."""
+    """Run a command. Raise SetupError if it fails."""
     if subprocess.call(command, cwd=ROOT, env=environment) != 0:
         raise SetupError("The bundle was not built.", f"{' '.join(command)} failed.", "See its output above.")
 

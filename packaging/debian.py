@@ -1,4 +1,4 @@
-"""Builds the Debian package: the files, their dependencies, and no maintainer scripts."""
+"""Builds the Debian package. It contains the files and their dependencies, but no maintainer scripts."""
 
 import gzip
 import re
@@ -40,7 +40,7 @@ Description: Run an AI agent in a folder of yours and see every step
 
 
 def build(folder: Path, target: Path, version: str, machine: str) -> Path:
-    """Build the package from the program folder and return its path."""
+    """Build the package from the program folder. Return its path."""
     tree = target / "tree"
     shutil.rmtree(tree, ignore_errors=True)
     shutil.copytree(folder, tree / LIBRARY, symlinks=True)
@@ -69,7 +69,7 @@ def build(folder: Path, target: Path, version: str, machine: str) -> Path:
 
 
 def put_shared(share: Path, version: str) -> None:
-    """Write the desktop integration files: menu entry, file type, metadata, icons and manual page."""
+    """Write the desktop integration files below `share`: menu entry, file type, metadata, icons and manual page."""
     for name, place in (("journeyman.desktop", "applications"), ("journeyman.xml", "mime/packages")):
         (share / place).mkdir(parents=True, exist_ok=True)
         shutil.copy(HERE / "share" / name, share / place / name)
@@ -84,7 +84,10 @@ def put_shared(share: Path, version: str) -> None:
 
 
 def packages(folder: Path) -> list[str]:
-    """Return the packages of the libraries that the bundle links to but does not contain, and of the C library."""
+    """Return the Debian packages of the libraries that the bundle links to but does not contain.
+
+    The first is that of the C library, with the oldest version that suffices.
+    """
     binaries = [path for path in folder.rglob("*") if path.is_file() and path.open("rb").read(4) == b"\x7fELF"]
     brought = {path.name for path in folder.rglob("*")}
     wanted = {name for path in binaries for name in linked(path)} - brought
@@ -95,9 +98,9 @@ def packages(folder: Path) -> list[str]:
 
 
 def named(libraries: Iterable[str]) -> list[str]:
-    """Return the package of each library, from our tables or from the package database of this system.
+    """Return the Debian package of each library, from our tables or from the package database of this system.
 
-    Raise SetupError for libraries that neither contains.
+    Raise SetupError for libraries whose package is unknown.
     """
     table = DEBIAN | MORE
     found = {name: table.get(name) or owner(name) for name in libraries}
@@ -108,7 +111,7 @@ def named(libraries: Iterable[str]) -> list[str]:
 
 
 def owner(library: str) -> str:
-    """Return the installed package that contains a library; an empty string if there is none."""
+    """Return the installed Debian package that contains a library, or an empty string."""
     if shutil.which("dpkg") is None:
         return ""
     answer = subprocess.run(["dpkg", "-S", f"*/{library}"], capture_output=True, text=True, check=False)
@@ -117,12 +120,12 @@ def owner(library: str) -> str:
 
 
 def linked(path: Path) -> list[str]:
-    """Return the shared libraries that a file links to."""
+    """Return the names of the shared libraries that a file links to."""
     answer = subprocess.run(["objdump", "-p", str(path)], capture_output=True, text=True, check=True)
     return [line.split()[1] for line in answer.stdout.splitlines() if line.strip().startswith("NEEDED")]
 
 
 def newest_c(binaries: Iterable[Path]) -> str:
-    """Return the newest version of the C library that any of the files requires."""
+    """Return the newest version of the C library that any of the files needs."""
     minors = {int(found) for path in binaries for found in re.findall(rb"GLIBC_2\.(\d+)", path.read_bytes())}
     return f"2.{max(minors)}"

@@ -1,4 +1,4 @@
-"""The development commands: python3 packaging/dev.py run | test | check | bench | ..."""
+"""The commands for development: `python3 packaging/dev.py run`, `test`, `check`, `bench` and others."""
 
 import sys
 
@@ -39,7 +39,8 @@ python3 packaging/dev.py COMMAND
 """
 # Options of `test` that run another program than pytest.
 MODULES = {"--walk": "tests.monkey", "--faults": "tests.faults", "--user": "tests.unprivileged"}
-LINKED = "system libraries found"  # a line in the environment's stamp file
+# A line in the environment's stamp file, written when all system libraries are installed.
+LINKED = "system libraries found"
 CHECKS = {
     "style": ["ruff", "check", "."],
     "format": ["ruff", "format", "--check", "."],
@@ -70,20 +71,26 @@ def main(words: list[str]) -> int:
 
 
 def run(words: list[str], system: bool) -> int:
-    """Open the app in the current folder."""
+    """Open the app with the current folder."""
     prepare("run", system)
     become([str(PYTHON), "-P", "-m", "app", *words])
 
 
 def screenshots(words: list[str], system: bool) -> int:
-    """Save a picture of every screen, rendered offscreen because a display would change the sizes."""
+    """Save a picture of every screen.
+
+    The screens are rendered offscreen, because a real display would change their sizes.
+    """
     prepare("run", system)
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     become([str(PYTHON), "-P", "-m", "tests.screens", *words])
 
 
 def test(words: list[str], system: bool) -> int:
-    """Run all checks and all tests, or pytest with the given arguments. `--servers`, `--thinking` are our own."""
+    """Run all checks and all tests. With arguments, run pytest, or the program in MODULES that the first one selects.
+
+    `--servers` and `--thinking` are options of this command and not of pytest.
+    """
     prepare("dev", system)
     if "--servers" in words:
         os.environ["JOURNEYMAN_SERVERS"] = "1"
@@ -129,7 +136,7 @@ def soak(words: list[str], system: bool) -> int:
 
 
 def thinking(words: list[str], system: bool) -> int:
-    """Serve a small real model until interrupted."""
+    """Serve a small real model on this computer until interrupted."""
     prepare("dev", system)
     os.chdir(ROOT)
     return subprocess.call([str(PYTHON), "-m", "tests.servers.thinking", *words])
@@ -154,7 +161,7 @@ def lock(words: list[str], system: bool) -> int:
 
 
 def prepare(level: str, system: bool) -> None:
-    """Create or update the environment, and check the system libraries and programs that it needs."""
+    """Create or update the environment for this level, and check the system libraries and programs that it needs."""
     ready(level)
     if not system:
         return
@@ -168,19 +175,20 @@ def prepare(level: str, system: bool) -> None:
 
 
 def headless() -> None:
-    """Render widgets offscreen; tests of the real window start their own display."""
+    """Make Qt render widgets offscreen. Tests of the real window start a display of their own."""
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else a thousand subprocesses would each compile all modules
+    # With it, each of a thousand subprocesses would compile all modules again.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.chdir(ROOT)
 
 
 def failures() -> list[str]:
-    """Run every check, even after a failure, and return the names of those that failed."""
+    """Run all checks, even after a failure. Return the names of those that failed."""
     failed = []
     for name, (tool, *words) in CHECKS.items():
         command = [str(SCRIPTS / tool), *words]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        # A single print keeps this output together, because the tests may print at the same time.
+        # A single print keeps the output of a check together, because others may print at the same time.
         print(f"-- {name}: {tool} {' '.join(words)}\n{done.stdout}", end="", flush=True)
         if done.returncode != 0:
             failed.append(name)
@@ -192,13 +200,13 @@ def pytest(words: list[str]) -> int:
 
 
 def report(failed: list[str]) -> None:
-    """Repeat the names of the failed checks at the end of the output, where they are seen."""
+    """Print the names of the failed checks at the end of the output, where the developer sees them."""
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
 
 
 def become(command: list[str]) -> NoReturn:
-    """Replace this process with the command; on Windows, run it and exit with its code."""
+    """Replace this process by the command. On Windows, run the command and exit with its exit code."""
     if os.name == "nt":
         sys.exit(subprocess.call(command))
     sys.stdout.flush()

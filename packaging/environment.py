@@ -1,4 +1,4 @@
-"""Creates the environment in .venv from hashed requirements, and again when they change or it is incomplete."""
+"""Creates the environment in .venv from hashed requirements. It is created again if they change or it is incomplete."""
 
 import contextlib
 import hashlib
@@ -18,7 +18,7 @@ PYTHON = SCRIPTS / ("python.exe" if os.name == "nt" else "python")
 STAMP = VENV / "made-from"
 REQUIREMENTS = {
     "run": ROOT / "packaging" / "requirements.txt",
-    "dev": ROOT / "packaging" / "requirements-dev.txt",  # includes everything in "run"
+    "dev": ROOT / "packaging" / "requirements-dev.txt",  # also contains the requirements of "run"
     "bundle": ROOT / "packaging" / "requirements-bundle.txt",
 }
 LAUNCHER = """#!/bin/sh
@@ -27,32 +27,35 @@ exec "{python}" -P -m app "$@"
 
 
 def wanted(level: str) -> set[str]:
-    """Return the lines that the stamp file must contain for this level of requirements."""
+    """Return the lines that the stamp file of an up-to-date environment has for this level of requirements."""
     return {fingerprint(name) for name in ("run", level)}
 
 
 def fingerprint(level: str) -> str:
-    """Identify what a level is built from: requirements, Python, and location (scripts contain absolute paths)."""
+    """Return a hash of what an environment depends on: requirements, Python, and its path, which scripts contain."""
     place = f"{sys.version_info[:2]}{sys.platform}{VENV}".encode()
     return f"{level} {hashlib.sha256(REQUIREMENTS[level].read_bytes() + place).hexdigest()}"
 
 
 def stamped() -> set[str]:
-    """Return the lines of the stamp file; none if the environment is missing, broken or incomplete."""
+    """Return the lines of the stamp file. There are none if the environment is missing, broken or incomplete."""
     if not PYTHON.exists() or not STAMP.exists():
         return set()
     return set(STAMP.read_text(encoding="utf-8").splitlines())
 
 
 def stamp(lines: set[str]) -> None:
-    """Write the stamp file atomically. It is written last, so an interrupted installation has none."""
+    """Write the stamp file atomically.
+
+    This is the last step of an installation, so an interrupted one has no stamp file.
+    """
     draft = STAMP.with_suffix(".draft")
     draft.write_text("\n".join(sorted(lines)) + "\n", encoding="utf-8")
     draft.replace(STAMP)
 
 
 def ready(level: str) -> None:
-    """Install the requirements of this level unless they are installed already, which is checked quickly."""
+    """Install the requirements of this level. If they are installed already, do nothing, which takes little time."""
     if wanted(level) <= stamped():
         return
     with one_at_a_time():
@@ -69,7 +72,7 @@ def ready(level: str) -> None:
 
 @contextlib.contextmanager
 def one_at_a_time() -> Iterator[None]:
-    """Hold a lock, so that a second terminal waits while the first one installs."""
+    """Hold a lock during the block, so that a second terminal waits while the first one installs."""
     if os.name == "nt":
         yield
         return
@@ -84,7 +87,7 @@ def one_at_a_time() -> Iterator[None]:
 
 
 def make() -> None:
-    """Create an empty environment, replacing any existing one."""
+    """Create an empty environment in the place of any existing one."""
     say(f"Creating the environment in {VENV.relative_to(ROOT)} (downloads about 130 MB) ...")
     if VENV.is_symlink():
         VENV.unlink()
@@ -98,7 +101,7 @@ def make() -> None:
 
 
 def install(requirements: Path) -> None:
-    """Install exactly the pinned and hashed wheels; nothing is built from source."""
+    """Install exactly the pinned and hashed wheels. No package is built from source."""
     command = [*pip(), "install", "--require-hashes", "--only-binary", ":all:", "--no-input"]
     command += ["--disable-pip-version-check", "--requirement", str(requirements)]
     if not sys.stdout.isatty():
@@ -113,7 +116,10 @@ def install(requirements: Path) -> None:
 
 
 def pip() -> list[str]:
-    """Return a pip command that installs into the environment: pip 22.3 or newer of this Python, or one added there."""
+    """Return the command of a pip that can install into the environment.
+
+    It is the pip of this Python if that is 22.3 or newer, else one that is installed into the environment.
+    """
     ask = "import pip; print(*pip.__version__.split('.')[:2])"
     answer = subprocess.run([outer_python(), "-c", ask], capture_output=True, text=True, check=False)
     if answer.returncode == 0 and tuple(map(int, answer.stdout.split())) >= (22, 3):
@@ -128,7 +134,7 @@ def pip() -> list[str]:
 
 
 def make_importable() -> None:
-    """Make the checkout importable in the environment, and add a `journeyman` command, without a build."""
+    """Make the checkout importable in the environment, and add a `journeyman` command. Nothing is built."""
     ask = "import sysconfig; print(sysconfig.get_path('purelib'))"
     packages = Path(subprocess.check_output([str(PYTHON), "-c", ask], text=True).strip())
     (packages / "journeyman-checkout.pth").write_text(f"{ROOT}\n", encoding="utf-8")
@@ -145,11 +151,14 @@ def qt_folder() -> Path:
 
 
 def outer_python() -> str:
-    """Return the base Python, since the environment we may have been started from is about to be replaced."""
+    """Return the Python that environments are created from.
+
+    This program may run in the environment that is replaced.
+    """
     base: str = getattr(sys, "_base_executable", sys.executable)
     return base
 
 
 def say(text: str) -> None:
-    """Print a line, flushed so that it stays in order with the output of subprocesses."""
+    """Print a line at once, so that it comes before the output of the next subprocess."""
     print(text, flush=True)

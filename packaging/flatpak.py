@@ -1,4 +1,4 @@
-"""The Flatpak manifest, which packs the tarball of the bundle: `flatpak-builder --user --install build MANIFEST`."""
+"""The Flatpak manifest for the bundle's tarball. Build it with `flatpak-builder --user --install build MANIFEST`."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ PERMISSIONS = [
     "--socket=fallback-x11",
     "--socket=wayland",
     "--device=dri",
-    "--filesystem=home",  # agents work in folders of the user
+    "--filesystem=home",  # agents work in the user's folders
     "--talk-name=org.freedesktop.Notifications",
     "--talk-name=org.freedesktop.secrets",
     "--talk-name=org.kde.StatusNotifierWatcher",
@@ -21,7 +21,7 @@ PERMISSIONS = [
 
 
 def manifest(tarball: Path) -> str:
-    """Return the manifest as JSON. It names the tarball, which must stay next to it."""
+    """Return the manifest as JSON. It refers to the tarball by name, so both must stay in the same folder."""
     commands = [
         f"mkdir -p {PROGRAM} /app/bin",
         f"cp -r journeyman _internal {PROGRAM}/",
@@ -39,7 +39,7 @@ def manifest(tarball: Path) -> str:
         "command": "journeyman",
         "rename-desktop-file": "journeyman.desktop",
         "rename-icon": "journeyman",
-        "build-options": {"strip": False, "no-debuginfo": True},  # the bundle is stripped already
+        "build-options": {"strip": False, "no-debuginfo": True},  # debug symbols were removed from the bundle before
         "finish-args": PERMISSIONS,
         "modules": [module],
     }

@@ -1,4 +1,4 @@
-"""The Homebrew cask, which installs the disk image of the bundle: `brew install --cask ./journeyman.rb`."""
+"""The Homebrew cask that installs the bundle's disk image. Install it with `brew install --cask ./journeyman.rb`."""
 
 import hashlib
 from pathlib import Path
@@ -28,6 +28,6 @@ end
 
 
 def cask(version: str, image: Path) -> str:
-    """Return the cask. It installs the image from where it is."""
+    """Return the cask. It refers to the disk image by its current path."""
     digest = hashlib.sha256(image.read_bytes()).hexdigest()
     return CASK.format(version=version, digest=digest, url=image.as_uri(), identifier=macos.IDENTIFIER)

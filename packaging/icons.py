@@ -7,7 +7,7 @@ SIZES = (16, 32, 48, 64, 128, 256)
 
 
 def pictures(folder: Path) -> None:
-    """Write a PNG of each size, and the SVG, in the folder structure of an icon theme."""
+    """Write the icon as an SVG and as a PNG of each size, in the folder structure of an icon theme."""
     for size in SIZES:
         place = folder / "hicolor" / f"{size}x{size}" / "apps"
         place.mkdir(parents=True, exist_ok=True)
@@ -18,13 +18,13 @@ def pictures(folder: Path) -> None:
 
 
 def one_file(path: Path) -> Path:
-    """Write a .ico or .icns file, depending on the suffix of `path`."""
+    """Write the icon as one .ico or .icns file. The suffix of `path` decides which."""
     paint(path, 256)
     return path
 
 
 def paint(path: Path, size: int) -> None:
-    """Render the icon. The SVG has no text, so neither a QApplication nor a display is needed."""
+    """Render the icon as a PNG. The SVG has no text, so neither a QApplication nor a display is needed."""
     from PySide6.QtCore import Qt
     from PySide6.QtGui import QImage, QPainter
     from PySide6.QtSvg import QSvgRenderer

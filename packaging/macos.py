@@ -8,7 +8,7 @@ KIND = "local.journeyman.run"
 
 
 def info(version: str) -> bytes:
-    """Return Info.plist. The application is not notarized, so macOS asks before it starts it the first time."""
+    """Return the Info.plist. The application is not notarized, so macOS asks the user before the first start."""
     return plistlib.dumps(
         {
             "CFBundleIdentifier": IDENTIFIER,
@@ -38,7 +38,7 @@ def info(version: str) -> bytes:
 
 
 def image_commands(target: Path, image: Path) -> list[list[str]]:
-    """Return commands that sign the application ad hoc and build an image with a link to Applications."""
+    """Return the commands that sign the application ad hoc and build a disk image with a link to Applications."""
     stage, app = target / "image", target / "Journeyman.app"
     return [
         ["codesign", "--force", "--deep", "--sign", "-", str(app)],

@@ -1,4 +1,4 @@
-"""Writes resources/prices.json, the dated table of context windows and prices; requires the package genai-prices."""
+"""Writes resources/prices.json, a dated table of context windows and prices. Needs the package genai-prices."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 PLACE = Path(__file__).resolve().parents[1] / "resources" / "prices.json"
-PROVIDERS = {  # our name: the name in genai-prices
+PROVIDERS = {  # the provider's name in genai-prices, by our name for it
     "anthropic": "anthropic",
     "cerebras": "cerebras",
     "deepseek": "deepseek",
@@ -24,7 +24,7 @@ FIELDS = {"in": "input_mtok", "out": "output_mtok", "cached": "cache_read_mtok",
 
 
 def main() -> int:
-    """Write the table with one model per line, for readable diffs."""
+    """Write the table with one model per line, so that changes are easy to review. Return the exit code."""
     from genai_prices import data
 
     now = datetime.now(UTC)
@@ -45,14 +45,17 @@ def main() -> int:
 
 
 def version() -> str:
-    """Return the version of genai-prices."""
+    """Return the installed version of genai-prices."""
     from importlib.metadata import version as of
 
     return of("genai-prices")
 
 
 def _row(model: Any, now: datetime) -> dict[str, Any] | None:
-    """Return the row of a model, or None if it has no text prices. `names` is a regex for the whole model name."""
+    """Return the row of a model, or None if it has no price for text.
+
+    `names` is a pattern for the whole name of the model.
+    """
     prices = model.get_prices(now)
     plain: dict[str, Any] = {"names": "|".join(_patterns(model.match))}
     if model.context_window:

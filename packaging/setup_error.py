@@ -2,7 +2,7 @@
 
 
 class SetupError(Exception):
-    """An error in the environment rather than in the code: the message, its cause, and a hint how to fix it."""
+    """An error in the environment and not in the code. It has a message, a cause, and a hint how to fix it."""
 
     def __init__(self, message: str, cause: str, hint: str) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Finds missing system libraries of Qt and programs that tests need, and installs them or says how to."""
+"""Finds system libraries of Qt and programs for tests that are missing, and installs them or says how to."""
 
 import os
 import shutil
@@ -58,7 +58,7 @@ DEBIAN = {
     "libz.so.1": "zlib1g",
     "libzstd.so.1": "libzstd1",
 }
-PROGRAMS = {  # programs that tests start, and their Debian packages
+PROGRAMS = {  # the Debian package of each program that tests start
     "Xvfb": "xvfb",
     "xauth": "xauth",
     "openbox": "openbox",
@@ -73,11 +73,11 @@ PROGRAMS = {  # programs that tests start, and their Debian packages
     "rg": "ripgrep",
 }
 
-UNLISTED = ("/usr/libexec", "/usr/lib/at-spi2-core")  # folders of programs that are not on PATH
+UNLISTED = ("/usr/libexec", "/usr/lib/at-spi2-core")  # folders with programs that are not on PATH
 
 
 def parts_ready(qt: Path | None, programs: bool) -> None:
-    """Make sure that the libraries Qt links to are installed and, with `programs`, what the tests start."""
+    """Make sure that the libraries that Qt links to are installed and, with `programs`, those that tests start."""
 
     def search() -> list[str]:
         return (missing_libraries(qt) if qt else []) + (missing_programs() if programs else [])
@@ -86,7 +86,7 @@ def parts_ready(qt: Path | None, programs: bool) -> None:
 
 
 def missing_libraries(qt: Path) -> list[str]:
-    """Return the libraries that Qt links to and that the loader does not find."""
+    """Return the libraries that Qt links to but that the dynamic loader does not find."""
     if not sys.platform.startswith("linux") or shutil.which("ldd") is None:
         return []
     lost: set[str] = set()
@@ -98,12 +98,12 @@ def missing_libraries(qt: Path) -> list[str]:
 
 
 def unfound(ldd: str) -> list[str]:
-    """Return the libraries that the output of ldd marks as not found."""
+    """Return the libraries that the output of `ldd` reports as not found."""
     return [line.split()[0] for line in ldd.splitlines() if line.rstrip().endswith("not found")]
 
 
 def missing_programs() -> list[str]:
-    """Return the programs that the tests start and that are not installed."""
+    """Return the programs that tests start but that are not installed."""
     if not sys.platform.startswith("linux"):
         return []
     places = os.pathsep.join((os.environ.get("PATH", os.defpath), *UNLISTED))
@@ -111,11 +111,11 @@ def missing_programs() -> list[str]:
 
 
 def provide(search: Callable[[], list[str]], table: dict[str, str]) -> None:
-    """Install what is missing if permitted; otherwise raise SetupError with the command that installs it."""
+    """Install what `search` finds missing, if this user may. Otherwise raise SetupError with the command that does."""
     missing = search()
     if (names := packages(missing, table)) and may_install():
         apt_install(names)
-        missing = search()  # an unlisted library may have been installed as a dependency
+        missing = search()  # a dependency of an installed package may have been a library that the table does not list
     if missing:
         message = f"System libraries or programs are missing: {', '.join(missing)}."
         cause = "Qt needs the libraries, the tests need the programs, and only an administrator can install them."
@@ -123,12 +123,12 @@ def provide(search: Callable[[], list[str]], table: dict[str, str]) -> None:
 
 
 def may_install() -> bool:
-    """Return whether we run as root on a system with apt-get."""
+    """Return whether this process may install packages: it runs as root, and there is apt-get."""
     return shutil.which("apt-get") is not None and os.geteuid() == 0
 
 
 def packages(missing: list[str], table: dict[str, str]) -> list[str]:
-    """Return the Debian packages that contain what is missing, as far as they are known."""
+    """Return the Debian packages that contain the missing libraries or programs, as far as the table lists them."""
     return sorted({table[name] for name in missing if name in table})
 
 

@@ -1,8 +1,8 @@
-"""The Inno Setup script for Windows. The installer needs no administrator and leaves user data alone."""
+"""The Inno Setup script for Windows. The installer needs no administrator rights and does not touch user data."""
 
 from pathlib import Path
 
-SAME_PROGRAM = "{{8C7C2B1E-6A0B-4C0D-9A4B-2F3D7E51A6C4}"  # identifies the app to newer installers
+SAME_PROGRAM = "{{8C7C2B1E-6A0B-4C0D-9A4B-2F3D7E51A6C4}"  # the fixed ID by which a newer installer recognizes the app
 
 
 def name(version: str) -> str:
@@ -10,7 +10,7 @@ def name(version: str) -> str:
 
 
 def script(version: str, folder: Path, target: Path, icon: Path) -> str:
-    """Return the script that iscc compiles."""
+    """Return the script, which `iscc` compiles to an installer."""
     return f"""\
 [Setup]
 AppId={SAME_PROGRAM}

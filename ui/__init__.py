@@ -1,4 +1,3 @@
-"""The desktop window: panels that show the event log, and controllers that call the engine.
-
-It contains no agent logic, which lives in `core`, and no process startup, which lives in `app`.
+"""The desktop window: panels that show the event log, and controllers that call the engine. The logic of agents is in
+`core`, the startup of the process in `app`.
 """

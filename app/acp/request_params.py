@@ -8,7 +8,8 @@ from core.agents.json_rpc import INVALID_PARAMS, Params, RpcError
 from core.agents.session_updates import block_text
 from core.domain.visible import visible
 
-NAMED, LONG = 5, 60  # limits of an error message: names of MCP servers, and characters of each name
+# Limits of an error message: how many MCP servers it names, and how many characters of each name it shows.
+NAMED, LONG = 5, 60
 
 
 def required_text(params: Params, name: str) -> str:

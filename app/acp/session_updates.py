@@ -27,7 +27,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
     }
 )  # fmt: skip
 STATES = ("completed", "in_progress", "pending")
-MAX_RESULT_CHARS = 100_000  # longest tool result that is sent to the editor
+MAX_RESULT_CHARS = 100_000  # longest tool result that is sent to the editor, in characters
 Update = dict[str, Any]
 
 
@@ -38,15 +38,15 @@ class SessionUpdates:
         self._folder = folder
         self._read_text = read_text
         self._read_blob = read_blob
-        self._arguments: dict[str, Any] = {}  # by call ID
+        self._arguments: dict[str, Any] = {}  # the parsed arguments of each tool call, by call ID
         self._changes: dict[str, list[Update]] = {}
         self.usage = Usage()
 
     def updates_for(self, event: SessionEvent, *, streamed: bool = False, replayed: bool = False) -> list[Update]:
-        """Return the updates for an event.
+        """Return the ACP updates that show an event in the editor.
 
-        With `streamed`, the text of a reply is left out, because it was sent while it arrived. With `replayed`, the
-        user's messages are included, which an editor needs only when it loads an existing session.
+        With `streamed`, the text of a reply is left out, because it was already sent while it arrived. With `replayed`,
+        the user's messages are included: an editor that loads an existing session does not have them.
         """
         match event:
             case UserMessage(text=text) if replayed:

@@ -46,7 +46,7 @@ def parser() -> CommandParser:
     top.add_argument("--data-dir", metavar="DIR", help="Keep all data in DIR (default: the system's data folder)")
     safe = "Start in safe mode: no hooks, schedules, MCP servers or project instructions, and the default window layout"
     top.add_argument("--safe", action="store_true", help=safe)
-    # Secrets and standard input, which this process reads before it sends the command to the data folder's owner.
+    # A hidden option that passes on secrets and standard input to the process that runs the command.
     top.add_argument("--given", action="append", default=[], help=argparse.SUPPRESS)
     top.sections = SECTIONS
     add = top.group("command")

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from app.cli.command_parser import AddCommand
 from app.cli.value_types import whole_number
 
-# Subcommands whose only argument is a skill, and their descriptions.
+# The subcommands that take only a skill, each with its description for the help.
 SWITCHES: Mapping[str, str] = MappingProxyType(
     {
         "trust": "Let agents use a skill, as it is now.",

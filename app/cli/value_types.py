@@ -4,7 +4,7 @@ import argparse
 import re
 
 UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-LONGEST_S = 1e8  # about three years
+LONGEST_S = 1e8  # the longest duration that an option accepts, about three years
 
 
 def positive_number(text: str) -> float:
@@ -49,7 +49,7 @@ def duration(text: str) -> float:
 
 
 def env_variable(text: str) -> tuple[str, str | None]:
-    """Return the name of an environment variable, and the value that follows `=`, if any."""
+    """Return the name and the value of `NAME=VALUE`. The value is None if the text is only a name."""
     name, sign, value = text.partition("=")
     if not name.strip() or (sign and not value):
         raise argparse.ArgumentTypeError("expected NAME or NAME=VALUE")

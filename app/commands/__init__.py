@@ -1,1 +1,1 @@
-"""The commands. Each takes a Context with the engine, the arguments and the output, and returns an exit code."""
+"""The commands. The function of each takes an Invocation (arguments, output, engine) and returns an exit code."""

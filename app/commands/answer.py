@@ -88,7 +88,7 @@ def _pending_requests(context: Invocation, name: str) -> list[PendingPermissionR
 
 
 def _named_request(context: Invocation) -> PendingPermissionRequest:
-    """Return the permission request that the command names."""
+    """Return the open permission request that the command names. Raise Problem if there is none."""
     name = context.args.request
     if matches := _pending_requests(context, name):
         return matches[0]

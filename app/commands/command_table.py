@@ -1,4 +1,4 @@
-"""The table of the commands that need the engine. Only the module of the command that is run is imported."""
+"""The table of the commands that need the engine. A command's module is imported only when the command is run."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from importlib import import_module

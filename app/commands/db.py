@@ -14,7 +14,7 @@ from core.store.integrity import damage
 
 
 async def db(context: Invocation) -> int:
-    """Back up, check or compact the database. `db restore` and `db repair` need it to be closed."""
+    """Back up, check or compact the open database. `db restore` and `db repair` need it closed and do not come here."""
     if context.args.action == "backup":
         return await _backup(context)
     if context.args.action == "compact":
@@ -42,7 +42,7 @@ def restore(folder: Path, name: str, out: Output) -> int:
 
 
 def repair(folder: Path, out: Output) -> int:
-    """Check the database completely and repair it. The caller holds the lock on the data folder."""
+    """Check the whole database and repair it if it is damaged. The caller holds the lock on the data folder."""
     notes = repair_data_folder(folder)
     for note in notes:
         out.write(str(note))

@@ -34,7 +34,7 @@ class HealthCheck:
     ok: bool
     result: str
     fix: str = ""
-    suggestion: str = ""  # an improvement to suggest although the check passed
+    suggestion: str = ""  # what the user could improve, although the check passed
 
 
 async def doctor(context: Invocation) -> int:
@@ -104,7 +104,7 @@ async def _check_servers(context: Invocation) -> list[HealthCheck]:
 
 
 async def _check_packages(context: Invocation) -> list[HealthCheck]:
-    """Report the packages, of which those that have changed since the user trusted them are not used."""
+    """Report the state of each package. A package whose files changed since the user trusted it fails the check."""
     return [
         HealthCheck(
             f"Package {one.package.name}",

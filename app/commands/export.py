@@ -6,7 +6,7 @@ from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE
 from app.process.output import ascii_json
 
-TEXT_FORMATS = ("md", "html")  # the others are JSON
+TEXT_FORMATS = ("md", "html")  # formats printed as they are; all others are JSON, which is printed in ASCII
 
 
 async def export(context: Invocation) -> int:
@@ -32,7 +32,7 @@ async def export(context: Invocation) -> int:
 
 
 class _LineWriter:
-    """Prints text that arrives in pieces, a line at a time."""
+    """Prints text that arrives in chunks of any length, one complete line at a time."""
 
     def __init__(self, context: Invocation, *, is_json: bool) -> None:
         self._write = context.out.write

@@ -1,4 +1,4 @@
-"""The argument of every command."""
+"""What every command receives: its arguments, its output and the engine."""
 
 import argparse
 from dataclasses import dataclass
@@ -30,15 +30,15 @@ class Invocation:
     rules: RuleStore
 
     def path(self, name: str) -> Path:
-        """Return a path from the arguments, relative to the current folder of the terminal."""
+        """Return the path in the argument `name`; a relative path starts at the current folder of the terminal."""
         return self.folder / Path(name).expanduser()
 
     def session_id(self) -> str:
-        """Return the full ID of the session that the argument `session` names, by the start of its ID."""
+        """Return the full ID of the session in the argument `session`, which may be only the start of an ID."""
         return self.engine.session(self.args.session).id
 
     def read_text(self, name: str) -> str:
-        """Read a text file named in the arguments, or a pipe (`<(command)`); other kinds of file are refused."""
+        """Read the text file or pipe (`<(command)`) that the argument `name` names. Other kinds of file are refused."""
         path = self.folder / name
         if path.exists() and not path.is_file() and not str(path).startswith(PIPES):
             raise Problem(f"{name} is not a regular file.", "", "Name a text file.")

@@ -233,7 +233,7 @@ ACTIONS = {
 
 
 def _scope(context: Invocation) -> tuple[MemoryScope, str]:
-    """Return the scope in the arguments with its folder, agent or session. The default is everywhere."""
+    """Return the scope that the arguments select, and its folder, agent or session. The default is everywhere."""
     args = context.args
     if args.folder:
         return "folder", str((context.folder / args.folder).resolve())

@@ -12,7 +12,7 @@ from core.models.errors import format_duration
 from core.models.local.model_state import DownloadProgress, LocalModelRow
 from core.models.model_check import ModelCheck
 
-PROGRESS_S = 2.0  # between two lines of progress of a download
+PROGRESS_S = 2.0  # seconds between two progress lines of a download
 SHOWN = 40  # most models printed per provider; --json prints all of them
 
 
@@ -21,7 +21,7 @@ async def models(context: Invocation) -> int:
 
 
 def reachable_providers(overview: ProvidersOverview) -> list[ProviderRow]:
-    """Return the providers that are configured or running, without the built-in ones that are not set up."""
+    """Return the providers that are configured or running. Built-in providers that are not set up are left out."""
     return [
         row for row in overview.providers if row.models or row.error or row.key_from or row.added_by != "Journeyman"
     ]

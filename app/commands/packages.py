@@ -1,4 +1,4 @@
-"""The command `packages`: hooks, MCP servers, skills and slash commands that are installed together."""
+"""The command `packages`: manages bundles of hooks, MCP servers, skills and slash commands."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import asdict
@@ -145,7 +145,7 @@ def _at_commit(overview: PackageOverview) -> str:
 
 
 def _plain(overview: PackageOverview) -> dict[str, Any]:
-    """Return an overview for JSON, without the values of secrets that a package contains."""
+    """Return a package as a JSON object, without the values of secrets in its MCP servers."""
     contents = overview.contents
     plain = asdict(overview.package)
     del plain["trusted_files"]

@@ -19,9 +19,9 @@ INDENT = "\n    "
 
 
 def request_options(request: PermissionRequest) -> list[tuple[RuleScope, str]]:
-    """Return the options of a request in the order of their numbers: a scope and a label.
+    """Return the scope and label of each option, in the order in which `pending` numbers them.
 
-    The options of an external agent's request are its own; each is returned with the scope `once`.
+    An external agent's request has options of its own. They are all returned with the scope `once`.
     """
     if request.options:
         return [("once", f"{option.name}{'' if option.allows else ' (denies)'}") for option in request.options]
@@ -33,9 +33,10 @@ def request_options(request: PermissionRequest) -> list[tuple[RuleScope, str]]:
 
 
 def approval(request: PermissionRequest, scope: RuleScope, number: int) -> tuple[str, RuleScope, Sequence[str]]:
-    """Return (option, scope, patterns): an external agent's option, or else the scope and the patterns to allow.
+    """Return (option, scope, patterns): the ID of an external agent's option, or else the scope and patterns to allow.
 
-    `number` selects an option as numbered by `pending`; 0 selects by `scope` instead.
+    `number` selects an option as numbered by `pending`; 0 selects by `scope` instead. Raise Problem if the request does
+    not offer that option.
     """
     options = request_options(request)
     if number and not 1 <= number <= len(options):
@@ -53,7 +54,7 @@ def approval(request: PermissionRequest, scope: RuleScope, number: int) -> tuple
 
 
 def _option_id(request: PermissionRequest, scope: RuleScope, number: int) -> str:
-    """Return the ID of an external agent's option: that with this number or, for 0, the first that fits the scope."""
+    """Return the ID of the external agent's option with this number or, if it is 0, of the first for this scope."""
     if number:
         return request.options[number - 1].id
     matches = [option.id for option in request.options if option.allows and option.persistent == (scope != "once")]

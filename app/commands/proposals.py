@@ -39,7 +39,7 @@ def _print_proposal(context: Invocation, proposal: Proposal) -> None:
     sources = ", ".join(proposal.untrusted_sources)
     untrusted = f"  after reading untrusted content: {sources}" if sources else ""
     state = "" if proposal.state == "pending" else f" [{proposal.state}]"
-    # The text of a skill is too long for a line.
+    # A proposed skill is a whole document, too long for a line of the list.
     text = f" “{' '.join(proposal.text.split())}”" if proposal.target_kind == "memory" else ""
     target = " ".join(filter(None, (proposal.target_kind, proposal.target)))
     context.out.write(f"{proposal.id}  {proposal.action} {target}{text}{state}  {proposal.reason}{untrusted}")

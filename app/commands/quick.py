@@ -13,22 +13,22 @@ LISTS = {"--archived": "archived", "--trash": "trash", "--all": "all"}
 
 
 def answer_quickly(argv: list[str]) -> bool:
-    """Print what a command prints. Return false, without having printed it, if the command needs more than this."""
+    """Run a simple command without the engine. Return false, with nothing printed, if the command needs the engine."""
     lines = _lines_of(argv)
     if lines is None or not all(map(is_visible, lines)):
         return False
     try:
         encoded = "".join(f"{line}{os.linesep}" for line in lines).encode(sys.stdout.encoding, "replace")
         file = getattr(sys.stdout.buffer, "raw", sys.stdout.buffer)
-        while encoded:  # a pipe may take only a part at a time
+        while encoded:  # a write to a pipe may take only the first bytes
             encoded = encoded[file.write(encoded) or 0 :]
-    except (AttributeError, OSError):  # reported in full by the other way
+    except (AttributeError, OSError):  # false makes the full program run, which reports the error
         return False
     return True
 
 
 def _lines_of(argv: list[str]) -> list[str] | None:
-    """Return the lines that a command prints, or None if it has to be run by the engine."""
+    """Return the lines that a command prints, or None if only the full program can run it."""
     chosen = None
     match argv:
         case ["--data-dir", folder, *rest] if folder and folder[0] != "-":
@@ -51,10 +51,13 @@ def _lines_of(argv: list[str]) -> list[str] | None:
 
 
 def _read(chosen: str | None, *, which: str = "", session: str = "") -> list[str] | None:
-    """Return the lines of the list `which` of sessions or, if it is given, of a session."""
+    """Return the lines of `show` if a session is given, else those of `sessions` for the list `which`.
+
+    Return None if the database cannot be read in this quick way.
+    """
     try:
         import fcntl
-    except ImportError:  # Windows
+    except ImportError:  # Windows has no file locks of this kind
         return None
     from core.store.quick_reader import CANNOT_READ, QuickReader
 

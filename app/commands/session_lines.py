@@ -32,5 +32,5 @@ def is_listed(row: "SessionRow", which: str) -> bool:
 
 
 def _title(row: "SessionRow") -> str:
-    """Return the title; for a sub-agent, it is indented and preceded by the agent's name."""
+    """Return the title of a session. That of a sub-agent is indented, with the agent's name in front."""
     return f"{'  ' * row.depth}↳ {row.subagent}: {row.title}" if row.parent else row.title

@@ -48,9 +48,9 @@ def session_json(row: SessionRow) -> dict[str, object]:
 
 
 async def _search(context: Invocation, text: str) -> int:
-    """Print the sessions whose title or folder contains the words, and every event that contains them.
+    """Print the sessions whose title or folder contains the words, then every event that contains them.
 
-    Only sessions that fit the filters in the text are searched.
+    Filters in the text, such as a folder or a date, limit both to the sessions that fit.
     """
     query, today = parse_query(text), local_date()
     title_matches = [row for row in context.engine.sessions() if _has_words(query, row, today)]
@@ -76,7 +76,7 @@ async def _search(context: Invocation, text: str) -> int:
 def _has_words(query: SessionQuery, row: SessionRow, today: date) -> bool:
     """Return whether a session fits the filters and has the words in its title or folder.
 
-    A filter for a kind of step asks for steps, so no session is listed for its title then.
+    Return false if the query filters by kind of step: it then looks for steps, not for titles.
     """
     text = f"{row.title}\n{row.folder}".casefold()
     return not query.step_kinds and query.words.casefold() in text and matches_filters(query, row, today)

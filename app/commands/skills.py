@@ -171,7 +171,7 @@ async def _diff(context: Invocation) -> int:
 
 
 def print_diff(context: Invocation, before: str, after: str) -> None:
-    """Print a unified diff with context lines."""
+    """Print the changes from `before` to `after` as a unified diff."""
     for row in diff_texts(before, after).rows():
         if row.sign != "head":
             context.out.write(row.sign + row.text.rstrip("\r\n"))

@@ -1,4 +1,4 @@
-"""The commands `trust`, `untrust` and `instructions`: the instructions that agents follow; and `unreviewed`."""
+"""The commands `trust`, `untrust` and `instructions` for project instructions, and `unreviewed` for untrusted files."""
 
 import asyncio
 import dataclasses

@@ -7,7 +7,7 @@ from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE
 from core.domain.worktree import WorktreeCreated
 
-FIRST = 4  # number of events at the start of a session that are searched for its worktree
+FIRST = 4  # how many of a session's first events are searched for the one that names its worktree
 
 
 async def worktree(context: Invocation) -> int:

@@ -42,7 +42,7 @@ class CommandServer:
         if self._path.parent.is_dir() and not os.access(self._path.parent, os.W_OK):
             return
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        mask = os.umask(0o177)  # no await until it is restored, so nothing else creates files with it
+        mask = os.umask(0o177)  # the socket file gets mode 0600; no `await` may follow until the mask is restored
         try:
             self._path.unlink(missing_ok=True)
             listener.bind(str(self._path))
@@ -58,7 +58,7 @@ class CommandServer:
         self._server = await asyncio.start_unix_server(self._handle_connection, sock=listener, limit=MAX_LINE)
 
     async def wait_until_idle(self, timeout_s: float | None = None) -> bool:
-        """Wait until no command of another process uses the engine; return False if one still does at the timeout."""
+        """Wait until no other process has a command running here. Return false if one still runs at the timeout."""
         try:
             async with asyncio.timeout(timeout_s):
                 while self._working:
@@ -132,7 +132,7 @@ def _typed(line: bytes) -> bytes:
 async def _first_line(reader: asyncio.StreamReader) -> bytes:
     try:
         return await reader.readline()
-    except ValueError:  # the line is longer than LINE bytes
+    except ValueError:  # the line is longer than MAX_LINE bytes
         return b""
 
 
@@ -196,7 +196,7 @@ async def run_in_owner(path: Path, typed: list[str], folder: Path, out: Output) 
 
 
 class _Reply:
-    """The reply of the owner so far: whether the command began, and its exit code."""
+    """Prints the owner's reply to a command as it arrives, and keeps whether the command began and its exit code."""
 
     def __init__(self, out: Output) -> None:
         self._out = out

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from app.process.output import Output
 
 CRASH_LOG, FATAL_LOG = "crash.log", "fatal.log"
-MAX_REPEATS = 20  # an error in a paint event repeats sixty times a second
+MAX_REPEATS = 20  # how often the same error is reported; one in a paint event would repeat sixty times a second
 MAX_FATAL_CHARS = 20_000
 
 
@@ -35,8 +35,10 @@ class CrashReport(NamedTuple):
 
 
 class CrashHandler:
-    """Handles uncaught exceptions from `open` to `close`. `on_crash` is called with each, in the thread that raised it,
-    or `on_damage` if the error says that the data file is damaged.
+    """Handles uncaught exceptions from `open` to `close`.
+
+    An exception is passed, in the thread that raised it, to `on_damage` if it says that the data file is damaged, else
+    to `on_crash`.
 
     Attributes:
         previous_crash: What `faulthandler` wrote if a fault in native code killed the previous process, else None.
@@ -63,7 +65,7 @@ class CrashHandler:
             self._log = _open_private(self._folder / CRASH_LOG)
             self.previous_crash = self._take_fatal_log()
             self._fatal = _open_private(self._folder / FATAL_LOG)
-        except OSError:  # the folder is not writable, so standard error is used
+        except OSError:  # the folder is not writable, so `faulthandler` writes to standard error
             self._fatal = None
         faulthandler.enable(self._fatal or sys.stderr)
         self._before = sys.excepthook, threading.excepthook
@@ -98,7 +100,7 @@ class CrashHandler:
         self._on_crash(crash)
 
     def handle_loop_exception(self, _loop: object, context: dict[str, Any]) -> None:
-        """Handle an exception of an asyncio event loop; the handler for `set_exception_handler`."""
+        """Handle an exception in an asyncio event loop. Meant for `loop.set_exception_handler`."""
         self.report(exception_of_context(context))
 
     def _uncaught(self, kind: type[BaseException], error: BaseException, stack: TracebackType | None) -> None:
@@ -132,7 +134,7 @@ def exception_of_context(context: dict[str, Any]) -> BaseException:
 
 
 def report_error(error: BaseException, folder: Path, out: "Output") -> None:
-    """Print an error of a command on the data in `folder`. An unexpected one is a bug and goes to the crash log."""
+    """Print the error of a command on the data in `folder`. An exception other than Problem is reported as a bug."""
     error = damage_in(error, database_path(folder))
     if isinstance(error, Problem):
         out.print_error(error.details)

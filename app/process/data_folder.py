@@ -1,4 +1,4 @@
-"""The path of the data folder, and of the lock and the socket in it."""
+"""The paths of the data folder and of the files in it, such as the database, the lock and the socket."""
 
 import os
 from pathlib import Path

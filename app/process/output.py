@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LineHandler = Callable[[bytes], None]
 LineSource = Callable[[LineHandler], None]
 NOT_ASCII = re.compile("[^\n -~]+")
-MAX_WIDTH = 100  # characters; an error that is longer together with its cause is printed on two lines
+MAX_WIDTH = 100  # characters; if an error and its cause are longer together, they are printed on two lines
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,12 +81,12 @@ def terminal() -> Output:
         file = getattr(buffer, "raw", buffer)
 
         def write(text: str) -> None:
-            text = visible(text)  # also for a pipe, since its reader may write to a terminal
+            text = visible(text)  # escape control characters also in a pipe: its reader may write them to a terminal
             if file is None:
                 stream.write(f"{text}\n")
                 return
             unwritten = memoryview(f"{text}{os.linesep}".encode(stream.encoding, "replace"))
-            while unwritten:  # a pipe may take only a part at a time
+            while unwritten:  # a write to a pipe may take only the first bytes
                 unwritten = unwritten[file.write(unwritten) or 0 :]
 
         return write

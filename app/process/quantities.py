@@ -6,5 +6,5 @@ def plural(number: int, noun: str) -> str:
 
 
 def token_count(tokens: int, turns: int) -> str:
-    """Return the number of tokens of so many turns; without any token, it was not reported."""
+    """Format a number of tokens used in `turns` turns. If it is 0 although there were turns, it was not reported."""
     return f"{tokens:,} tokens" if tokens or not turns else "tokens unknown"

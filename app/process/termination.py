@@ -18,14 +18,15 @@ from contextlib import suppress
 UNRESPONSIVE_S = 5.0  # seconds in which the event loop must react to the signal
 SHUTDOWN_S = 60.0  # seconds in which the program must have shut down after that
 SAVE_S = 20.0  # seconds for saving before a forced exit
-HEARD, CLOSED = 0xFF, 0x00  # written to the pipe besides the numbers of signals
+# Bytes in the pipe that are not the number of a signal: the event loop has reacted, or the watch was closed.
+HEARD, CLOSED = 0xFF, 0x00
 
 
 class TerminationWatch:
     """Passes signals to the event loop, and exits the process if the loop does not react or does not finish in time.
 
-    Create it on the main thread, in the event loop. `handlers` maps signals to what the loop calls, once; `save` is
-    called on another thread before a forced exit, to save what can be saved. On Windows it does nothing.
+    Create it on the main thread, in the event loop. `handlers` maps each signal to a function, which the event loop
+    calls once. `save` is called on another thread before a forced exit. On Windows, the watch does nothing.
     """
 
     def __init__(self, handlers: Mapping[int, Callable[[], object]], save: Callable[[], object]) -> None:
@@ -75,14 +76,14 @@ class TerminationWatch:
                     self._number, self._deadline = byte, time.monotonic() + UNRESPONSIVE_S
                     self._call(self._handle)
                 else:
-                    self._call(_ignore)  # The loop must wake up to run the Python handler of the signal.
+                    self._call(_ignore)  # wake the loop, so that Python runs its own handler of the signal
 
     def _call(self, work: Callable[[], object]) -> None:
-        with suppress(RuntimeError):  # The loop is closed.
+        with suppress(RuntimeError):  # raised if the loop is closed
             self._loop.call_soon_threadsafe(work)
 
     def _handle(self) -> None:
-        """Handle the signal; called in the event loop."""
+        """Confirm to the watching thread that the loop reacts, then call the handler. Called in the event loop."""
         os.write(self._write, bytes([HEARD]))
         self._handlers[self._number]()
 

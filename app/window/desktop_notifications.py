@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NAME = "org.freedesktop.Notifications"
 PATH = "/org/freedesktop/Notifications"
-ICON = "journeyman"  # in the icon theme, and the name of the desktop entry
+ICON = "journeyman"  # the name of our icon in the icon theme, and of our desktop entry
 ANSWER_S = 5.0
 UNREAD_SIGNALS = 32
 OPEN = "default"  # the action of a click on the notification itself
@@ -23,10 +23,10 @@ USUAL_DURATION = -1
 
 
 class DesktopNotifications(QObject):
-    """Shows notifications; a click on one carries its session.
+    """Shows notifications. A click on one emits `clicked` with the session that it belongs to.
 
-    The connection lives on the engine's event loop. If the desktop has no such service, `unavailable` hands the
-    notification back.
+    The D-Bus connection belongs to the engine's event loop. If the desktop has no notification service, `unavailable`
+    is emitted with the notification, so that it can be shown in another place.
     """
 
     clicked = Signal(str)
@@ -39,7 +39,7 @@ class DesktopNotifications(QObject):
         self._start = start_task
         self._router: DBusRouter | None = None
         self._markup = False
-        self._sessions: dict[int, str] = {}  # of the notifications on screen, by their number
+        self._sessions: dict[int, str] = {}  # the session of each notification on screen, by the notification's number
 
     def start(self) -> None:
         """Connect to the desktop, and receive clicks until the program ends."""
@@ -53,7 +53,7 @@ class DesktopNotifications(QObject):
             self._start(self._bridge.ask(lambda _: self._show(session, title, text)), "notify")
 
     def withdraw(self) -> None:
-        """Remove the notifications from the screen, because the user looks at the window."""
+        """Remove all notifications from the screen, because the user is looking at the window."""
         if self._sessions and self._router is not None:
             self._start(self._bridge.ask(lambda _: self._withdraw()), "notify")
 
@@ -61,7 +61,7 @@ class DesktopNotifications(QObject):
         try:
             from jeepney import MatchRule, message_bus
             from jeepney.io.asyncio import Proxy, open_dbus_router
-        except ImportError:  # not on Linux
+        except ImportError:  # jeepney is installed only on Linux
             return
         rule = MatchRule(type="signal", interface=NAME, path=PATH)
         with suppress(
@@ -109,13 +109,14 @@ class DesktopNotifications(QObject):
     async def _call(
         self, router: "DBusRouter", method: str, signature: str = "", values: tuple[Any, ...] = ()
     ) -> tuple[Any, ...] | None:
-        """Call a method of the service; return its answer, or None if it failed."""
+        """Call a method of the notification service. Return its values, or None if the call failed."""
         from jeepney import DBusAddress, MessageType, new_method_call
 
         address = DBusAddress(PATH, NAME, NAME)
         call = new_method_call(address, method, signature, values) if signature else new_method_call(address, method)
         with suppress(OSError, asyncio.TimeoutError, asyncio.IncompleteReadError):
-            async with asyncio.timeout(ANSWER_S):  # not `wait_for`, which would let a click overtake the answer
+            # Not `asyncio.wait_for`: it would let a click be handled before the number of its notification is known.
+            async with asyncio.timeout(ANSWER_S):
                 answer = await router.send_and_get_reply(call)
             if answer.header.message_type == MessageType.method_return:
                 return tuple(answer.body)

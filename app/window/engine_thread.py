@@ -27,14 +27,14 @@ T = TypeVar("T")
 
 
 class EngineThread:
-    """The engine's thread. It starts after the window's first paint, opens the database, and does the slow imports.
+    """The engine's thread, which starts after the window's first paint, opens the database and does the slow imports.
 
-    It starts in three steps: the database is open, the window shows the sessions, the engine answers requests. If the
+    Startup has three steps: the database is open, the window shows the sessions, the engine answers requests. If the
     last process was killed, the engine marks its runs as interrupted before the window shows them.
 
     Attributes:
         ended: A future that is done when the thread has closed everything.
-        failed: Whether an error ended the thread; every request then fails.
+        failed: Whether an error ended the thread. Every later request then fails.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class EngineThread:
         self._sessions_shown: Future[None] = Future()
         self._engine: Future[Engine | None] = Future()  # None if the thread ended before the engine was ready
         for future in (self._opened, self._sessions_shown, self._engine, self.ended):
-            # A running future cannot be canceled, so canceling one waiter does not cancel it for the others.
+            # A running future cannot be canceled, so canceling one task that waits for it does not cancel the others.
             future.set_running_or_notify_cancel()
         self._folder = folder
         self._feed = feed
@@ -77,7 +77,7 @@ class EngineThread:
             self._sessions_shown.set_result(None)
 
     async def ask(self, work: "Callable[[Engine], Awaitable[T]]") -> T:
-        """Run `work` on the engine's event loop once the engine is ready; awaited on the window's event loop."""
+        """Run `work` on the engine's event loop once the engine is ready. Awaited on the window's event loop."""
         await self.opened()
         engine = await asyncio.wrap_future(self._engine)
         if self._leaving.done():
@@ -100,7 +100,10 @@ class EngineThread:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(do(), self._loop))
 
     def shut_down(self) -> None:
-        """Begin to stop the runs, close the database and end the thread. Does not wait; `ended` is done then."""
+        """Begin to stop the runs, close the database and end the thread.
+
+        Return at once; wait for the future `ended`.
+        """
         self.allow_imports()
         if not self._leaving.done():
             self._leaving.set_result(None)
@@ -151,18 +154,19 @@ class EngineThread:
                 await self._show_sessions(opened)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(services.engine.warm_up(), name="warm up")
-                await asyncio.sleep(0)  # warm_up has now imported the modules that two threads must not import at once
+                await asyncio.sleep(0)  # `warm_up` first imports the modules that two threads must not import at once
                 self._engine.set_result(services.engine)
-            from app.window.background_tasks import run_background_tasks  # now that the engine answers requests
+            # Imported only now, because it would delay the engine.
+            from app.window.background_tasks import run_background_tasks
 
             await run_background_tasks(services, self._leaving, self._report, safe=self._safe)
         finally:
-            await end_requests(self._requests)  # before what they use is closed
+            await end_requests(self._requests)  # a request uses the services, so it must end before they close
             await owner.close()
             await services.close()
 
     def _subscribe(self, services: "Services") -> None:
-        """Put what changes into the feed of the window."""
+        """Pass the engine's events, streamed text and other changes to the window, through its feed."""
         engine = services.engine
         engine.subscribe(self._on_update)
         engine.subscribe_live_updates(self._feed.put)
@@ -172,7 +176,7 @@ class EngineThread:
         engine.archive.subscribe_purged(lambda names: self._feed.put(SessionsPurged(names)))
 
     def _command_runner(self, services: "Services") -> "CommandRunner":
-        """Return what runs the commands of other processes; `open` shows the window."""
+        """Return the function that runs commands of other processes. It also handles `open`, by raising the window."""
         from app.commands.command_runner import make_command_runner
 
         run_command = make_command_runner(services, self._folder)

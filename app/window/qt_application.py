@@ -42,12 +42,15 @@ def theme_name(app: QApplication, state: WindowState) -> str:
 
 
 def set_window_icon(app: QApplication) -> None:
-    """Set the window icon. It is slow to draw, so call this after the first paint."""
+    """Set the window icon. Call this after the first paint, because drawing the icon is slow."""
     app.setWindowIcon(QIcon(str(ICON)))
 
 
 def _new() -> QApplication:
-    """Create the application. Qt aborts the process if it finds no display, so a message handler prints why."""
+    """Create the application.
+
+    Qt aborts the process if it finds no display; a message handler then prints the reason.
+    """
     messages: list[str] = []
 
     def on_message(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:

@@ -13,22 +13,23 @@ from PySide6.QtCore import QObject, Qt, QTimer
 
 TICK_S: Final = 0.1  # interval of the timer in the window's thread
 STALL_S: Final = 0.1  # a tick that is late by this much is a stall
-RECHECK_S: Final = 0.02  # between two looks at a thread that is blocked
-SCHEDULER_STATS: Final = Path("/proc/thread-self/schedstat")  # nanoseconds running and waiting for a CPU; Linux only
+RECHECK_S: Final = 0.02  # how often a blocked thread is checked for being unblocked
+# The kernel's statistics of this thread: nanoseconds on a CPU, then nanoseconds waiting for one. Linux only.
+SCHEDULER_STATS: Final = Path("/proc/thread-self/schedstat")
 
 
 class Tick(NamedTuple):
-    """When the window's timer ticked, and how long its thread had waited for a CPU by then, in seconds."""
+    """A tick of the window's timer: its time, and for how long the window's thread had waited for a CPU until then."""
 
     at: float
     queued_s: float
 
 
 class StallLog(QObject):
-    """A timer in the window's thread, and a thread that writes where it is blocked to `stalls.log`.
+    """Logs where the window's thread is blocked, which another thread notices when the ticks of a timer stay away.
 
-    `faulthandler.dump_traceback_later` would do without the thread, but it reads the frames of a running thread without
-    the interpreter lock, and crashes.
+    `faulthandler.dump_traceback_later` needs no other thread, but it reads the frames of a running thread without the
+    interpreter lock, and crashes.
     """
 
     def __init__(self, folder: Path, parent: QObject | None = None) -> None:
@@ -36,7 +37,7 @@ class StallLog(QObject):
         self._path = folder / "stalls.log"
         self._window_thread = threading.get_ident()
         self._tick = Tick(time.monotonic(), 0.0)
-        self._closed = threading.Lock()  # held until `close`; cheaper to wait for than a threading.Event
+        self._closed = threading.Lock()  # held until `close`; waiting for a lock is cheaper than for a threading.Event
         self._closed.acquire()
         self._timer = QTimer(self, interval=int(TICK_S * 1000))
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -80,7 +81,7 @@ class StallLog(QObject):
 
 
 def _queued_seconds() -> float:
-    """Return how long this thread has been ready to run but waited for a CPU."""
+    """Return the seconds for which this thread was ready to run but waited for a CPU; 0 where that is unknown."""
     try:
         return int(SCHEDULER_STATS.read_text().split()[1]) / 1e9
     except (OSError, ValueError, IndexError):

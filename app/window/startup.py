@@ -20,9 +20,9 @@ PAINT_MS = 200
 
 
 def open_window(folder: Path, files: Sequence[str] = (), *, safe: bool = False) -> int:
-    """Open the window with these files, read-only, and return when it is closed.
+    """Open the window and show the files in it, read-only. Return the exit code when the window is closed.
 
-    If a window is already open for this data folder, raise that window and open the files there.
+    If a window is already open on this data folder, raise that window and open the files there.
     """
     lock = DataFolderLock(data_folder.lock_path(folder))
     if not lock.acquire():
@@ -36,7 +36,8 @@ def open_window(folder: Path, files: Sequence[str] = (), *, safe: bool = False) 
         shell = WindowFrame(load_theme(theme_name(app, state)), state)
         shell.show()
         wait_for_paint(app, shell)
-        from app.window.desktop_app import DesktopApp  # everything slow is imported here, after the first paint
+        # Imported after the first paint, because it imports everything that is slow.
+        from app.window.desktop_app import DesktopApp
 
         program = DesktopApp(app, shell, state, folder, files, safe=safe)
         code = program.run()
@@ -63,7 +64,7 @@ def wait_for_paint(app: QApplication, shell: WindowFrame) -> None:
 
 
 def _raise_other(folder: Path, lock: DataFolderLock, files: Sequence[str]) -> int | None:
-    """Ask the process that owns the folder to raise its window, and return its exit code.
+    """Ask the process that owns the data folder to raise its window, and return its exit code.
 
     Wait a few seconds if it is just starting. Return None if it exits meanwhile; this process then holds the lock.
     """

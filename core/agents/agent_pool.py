@@ -15,11 +15,11 @@ from core.settings.schema import ExternalAgentSettings, Settings
 from core.workspace.threads import run_to_completion
 
 IDLE_TIMEOUT_S = 600.0  # how long an idle process is kept for the next message of its session
-MAX_IDLE = 4  # idle processes
+MAX_IDLE = 4  # processes kept idle at the same time
 
 
 class AgentPool:
-    """Connections by session id. `settings` returns the configured agents."""
+    """The connections to running external agents, one per session. `settings` returns the current settings."""
 
     def __init__(self, settings: Callable[[], Settings], data: Path) -> None:
         self._settings = settings
@@ -30,9 +30,9 @@ class AgentPool:
         self._ending: set[asyncio.Task[None]] = set()
 
     def find_agent(self, model: str, command: str) -> ExternalAgentSettings:
-        """Return the agent for a model name `agent/NAME`, or `agent/COMMAND` with the command line of the user.
+        """Return the agent for the model name `agent/NAME`, or `agent/COMMAND` if `command` is the same command line.
 
-        Raise Problem for any other name: it may come from a transcript, or from a model.
+        `command` is what the user typed. Raise Problem for any other name, which may come from a transcript or a model.
         """
         name = model.removeprefix(AGENT_PREFIX)
         configured = next((agent for agent in self._settings().external_agents if agent.name == name), None)
@@ -46,7 +46,7 @@ class AgentPool:
     async def connect(
         self, session: str, agent: ExternalAgentSettings, folder: Path, agent_session_id: str
     ) -> AgentConnection:
-        """Return the agent of a session. If it has to be started, it resumes its own session `agent_session_id`."""
+        """Return the connection to a session's agent. If the agent has to be started, resume its `agent_session_id`."""
         async with self._locks[session]:
             if timer := self._idle_timers.pop(session, None):
                 timer.cancel()

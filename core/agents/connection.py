@@ -17,15 +17,15 @@ PROTOCOL_VERSION = 1
 START_TIMEOUT_S = 120.0  # npx may download the program first
 SESSION_TIMEOUT_S = 60.0
 CANCEL_TIMEOUT_S = 10.0
-STOP_S = 0.5  # between the cancel notification and the kill
+STOP_S = 0.5  # seconds between the cancel notification and the kill
 AUTH_REQUIRED = -32000
-STEPS = {  # what the agent was asked to do, by method
+STEPS = {  # ACP method → what the agent was asked to do, for error messages
     "initialize": "to answer the first message (initialize)",
     "session/new": "to open a session (session/new)",
     "session/resume": "to resume its session (session/resume)",
     "session/load": "to load its session (session/load)",
 }
-MAX_TURN_BYTES = 64 << 20  # bytes of one turn
+MAX_TURN_BYTES = 64 << 20  # an agent that sends more than this in one turn is killed
 
 
 class AgentHost(Protocol):
@@ -131,7 +131,7 @@ class AgentConnection:
         await asyncio.wait(tasks)
         for task in tasks:
             if not task.cancelled():
-                task.exception()  # mark as retrieved: the waiting task has received it
+                task.exception()  # Mark it as retrieved, or asyncio would log it.
 
     async def open_session(self, folder: Path, agent_session_id: str) -> None:
         """Initialize the protocol, then resume the agent's session with this id, or else create a new session."""
@@ -164,7 +164,10 @@ class AgentConnection:
         self.settings = parse_settings(answer)
 
     async def _resume(self, agent_session_id: str, params: Params) -> bool:
-        """Resume the agent's session, preferably without a replay of the conversation, which the event log has."""
+        """Resume the agent's session and return whether that worked.
+
+        Prefer `session/resume`, because `session/load` sends the whole conversation again.
+        """
         methods = {"session/resume": "resume" in _dict_or_empty(self._capabilities.get("sessionCapabilities")),
                 "session/load": bool(self._capabilities.get("loadSession"))}  # fmt: skip
         for method in (method for method, supported in methods.items() if supported):

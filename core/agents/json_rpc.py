@@ -8,11 +8,11 @@ from typing import Any
 
 from core.domain.problems import Problem
 
-MAX_LINE_BYTES = 32 << 20  # bytes of a line
-MAX_INVALID_LINES = 200  # invalid lines after which the connection is given up
-# Invalid lines that get an error response; more could make two peers answer each other endlessly.
+MAX_LINE_BYTES = 32 << 20  # maximum length of a line, which is one message
+MAX_INVALID_LINES = 200  # after so many invalid lines, the connection is closed
+# How many invalid lines are answered with an error. Without a limit, two peers could answer each other endlessly.
 MAX_ERROR_RESPONSES = 5
-MAX_CONCURRENT_REQUESTS = 64  # concurrent requests from the other side
+MAX_CONCURRENT_REQUESTS = 64  # requests of the other side that are handled at the same time
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
@@ -37,7 +37,7 @@ class RpcError(Exception):
 
 
 class PeerClosed(Exception):
-    """The connection has ended, or the other side does not follow the protocol; the message says which."""
+    """Raised when the connection has ended or the other side violates the protocol. The message is the reason."""
 
 
 class JsonRpcPeer:
@@ -102,9 +102,7 @@ class JsonRpcPeer:
                 self._resolve(number, result, None)
             case {"id": int(number), "error": dict(error)}:
                 self._resolve(number, None, _to_rpc_error(error))
-            case {"result": _} | {
-                "error": _
-            }:  # perhaps a response to one of our error responses, so it is not answered
+            case {"result": _} | {"error": _}:  # It may respond to an error response of ours, so do not answer it.
                 await self._reject_line(0, "")
             case _:
                 await self._reject_line(INVALID_REQUEST, "This is not a JSON-RPC message.")
@@ -115,7 +113,7 @@ class JsonRpcPeer:
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(self._ended)
-                future.exception()  # so that asyncio does not report it if the waiting request has been canceled
+                future.exception()  # Mark it as retrieved, or asyncio would log it if the request was canceled.
         for task in self._working.values():
             task.cancel()
 

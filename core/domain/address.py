@@ -37,7 +37,7 @@ def check_proxy(proxy: str) -> None:
 
 
 def origin_of(address: str) -> str:
-    """Return scheme, host and port of an address; empty if it is invalid. API keys are only sent to this origin."""
+    """Return the scheme, host and port of a URL, "" if it is invalid. An API key is sent to this origin only."""
     parts = _parts(address)
     if parts is None:
         return ""
@@ -46,7 +46,7 @@ def origin_of(address: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host name or IP address means this computer. Host names are not looked up."""
+    """Return whether a host is this computer: `localhost` or a loopback IP address. Names are not resolved."""
     if host == "localhost":
         return True
     try:
@@ -67,7 +67,7 @@ def _parts(address: str) -> SplitResult | None:
 
 
 def ascii_url(url: str) -> str:
-    """Return the URL with an internationalized host name in its ASCII form, which shows lookalike letters.
+    """Return the URL with an internationalized host name in its ASCII (IDNA) form, which reveals lookalike letters.
 
     Raise ValueError if it is not a URL.
     """

@@ -1,4 +1,4 @@
-"""Checks that the answer of the user is one that the question allows."""
+"""Checks that the user's answer is one that the question allows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,10 +8,10 @@ from core.domain.question import Answer, Question, QuestionOption, SubAnswer, Su
 
 
 def checked_answer(question: Question, answer: Answer) -> Answer:
-    """Return the answer, with a typed label of an option as the choice of that option.
+    """Return the answer; if its text equals the label of an option, as the choice of that option.
 
-    Case does not matter. Raise Problem if the answer is empty, or says something else than the options of a question
-    that allows nothing else. Answers to MCP servers are checked by the form of the server, which asks again.
+    Case is ignored. Raise Problem if the answer is empty, or is not an option although the question allows nothing
+    else. Answers to MCP servers are not checked here, but by the server, which asks again.
     """
     if question.mcp_server or answer.declined or answer.expired:
         return answer
@@ -25,7 +25,7 @@ def checked_answer(question: Question, answer: Answer) -> Answer:
 
 
 def _checked_form(questions: Sequence[SubQuestion], answer: Answer) -> Answer:
-    """Check the answers of a form. A text with one line per question answers each of them."""
+    """Check the answers to a form. A text with as many lines as there are questions answers them one by one."""
     given = answer.sub_answers
     lines = answer.text.splitlines()
     if not given and len(lines) == len(questions):
@@ -45,7 +45,7 @@ def _checked_form(questions: Sequence[SubQuestion], answer: Answer) -> Answer:
 
 
 def _chosen(question: SubQuestion, options: Sequence[str], text: str) -> tuple[list[str], str]:
-    """Return the labels of the chosen options, and the text that is not one of them."""
+    """Return the labels of the chosen options, and the free text; raise Problem if the question does not allow them."""
     labels = {option.label.casefold(): option.label for option in question.options}
     if not options and text.strip().casefold() in labels:
         options, text = (text.strip(),), ""

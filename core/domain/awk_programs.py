@@ -3,17 +3,17 @@
 import re
 
 STRING = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-# What runs programs, opens other files or names functions, and what would hide text from this reader.
+# Words that run programs, open other files or call functions indirectly, and characters that could mislead this parser.
 UNSAFE = re.compile(r"\b(?:system|getline|ARGV|ARGC|SYMTAB|FUNCTAB|PROCINFO|extension)\b|[@#\\`'\"]|(?<!\|)\|(?!\|)")
 REDIRECTION = re.compile(r">(?!=)")
 TOKEN = re.compile(r"[{}]|>(?!=)")
 
 
 def only_prints(program: str) -> bool:
-    """Return whether an awk program neither writes files nor runs programs nor opens other files.
+    """Return whether an awk program certainly writes no files, runs no programs and opens no other files.
 
-    A `/` can begin a regular expression, in which quotes and braces have no meaning, so that such a program may contain
-    neither strings nor redirections.
+    A `/` can begin a regular expression, in which quotes and braces have no meaning. A program with one is therefore
+    accepted only without strings and redirections.
     """
     if "/" in program:
         return not ('"' in program or REDIRECTION.search(program) or UNSAFE.search(program))
@@ -22,7 +22,7 @@ def only_prints(program: str) -> bool:
         return False
     depth = 0
     for token in TOKEN.findall(code):
-        if token == ">" and depth:  # outside of braces it compares
+        if token == ">" and depth:  # within braces `>` redirects output; outside it compares
             return False
         depth += {"{": 1, "}": -1}.get(token, 0)
         if depth < 0:

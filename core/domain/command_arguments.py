@@ -10,9 +10,9 @@ from core.domain.shell_words import GlobPattern
 
 @dataclass(frozen=True, slots=True)
 class Recognized:
-    """A command in the table, with the words that follow its verb split into options and operands.
+    """A known command whose arguments after its verb are split into options, with their values, and operands.
 
-    `complete` means that every option is in the table, so that the operands are certain.
+    `complete` means that every option is known, so that the operands are certain.
     """
 
     command: KnownCommand
@@ -22,7 +22,7 @@ class Recognized:
 
 
 def split_arguments(command: KnownCommand, words: Sequence[str]) -> Recognized:
-    """Split words into options and operands as the program does."""
+    """Split the words after the verb of a command into options and operands, as its program does."""
     options: list[str] = []
     operands: list[str] = []
     complete = True
@@ -48,7 +48,7 @@ def split_arguments(command: KnownCommand, words: Sequence[str]) -> Recognized:
 
 
 def _option(command: KnownCommand, word: str, following: Sequence[str]) -> int | None:
-    """Return how many further words an option takes, or None if it is not in the table."""
+    """Return how many of the following words are values of an option: 0 or 1; None if the option is unknown."""
     name, equals, value = word.partition("=")
     if word in command.flags or (equals and f"{name}=" in command.flags):
         return 0
@@ -62,7 +62,10 @@ def _option(command: KnownCommand, word: str, following: Sequence[str]) -> int |
 
 
 def _letters(command: KnownCommand, letters: str, following: Sequence[str]) -> int | None:
-    """Return how many further words a group of one-letter options takes. A letter with a value ends the group."""
+    """Return how many of the following words are values of combined short options (`-xf`); None for an unknown option.
+
+    An option with a value ends the group: the rest of the word, or the next word, is its value.
+    """
     for index, letter in enumerate(letters, 1):
         option = f"-{letter}"
         if option in command.values or option in command.paths:
@@ -81,7 +84,7 @@ def _value(command: KnownCommand, option: str, attached: str | None, following: 
 
 
 def _any_value(value: str) -> bool:
-    """Return whether a value is only text: no control characters, no file to read it from."""
+    """Return whether an option value is plain text: not a file to read the value from, and not a file name pattern."""
     return (
         not value.startswith(("@", "file:", "fileb:"))
         and "%x" not in value
@@ -91,7 +94,10 @@ def _any_value(value: str) -> bool:
 
 
 def is_option(option: str, word: str, single_dash: bool = False) -> bool:
-    """Return whether a word is this option: also abbreviated, with a value, or among other letters."""
+    """Return whether a word is this option, also abbreviated, with a value, or combined with other short options.
+
+    `single_dash` is for programs whose long options have one hyphen, which cannot be combined.
+    """
     name = word.split("=")[0]
     if name == option:
         return True
@@ -102,7 +108,7 @@ def is_option(option: str, word: str, single_dash: bool = False) -> bool:
 
 
 def is_plain(word: str) -> bool:
-    """Return whether a word is a name in the folder or a revision, as opposed to an option or an address."""
+    """Return whether a word can only be a name inside the folder or a revision: no option, URL or outside path."""
     if word.startswith(("-", "/", "~", "@", "+", "^", ":", "\\")) or "=" in word or "://" in word or "::" in word[:5]:
         return False
     if ".." in re.split(r"[/\\]", word) or re.match(r"[\w.-]+@[\w.-]+:|[A-Za-z]:[\\/]", word):

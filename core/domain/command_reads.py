@@ -1,4 +1,4 @@
-"""Determines which files a command can print, so that only commands that may show an untrusted file count as such."""
+"""Determines which files a command can print, to tell whether its output may contain an untrusted file."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -34,8 +34,8 @@ PRINT_NO_CONTENTS = frozenset(
 PRINT_NAMED_FILES = frozenset(
     ["cat", "head", "tail", "nl", "wc", "cmp", "diff", "sort", "uniq", "cut", "md5sum", "sha1sum", "sha256sum", "stat"]
 )
-SEARCH_PROGRAMS = frozenset({"grep", "egrep", "fgrep"})  # without a file after the pattern they may search everything
-# Programs and subcommands of Git that print names, each with the options with which they print more.
+SEARCH_PROGRAMS = frozenset({"grep", "egrep", "fgrep"})  # without a file after the pattern, these may search any file
+# Commands that print names or facts but no contents, each with the options that make it print contents.
 PRINTS_MORE: Mapping[tuple[str, ...], tuple[str, ...]] = MappingProxyType(
     {
         ("date",): ("-f", "--file"), ("git", "status"): ("-v", "--verbose"), ("git", "rev-parse"): (),
@@ -50,10 +50,10 @@ NAMES_FILES_ELSEWHERE = ("--files0-from", "--file", "--recursive", "--verbose", 
 
 
 def printed_files(command: str) -> tuple[str, ...] | None:
-    """Return the files and folders whose contents a command can print, or None if it could be any file.
+    """Return the files and folders whose contents a command line can print; None if it could be any file.
 
-    A tuple may contain words that are not paths, such as the number of lines for `head`. It contains `GIT_FOLDER` for
-    a command that shows the names of branches or tags.
+    The tuple may contain words that are not paths, such as the line count for `head`, and contains `GIT_FOLDER` if the
+    names of branches or tags are printed.
     """
     line = parse_line(command)
     if not isinstance(line, ParsedLine) or SHELL_SYNTAX.intersection(command.replace("&&", "")):
@@ -77,7 +77,7 @@ def printed_files(command: str) -> tuple[str, ...] | None:
 
 
 def _prints_no_contents(program: str, arguments: Sequence[str]) -> bool:
-    """Return whether a command prints only names and facts: `git status`, but not `git status -v`, which is a diff."""
+    """Return whether a command prints only names and facts. `git status` does, but `git status -v` prints a diff."""
     if program in PRINT_NO_CONTENTS:
         return True
     more = PRINTS_MORE.get((program, *arguments[:1]), PRINTS_MORE.get((program,)))
@@ -85,7 +85,7 @@ def _prints_no_contents(program: str, arguments: Sequence[str]) -> bool:
 
 
 def _searched_files(words: Sequence[str]) -> Sequence[str]:
-    """Return the files and folders that grep searches; empty if they are not certain."""
+    """Return the files and folders that a grep command searches; an empty sequence if they are not certain."""
     recognized = recognize(words)
     if recognized is None or not recognized.complete:
         return ()

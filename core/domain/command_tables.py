@@ -1,4 +1,4 @@
-"""Tables of programs and of their options, which are data in `resources/commands`."""
+"""The tables of programs and their options, loaded from `resources/commands`."""
 
 import re
 import tomllib
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class ProgramSets:
-    """What kind of program a name stands for; `programs.toml` describes the sets."""
+    """Sets of program names, by how a command line must be analyzed; described in `programs.toml`."""
 
     shells: frozenset[str]
     versioned: frozenset[str]
@@ -26,7 +26,8 @@ class ProgramSets:
 class KnownCommand:
     """A command whose options are known; `tools.toml` describes the attributes.
 
-    `words` is the program and its verb, where `*` stands for any word and `describe-*` for any word that begins so.
+    `words` are the program and its verb. In a verb, `*` stands for any word and `describe-*` for any word with that
+    prefix.
     """
 
     words: tuple[str, ...]
@@ -51,7 +52,7 @@ class KnownCommand:
 
 @dataclass(frozen=True, slots=True)
 class FolderReads:
-    """Commands that only read the folder, each as its program and verb; `folder_reads.toml` describes the sets."""
+    """Commands that only read the folder, each as program and verb; `folder_reads.toml` describes the sets."""
 
     paths: frozenset[tuple[str, ...]]
     pattern_first: frozenset[tuple[str, ...]]
@@ -62,14 +63,17 @@ class FolderReads:
     git_unless: frozenset[str]
 
     def lists(self, words: tuple[str, ...]) -> bool:
-        """Return whether a command is in one of the sets."""
+        """Return whether a command, as program and verb, is in one of the sets."""
         local = (self.paths, self.pattern_first, self.no_operands, self.pattern_only, self.text, self.enforced)
         return any(words in commands for commands in local)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownProgram:
-    """A program with its verbs and the options that may precede them. Without verbs, it has one command."""
+    """A program with its commands, and the options that may precede a verb.
+
+    A program without verbs has one command.
+    """
 
     before_flags: frozenset[str]
     before_values: frozenset[str]
@@ -83,7 +87,6 @@ _OWN = (*_SETS, *_PLAIN, "first_operand", "operands")
 
 @cache
 def program_sets() -> ProgramSets:
-    """Return the table of programs."""
     table = _read("programs.toml")
     return ProgramSets(
         shells=words_of(table["shells"]),
@@ -104,7 +107,6 @@ def known_programs() -> Mapping[str, KnownProgram]:
 
 @cache
 def folder_reads() -> FolderReads:
-    """Return the commands that only read the folder."""
     table = _read("folder_reads.toml")
     sets = {
         key: frozenset(tuple(command.split()) for command in commands)
@@ -115,7 +117,7 @@ def folder_reads() -> FolderReads:
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the words of a text as a set."""
+    """Return the set of words in a text, split at white space."""
     return frozenset(text.split())
 
 
@@ -139,7 +141,7 @@ def _program(name: str, tables: Mapping[str, Any]) -> KnownProgram:
 
 
 def _resolved(options: Mapping[str, Any], verbs: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return options together with those of the verb or program that they are the same as."""
+    """Return the options of a verb merged with those of the verb or program that its key `same_as` names."""
     if "same_as" not in options:
         return options
     verb = verbs.get(options["same_as"])

@@ -1,11 +1,11 @@
-"""The options of a recorded decision."""
+"""The options among which the agent chose in a recorded decision."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionOption:
-    """An option that was considered. `confidence` is a percentage; -1 means not stated."""
+    """An option that the agent considered. `confidence` is a percentage; -1 means not stated."""
 
     label: str
     pros: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
-"""Decodes the escapes of JSON, of source code and of URLs in a text, and maps positions back to the original.
+"""Decodes the escapes of JSON, source code and URLs in a text, and maps positions back to the original text.
 
-Codes for colors and invisible characters are left out, also where `visible` has written them out.
+Color codes and invisible characters are dropped, also in the form ⟦U+200B⟧ in which `visible` writes them.
 """
 
 import re
@@ -8,8 +8,8 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Final
 
-# Any number of backslashes, since JSON in JSON doubles them; %25 is an encoded percent sign. A run of backslashes is
-# tried only from its beginning, or a long one would take minutes.
+# Escapes have any number of backslashes, since JSON in JSON doubles them, and %25 is an encoded percent sign. The
+# lookbehind tries a run of backslashes only from its start; otherwise a long one would take minutes.
 _HIDDEN: Final = (
     r"(?:(?:\x1b|⟦U\+001B⟧)\[|\x9b)[0-9;:?]*[A-Za-z]|[\u00ad\u200b-\u200f\u2060\ufeff]|⟦U\+(?:00AD|200[B-F]|2060|FEFF)⟧"
 )
@@ -23,10 +23,10 @@ _CONTROL: Final = {"n": "\n", "r": "\n", "t": "\t", "b": " ", "f": " "}
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """A text, or its lines that contain escapes, decoded.
+    """A text with its escapes decoded; possibly only the lines that contain escapes.
 
-    `starts` are the positions where a piece of `text` begins, and `spans` the start and end of each in the original.
-    A piece is copied as it is, unless it is one escape, which became one character or nothing.
+    `starts` are the positions in `text` at which its pieces begin, and `spans` the start and end of each piece in the
+    original. A piece is either copied unchanged, or one decoded escape.
     """
 
     text: str
@@ -34,7 +34,7 @@ class DecodedText:
     spans: list[tuple[int, int]]
 
     def original_span(self, start: int, end: int) -> tuple[int, int]:
-        """Return the span of the original text that became text[start:end]."""
+        """Return the start and end in the original text of the part that became text[start:end]."""
         return self._char_span(start)[0], self._char_span(max(start, end - 1))[1]
 
     def _char_span(self, position: int) -> tuple[int, int]:
@@ -47,9 +47,9 @@ class DecodedText:
 
 
 def decode_escapes(text: str) -> DecodedText | None:
-    """Decode the lines that contain escapes, or all lines if there are hidden codes. Return None if there are neither.
+    """Decode the lines that contain escapes, or the whole text if it has hidden codes; return None without either.
 
-    Hidden codes may be in the first line of a secret that has several.
+    With hidden codes, other lines matter too: the codes may split the first line of a secret of several lines.
     """
     whole = bool(_MAY_HIDE.search(text) and _ANY_HIDDEN.search(text))
     if not whole and "\\" not in text and "%" not in text:
@@ -87,7 +87,7 @@ def decode_escapes(text: str) -> DecodedText | None:
 
 
 def _decode(match: re.Match[str]) -> str | None:
-    """Return the character that an escape stands for, "" for a hidden character, or None to leave it as it is."""
+    """Return the character that an escape stands for, "" for a hidden character, or None to keep the text as it is."""
     wide, narrow, escape, percent = match.groups()
     if not (wide or narrow or escape or percent):
         return ""

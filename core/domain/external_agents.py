@@ -13,7 +13,7 @@ def is_external_agent(model: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class ExternalAgentOption:
-    """A value that an external agent's setting can have."""
+    """A value that a setting of an external agent can have."""
 
     value: str
     name: str
@@ -24,8 +24,8 @@ class ExternalAgentOption:
 class ExternalAgentSetting:
     """A setting of an external agent that the user can change, such as its model or its mode.
 
-    `value` is the current value. `is_config_option` is false for session modes, an older part of ACP, which a different
-    method sets.
+    `value` is the current value. `is_config_option` is False for session modes, an older part of ACP with its own
+    method.
     """
 
     id: str

@@ -1,4 +1,4 @@
-"""Recognizes commands that only read files that they name in the folder, and clients that only read."""
+"""Recognizes commands that only read files which they name in the folder, and network clients that only read."""
 
 import re
 from collections.abc import Sequence
@@ -17,15 +17,16 @@ from core.domain.known_commands import (
 from core.domain.query_commands import reads_database, reads_loopback
 from core.domain.shell_words import GlobPattern
 
-JQ_PATHS = re.compile(r"[A-Za-z0-9_.|\[\] ,()?-]+")  # without quotes, a filter of jq can name no file
-PROGRAM_FIRST = frozenset({"awk", "sed"})  # their first operand is a program
+# A jq filter of only these characters, without quotes, cannot name a file.
+JQ_PATHS = re.compile(r"[A-Za-z0-9_.|\[\] ,()?-]+")
+PROGRAM_FIRST = frozenset({"awk", "sed"})  # programs whose first operand is a program text
 
 
 def only_reads_folder(argv: Sequence[str], *, enforced: bool = False) -> bool:
     """Return whether a command only reads files that it names in the folder, or facts about the computer.
 
-    It reaches no network and no service. Only if `enforced`, because the sandbox prevents everything but reading, may
-    it run code that the folder contains, such as the plugins of a package manager.
+    Such a command reaches no network and no service. `enforced`: the sandbox prevents anything but reading, so the
+    command may also run code in the folder, such as plugins of a package manager.
     """
     words = without_harmless_globals(argv)
     if words[0] == "[":
@@ -48,7 +49,7 @@ def only_reads_folder(argv: Sequence[str], *, enforced: bool = False) -> bool:
 
 
 def _has_safe_options(recognized: Recognized) -> bool:
-    """Return whether no option is a file name pattern, or one of git that reads outside the folder."""
+    """Return whether the options contain neither file name patterns nor git options that read outside the folder."""
     unless = folder_reads().git_unless if recognized.command.words[0] == "git" else ()
     return not any(
         isinstance(word, GlobPattern) or any(is_option(option, word) for option in unless)
@@ -57,7 +58,7 @@ def _has_safe_options(recognized: Recognized) -> bool:
 
 
 def _reads_named_files(recognized: Recognized, words: Sequence[str], *, enforced: bool) -> bool:
-    """Return whether the operands of a command that only reads are files that the words name."""
+    """Return whether the operands of a read-only command are patterns, or files that it names in the folder."""
     command, operands, reads = recognized.command, recognized.operands, folder_reads()
     if command.words in reads.no_operands:
         return not further_operands(command, operands) or bool(command.operands_need)
@@ -72,12 +73,12 @@ def _reads_named_files(recognized: Recognized, words: Sequence[str], *, enforced
 
 
 def _is_pattern(program: str, word: str) -> bool:
-    """Return whether an operand is only a pattern to search for, or a filter that reads no further file."""
+    """Return whether an operand is only a search pattern, or for jq and yq a filter that reads no further file."""
     return not isinstance(word, GlobPattern) and (program not in ("jq", "yq") or bool(JQ_PATHS.fullmatch(word)))
 
 
 def words_without_pattern(argv: Sequence[str]) -> list[str]:
-    """Return the words of a command without the pattern or the program that is its first operand."""
+    """Return the words of a command without its first operand, if that is a search pattern or program text."""
     words = list(argv)
     recognized = recognize(argv)
     if recognized is None or not recognized.operands or not recognized.complete:
@@ -91,19 +92,19 @@ def words_without_pattern(argv: Sequence[str]) -> list[str]:
 
 
 def _has_pattern(recognized: Recognized) -> bool:
-    """Return whether an option has given the pattern to search for."""
+    """Return whether an option such as `-e` contains the search pattern, so that the first operand is a file."""
     return any(is_option(option, word) for word in recognized.options for option in ("-e", "--regexp"))
 
 
 def names_folder_of_git(argv: Sequence[str]) -> bool:
-    """Return whether a command of git begins with the folder in which it is to run."""
+    """Return whether this is `git -C FOLDER …` with a folder inside the workspace."""
     return tuple(argv[:2]) == ("git", "-C") and len(argv) > 3 and is_plain(argv[2])
 
 
 def is_reading_client(argv: Sequence[str]) -> bool:
     """Return whether a command is known to only read, but from a network or a service instead of the folder.
 
-    The sandbox lets it reach neither, whether the user approves it or not.
+    In the sandbox it fails, because the sandbox blocks network and services even for approved commands.
     """
     if "/" in argv[0]:
         return False
@@ -122,11 +123,11 @@ def is_reading_client(argv: Sequence[str]) -> bool:
 
 
 def _searches_work_tree(words: Sequence[str], operands: Sequence[str]) -> bool:
-    """Return whether a search by git has a pattern and paths after `--`, but no revision."""
+    """Return whether `git grep` has one pattern and otherwise only paths after `--`, so no revision to search."""
     paths = words[words.index("--") + 1 :] if "--" in words else ()
     return len(operands) == len(paths) + 1 and not isinstance(operands[0], GlobPattern) and all(map(is_plain, paths))
 
 
 def _reads_version(words: Sequence[str]) -> bool:
-    """Return whether an installed program is only asked for its version or its help."""
+    """Return whether a command only prints the version or the help of an installed program."""
     return len(words) == 2 and words[1] in ("--version", "-version", "-V", "--help")

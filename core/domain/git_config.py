@@ -1,4 +1,4 @@
-"""Distinguishes harmless lines of a git configuration from those that can make git run programs."""
+"""Distinguishes harmless git settings from those that can make git run programs."""
 
 import re
 import shlex
@@ -10,8 +10,8 @@ _CORE = (
     " quotepath sharedrepository abbrev compression preloadindex untrackedcache sparsecheckout sparsecheckoutcone"
     " longpaths whitespace checkstat trustctime protecthfs protectntfs"
 )
-# An allow-list, because every version of git adds settings. It names those that git itself and its usual commands write
-# and that neither name a program nor a file that git executes or includes; "*" stands for all keys of a section.
+# The harmless keys by section; "*" means all keys. An allow-list, because every git version adds settings: those that
+# git and common commands write, and that name neither a program nor a file that git executes or includes.
 _HARMLESS_KEYS = {
     "core": _CORE, "user": "name email", "remote": "url pushurl fetch push tagopt prune mirror promisor",
     "branch": "remote pushremote merge rebase description", "submodule": "url active branch",
@@ -26,24 +26,24 @@ _ANY_HEADER = re.compile(r"\[([a-z0-9.-]+)[^\]]*\]\s*", re.IGNORECASE)
 
 
 def is_harmless(text: str, trusted: str = "") -> bool:
-    """Return whether each line is harmless, or occurs in the same section of the configuration `trusted`."""
+    """Return whether every line is harmless, or is in the same section of the configuration `trusted` as well."""
     return _unsafe_lines(text) <= _unsafe_lines(trusted)
 
 
 def harmless_lines(text: str) -> str:
-    """Return the configuration without the lines that can make git run programs."""
+    """Return a configuration without the lines that are not known to be harmless."""
     return "".join(f"{line.text}\n" for line in config_lines(text) if _is_harmless_line(line))
 
 
 def is_harmless_setting(key: str, value: str) -> bool:
-    """Return whether a setting such as `core.bare`, as git reports it, cannot make git run a program."""
+    """Return whether a setting cannot make git run a program. `key` is as git prints it, such as `core.bare`."""
     return _is_allowed(key.partition(".")[0].casefold(), key.rpartition(".")[2], value)
 
 
 def named_files(text: str) -> list[tuple[str, str]]:
-    """Return the words of a configuration that can name a file that git reads or executes, each with its key.
+    """Return the words of a configuration that may name a file which git reads or executes, each with its key.
 
-    The key is in lower case, such as `core.hookspath`. Values are split into words as a shell does.
+    The keys are in lowercase, such as `core.hookspath`. Values are split into words as a shell does.
     """
     named_words: list[tuple[str, str]] = []
     section = ""
@@ -74,16 +74,16 @@ def _is_harmless_entry(section: str, entry: str) -> bool:
 
 
 def _is_allowed(section: str, key: str, value: str) -> bool:
-    """Return whether a key is on the allow-list. A value with two colons names a program, such as `ext::sh -c x`."""
+    """Return whether a key is on the allow-list and its value does not name a remote helper, as `ext::sh -c x` does."""
     keys = _HARMLESS.get(section, frozenset())
     return (key.casefold() in keys or "*" in keys) and "::" not in value
 
 
 def _shell_words(value: str) -> list[str]:
-    """Split a value as a shell does, or at spaces if a quote is open."""
+    """Split a value into words as a shell does, or at spaces if a quote is not closed."""
     lexer = shlex.shlex(value, posix=True, punctuation_chars=";|&()<>")
     lexer.whitespace_split, lexer.commenters = True, "#"
     try:
         return [word.lstrip("!") for word in lexer]
-    except ValueError:  # an open quote
+    except ValueError:  # a quote is not closed
         return [word.strip("\"'!") for word in value.split()]

@@ -1,24 +1,24 @@
-"""Splits a git configuration into lines and their sections, as git reads them."""
+"""Splits a git configuration into logical lines, each with its section, as git reads them."""
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 HEADER = re.compile(r'\[([a-z0-9.-]+)(?: "([^"\\\n]*)")?\]', re.IGNORECASE)
-# One plain value: no quotes, escapes, comments or continuations, so that git reads it exactly as written.
+# A key and at most one plain value: without quotes, escapes, comments and continuations, git reads it as written.
 ENTRY = re.compile(r"([a-z][a-z0-9-]*)(?:[ \t]*=[ \t]*([^\"\\#;\n]*))?", re.IGNORECASE)
 _BLANKS = " \t\r"
 
 
 class ConfigLine(NamedTuple):
-    """A line with the section that git reads it in. A header is in its own section.
+    """A line with the section in which git reads it; a header is part of its own section.
 
-    After an unusual header, such as one with a comment, `section` is empty and `subsection` is that header.
+    After an unusual header, such as one with a comment, `section` is "" and `subsection` is that header.
     """
 
-    section: str  # in lower case
+    section: str  # in lowercase
     subsection: str
-    text: str  # including continuations
+    text: str  # with continuation lines
 
     @property
     def entry(self) -> str:
@@ -41,7 +41,7 @@ def config_lines(text: str) -> Iterator[ConfigLine]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Yield each line. One that ends with a backslash includes the next one, even if that looks like a header."""
+    """Yield each logical line. A backslash at the end of a value joins the next line, whatever that looks like."""
     parts: list[str] = []
     in_quotes = False
     for part in text.split("\n"):
@@ -56,12 +56,12 @@ def _logical_lines(text: str) -> Iterator[str]:
 
 
 def _value(line: str) -> str:
-    """Return what follows the equals sign; nothing for a comment."""
+    """Return the text after the equals sign of a line; "" for a comment."""
     return "" if line.lstrip(_BLANKS).startswith(("#", ";")) else line.partition("=")[2]
 
 
 def _scan_value(part: str, in_quotes: bool) -> tuple[bool, bool]:
-    """Return whether a line of a value ends with a backslash outside a comment, and whether it ends within quotes."""
+    """Return whether a line of a value is continued by a backslash, and whether it ends inside quotes."""
     escaped = False
     for character in part:
         if escaped:

@@ -1,4 +1,4 @@
-"""Finds settings of git that run no program, but decide where the user's next command sends what, in whose name."""
+"""Finds changed git settings that run no program but decide what the user's next command sends, where and as whom."""
 
 import re
 from typing import NamedTuple
@@ -20,10 +20,10 @@ class _Destination(NamedTuple):
 
 
 def leads_elsewhere(text: str, former: str) -> bool:
-    """Return whether a configuration makes git fetch or push something else, or elsewhere, than the former one.
+    """Return whether a git configuration redirects fetches or pushes, compared with the former configuration.
 
-    That includes another name of the author, and who else may write the repository. Both have to be harmless otherwise.
-    A branch may use any remote of the former configuration, and the author may be named if nobody was.
+    A changed author name or sharing of the repository counts as well. A branch may use any remote of the former
+    configuration, and an author may be set if there was none. Other settings are ignored.
     """
     known = _destinations(former)
     remotes = {".", *(each.subsection for each in known if each.section == "remote")}

@@ -1,4 +1,4 @@
-"""Path patterns with `*`, `?`, `[…]` and `**`, matched in polynomial time whatever the pattern."""
+"""Path patterns with `*`, `?`, `[…]` and `**`, matched in polynomial time for every pattern."""
 
 import fnmatch
 import re
@@ -10,13 +10,13 @@ MAX_LENGTH = 1_000
 
 @lru_cache(maxsize=4096)
 def _segment(pattern: str) -> re.Pattern[str]:
-    return re.compile(fnmatch.translate(pattern))  # fnmatch makes stars atomic, so nothing backtracks
+    return re.compile(fnmatch.translate(pattern))  # fnmatch translates stars to atomic groups, so nothing backtracks
 
 
 def matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
-    """Return whether the parts of a path match the parts of a pattern. `**` matches any number of parts."""
+    """Return whether the components of a path match those of a pattern. `**` matches any number of components."""
     pattern_at = path_at = 0
-    star = star_path_at = -1  # the last `**`, and the first path part after those it matches
+    star = star_path_at = -1  # the last `**`, and the first component after those that it matches so far
     while path_at < len(path):
         if pattern_at < len(pattern) and pattern[pattern_at] == "**":
             star, star_path_at = pattern_at, path_at
@@ -33,6 +33,6 @@ def matches(pattern: Sequence[str], path: Sequence[str]) -> bool:
 
 
 def pattern_parts(pattern: str) -> tuple[str, ...]:
-    """Split a pattern for `matches`. A pattern without a slash matches the name in any folder."""
+    """Split a pattern into components for `matches`. A pattern without a slash matches a name in any folder."""
     parts = tuple(part for part in pattern.split("/") if part not in ("", "."))
     return ("**", *parts) if "/" not in pattern.rstrip("/") else parts

@@ -8,9 +8,9 @@ from core.domain.text import Text
 
 @dataclass(frozen=True, slots=True)
 class UnrecognizedRecordsKept:
-    """Records of an imported transcript that have no equivalent here were kept as they are.
+    """Records of an imported transcript without an equivalent event were stored unchanged.
 
-    `raw` holds them, one a line, and `count` is their number. `record_type` is their type in the source format.
+    `raw` contains `count` records, one per line, all of the type `record_type` of the source format.
     """
 
     record_type: str
@@ -20,11 +20,11 @@ class UnrecognizedRecordsKept:
 
 @dataclass(frozen=True, slots=True)
 class TranscriptImported:
-    """The first `records` records of a transcript were imported.
+    """The first `records` records of a transcript have been imported.
 
-    `location` is its file or database. `unrecognized` counts the records kept as they are, by type. `digest` is a hash
-    of the records read, which distinguishes a transcript that grew from one that was modified. `partial` marks a
-    checkpoint within an import.
+    `location` is its file or database. `unrecognized` counts the records stored unchanged, by type. `digest` is a hash
+    of the records read, to tell a transcript that grew from one that was modified. `partial` marks a checkpoint during
+    an import.
     """
 
     location: str
@@ -45,5 +45,5 @@ def transcript_imported_text(event: TranscriptImported) -> str:
 
 
 def source_program(source: str) -> str:
-    """Return the program that wrote an imported session: `Claude Code:7f…` → `Claude Code`."""
+    """Return the program that recorded an imported session: `Claude Code` for `Claude Code:7f…`."""
     return source.partition(":")[0]

@@ -1,4 +1,4 @@
-"""Recognizes commands whose effect is known, and options that saved rules may cover."""
+"""Recognizes commands whose effect is known from the tables, and the words that saved rules may cover."""
 
 import re
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from core.domain.shell_words import GlobPattern
 
 
 def without_harmless_globals(argv: Sequence[str]) -> tuple[str, ...]:
-    """Return a command without the options before its verb that change nothing, such as `git --no-pager`."""
+    """Return a command without harmless options before its verb, such as `--no-pager` in `git --no-pager log`."""
     program = known_programs().get(program_name(argv[0]))
     arguments = list(argv[1:])
     while program and program.before_flags and arguments and arguments[0] in program.before_flags:
@@ -22,7 +22,7 @@ def without_harmless_globals(argv: Sequence[str]) -> tuple[str, ...]:
 
 
 def recognize(argv: Sequence[str]) -> Recognized | None:
-    """Return what the table says about a command, or None if its verb is not in the table or it does not apply."""
+    """Return a command with its arguments split; None if it is not in the table or its entry excludes an option."""
     name = program_name(argv[0])
     program = known_programs().get(name)
     if program is None:
@@ -45,7 +45,7 @@ def recognize(argv: Sequence[str]) -> Recognized | None:
 
 
 def is_harmless(argv: Sequence[str]) -> bool:
-    """Return whether all options of a command are known, and its operands are plain names."""
+    """Return whether all options of a command are known, and all operands are plain names or as the table permits."""
     recognized = recognize(argv)
     if recognized is None:
         return reads_loopback(argv) or reads_database(argv)
@@ -56,7 +56,7 @@ def is_harmless(argv: Sequence[str]) -> bool:
 
 
 def only_reads(argv: Sequence[str]) -> bool:
-    """Return whether a command is known to change nothing."""
+    """Return whether a command is known to change nothing. It may reach the network."""
     recognized = recognize(argv)
     if recognized is not None:
         return recognized.complete and changes_nothing(recognized)
@@ -64,7 +64,7 @@ def only_reads(argv: Sequence[str]) -> bool:
 
 
 def changes_nothing(recognized: Recognized) -> bool:
-    """Return whether a command only reads and takes no operands that would make it write or run code."""
+    """Return whether the entry of a command is read-only, and no operand makes this command write or run code."""
     command = recognized.command
     further = further_operands(command, recognized.operands)
     if command.effect != "reads" or further is None:
@@ -75,7 +75,7 @@ def changes_nothing(recognized: Recognized) -> bool:
 
 
 def covers(prefix: Sequence[str], words: Sequence[str]) -> bool:
-    """Return whether the `*` of a rule pattern may stand for these words after the prefix."""
+    """Return whether a `*` at the end of a rule pattern may stand for these words after the prefix."""
     command = known_command(prefix)
     if command is None:
         return all(is_plain(word) for word in words)
@@ -86,13 +86,13 @@ def covers(prefix: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def are_plain(command: KnownCommand, words: Sequence[str]) -> bool:
-    """Return whether operands are those that the command takes, and otherwise plain names."""
+    """Return whether the operands fit the table entry of the command, and are otherwise plain names."""
     further = further_operands(command, words)
     return further is not None and all(is_plain(word) or word in command.after | command.flags for word in further)
 
 
 def further_operands(command: KnownCommand, words: Sequence[str]) -> list[str] | None:
-    """Return the operands that the table does not describe, or None if the command does not take these operands."""
+    """Return the operands that the table entry does not describe; None if the command does not accept the operands."""
     operands = list(words)
     if command.first_operand:
         if not operands or isinstance(operands[0], GlobPattern) or not command.first_operand.fullmatch(operands[0]):
@@ -108,7 +108,7 @@ def further_operands(command: KnownCommand, words: Sequence[str]) -> list[str] |
 
 
 def known_command(prefix: Sequence[str]) -> KnownCommand | None:
-    """Return the command in the table that a rule pattern begins with."""
+    """Return the table entry for the program and verb with which a command or rule pattern begins; None without one."""
     words = (program_name(prefix[0]), *prefix[1:])
     program = known_programs().get(words[0])
     for command in program.commands if program else ():
@@ -118,7 +118,7 @@ def known_command(prefix: Sequence[str]) -> KnownCommand | None:
 
 
 def applies(recognized: Recognized) -> bool:
-    """Return whether the command has the options that it needs and none that change what it does."""
+    """Return whether a command has the options that its table entry requires, and none that the entry excludes."""
     command = recognized.command
     words = (*recognized.options, *recognized.operands)
     if any(is_option(option, word, command.single_dash) for word in words for option in command.unless):

@@ -1,4 +1,4 @@
-"""Marks of a memory beside its sentence: tags, an expiry date and the user's rating. They are kept in its fields."""
+"""Marks of a memory besides its sentence: tags, an expiry date and the user's rating, stored among its fields."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ _DAYS = re.compile(r"(\d{1,4})\s*d")
 
 
 def marks_of(content: MemoryContent) -> dict[str, str]:
-    """Return the fields of the content that are marks."""
+    """Return the marks of a memory by name, without empty ones."""
     return {name: content.fields[name] for name in MARKS if content.fields.get(name)}
 
 
@@ -26,7 +26,7 @@ def without_marks(fields: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_marks(content: MemoryContent, marks: Mapping[str, str]) -> MemoryContent:
-    """Return the content with these marks; an empty one is removed, and those not named stay."""
+    """Return the content with these marks set. An empty mark is removed, and marks that are not given stay."""
     fields = dict(content.fields) | dict(marks)
     return replace(content, fields={name: text for name, text in fields.items() if text or name not in MARKS})
 
@@ -36,7 +36,7 @@ def tags_of(content: MemoryContent) -> tuple[str, ...]:
 
 
 def join_tags(tags: Iterable[str]) -> str:
-    """Return tags as they are stored: lowercase, sorted, without duplicates. Raise Problem for an unusable one."""
+    """Return tags in their stored form: lowercase, sorted and unique. Raise Problem for too many or too long ones."""
     names = sorted({" ".join(tag.replace(",", " ").lower().split()).lstrip("#") for tag in tags} - {""})
     if len(names) > MAX_TAGS or any(len(name) > MAX_TAG_CHARS for name in names):
         why = f"A memory can have {MAX_TAGS} tags of {MAX_TAG_CHARS} characters."
@@ -45,9 +45,9 @@ def join_tags(tags: Iterable[str]) -> str:
 
 
 def parse_expiry(text: str, at: int) -> str:
-    """Return a date such as 2027-01-31 from a date or a number of days (`30d`); "" for "" and `never`.
+    """Return an ISO date from a date or a number of days such as `30d`; "" for "" and `never`.
 
-    `at` is the present, in microseconds. Raise Problem for anything else and for a date in the past.
+    `at` is the present in microseconds. Raise Problem for any other text and for a date that is not in the future.
     """
     words = text.strip().lower()
     if words in ("", "never"):
@@ -65,7 +65,7 @@ def parse_expiry(text: str, at: int) -> str:
 
 
 def is_expired(content: MemoryContent, at: int) -> bool:
-    """Return whether the memory has expired at a time in microseconds: at the start of its date, in UTC."""
+    """Return whether a memory has expired at a time in microseconds; it expires at the start of its date in UTC."""
     expires = content.fields.get(EXPIRES, "")
     return bool(expires) and expires <= datetime.fromtimestamp(at / SECOND, UTC).date().isoformat()
 

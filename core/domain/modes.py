@@ -1,4 +1,4 @@
-"""The permission modes. Kept apart from the other permission types so that the command line starts quickly."""
+"""The permission modes. Separate from the other permission types so that the command line starts quickly."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,4 +1,4 @@
-"""How to install a package of an optional extra."""
+"""Commands that install the package of an optional extra."""
 
 import importlib.util
 import os
@@ -9,9 +9,9 @@ NUMPY, XLLAMACPP = "numpy>=2.2", "xllamacpp>=2026.10"
 
 
 def install_command(*arguments: str, python: str = sys.executable) -> tuple[str, ...]:
-    """Return the command that installs a package into the environment of `python`, which may have no pip itself.
+    """Return the command that installs packages into the environment of `python`, even if it has no pip itself.
 
-    A bundle has no environment; the command is empty.
+    A bundled application has no environment: the command is empty.
     """
     if getattr(sys, "frozen", False):
         return ()

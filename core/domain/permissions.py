@@ -10,16 +10,15 @@ from core.domain.modes import Mode
 from core.domain.text import Text
 
 RuleScope = Literal["once", "run", "folder", "always"]
-SandboxLevel = Literal[
-    "verified", "reduced", "none"
-]  # strength of the command sandbox: passed its test, isolates only partly, not available
+# Strength of the command sandbox: it passed its self-test, it isolates only partly, or there is none.
+SandboxLevel = Literal["verified", "reduced", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class PermissionOption:
     """An answer to a permission request that an external agent offers, in the agent's own words.
 
-    `allows` tells approval from denial; a `persistent` answer also applies to later requests, as the agent sees fit.
+    `allows` tells approval from denial. The agent applies a `persistent` answer to later requests as well.
     """
 
     id: str
@@ -30,22 +29,22 @@ class PermissionOption:
 
 @dataclass(frozen=True, slots=True)
 class PermissionRequest:
-    """What the user is asked to approve. `fingerprint` is a hash of everything that the user's decision is based on.
+    """A tool call that the user is asked to approve. `fingerprint` is a hash of everything the decision is based on.
 
     Attributes:
         object: the text of the timeline row, such as the command line or the path.
         cwd: the working directory of the call.
         sandbox_level: how well the sandbox would isolate the call.
-        reason, rule_id: why approval is needed, and the rule that requires it, if any.
-        access: what the tool touches: `none`, `read`, `write`, `execute` or `network`.
+        reason, rule_id: why approval is needed, and the id of the rule that requires it, if any.
+        access: what the tool accesses: `none`, `read`, `write`, `execute` or `network`.
         untrusted_sources: the untrusted content that the run has read so far.
-        reversible: false if the effect cannot be undone; such a call is never remembered in a rule.
-        patterns: what a rule could remember, one for each command that does more than read; if empty, only *once* is
-            offered.
-        subagent: the sub-agent that asks; empty for the session's own agent.
+        reversible: False if the effect cannot be undone; such an approval is never saved as a rule.
+        patterns: the patterns that a rule could save, one for each command that does more than read; if empty, only
+            *once* is offered.
+        subagent: the name of the sub-agent that asks; "" for the session's own agent.
         protected_paths: protected files and folders that approval makes writable, for this call only.
         hosts: the hosts that a command can reach; empty means no network access.
-        options: the answers an external agent offers instead of ours; only the agent knows how long they last.
+        options: the answers that an external agent offers instead of Journeyman's scopes.
     """
 
     id: str
@@ -71,7 +70,7 @@ class PermissionRequest:
 class PendingPermissionRequest:
     """A permission request that waits for the user.
 
-    `arguments` are the complete arguments of the call as canonical JSON; `requested_at` is in microseconds.
+    `arguments` is the canonical JSON of the call's complete arguments; `requested_at` is in microseconds.
     """
 
     session: str
@@ -84,8 +83,8 @@ class PendingPermissionRequest:
 class Allowed:
     """The call may run.
 
-    `reason` is recorded with the call. `argv` is set if the command can be executed without a shell. `read_only` means
-    that it may run only in a sandbox that keeps it from changing the folder and from using the network.
+    `reason` is recorded with the call. `argv` is set if the command can be executed without a shell. `read_only`: the
+    call may only run in a sandbox that prevents it from changing the folder and from using the network.
     """
 
     reason: str
@@ -96,7 +95,7 @@ class Allowed:
 
 @dataclass(frozen=True, slots=True)
 class NeedsApproval:
-    """The user has to approve the call first."""
+    """The user must approve the call first. `arguments` is the canonical JSON of its arguments."""
 
     request: PermissionRequest
     arguments: str
@@ -119,47 +118,47 @@ _CANONICAL = json.JSONEncoder(
 
 
 def canonical_json(arguments: Mapping[str, Any]) -> str:
-    """Return arguments as canonical JSON: equal arguments give equal text, whatever their order and spacing."""
+    """Return arguments as JSON in a canonical form: equal arguments give equal text, whatever their order."""
     return _CANONICAL(arguments)
 
 
 def fingerprint(
     tool: str, arguments: str, cwd: str, level: str, untrusted_sources: tuple[str, ...], targets: tuple[str, ...] = ()
 ) -> str:
-    """Return the SHA-256 of everything the user's decision is based on, so that approval cannot apply to another call.
+    """Return the SHA-256 of everything that the user's decision is based on, so that it cannot apply to another call.
 
-    `targets` describes what the call would change: the current contents of the files to be written, and the protected
-    files and folders among them.
+    `targets` describes what the call would change: the current contents of the files to write, and protected paths.
     """
     parts = json.dumps([tool, arguments, cwd, level, sorted(untrusted_sources), *([list(targets)] if targets else [])])
     return hashlib.sha256(parts.encode()).hexdigest()
 
 
 def is_stale(previous: PermissionRequest, current: PermissionRequest) -> bool:
-    """Return whether the call as it is now differs from the one that was shown to the user."""
+    """Return whether the call in its current form differs from the one that the user was shown."""
     return previous.fingerprint != current.fingerprint
 
 
 def covers_change(shown: PermissionRequest, changed: PermissionRequest) -> bool:
-    """Return whether the approval of a request also covers the call as the user changed it.
+    """Return whether the user's approval of a request, which includes a change of the call, covers the changed call.
 
-    The user wrote the change, so only what they could not know matters: another reason to ask, or other warnings.
+    The user wrote the change, so only facts unknown to the user matter: another reason for the request, or other
+    warnings.
     """
     fields = ("reason", "rule_id", "sandbox_level", "untrusted_sources", "reversible", "protected_paths")
     return all(getattr(shown, name) == getattr(changed, name) for name in fields)
 
 
 def offered_scopes(request: PermissionRequest) -> tuple[RuleScope, ...]:
-    """Return the scopes for which an approval of this request can be remembered."""
+    """Return the scopes in which an approval of this request can be saved as a rule; "once" saves none."""
     if not request.reversible or not request.patterns:
         return ("once",)
     return ("once", "run", "folder", "always")
 
 
 def can_be_answered_together(first: PermissionRequest, second: PermissionRequest) -> bool:
-    """Return whether two requests can be answered together.
+    """Return whether the user can answer two requests with one decision.
 
-    They can if both only read, or if the same patterns cover both. Irreversible calls are always decided one by one.
+    That is so if both only read, or if the same patterns cover both. Irreversible calls are always decided one by one.
     """
     equal_fields = ["tool", "cwd", "sandbox_level", "reason", "untrusted_sources", "subagent", "protected_paths"]
     equal_fields += [] if first.access == "read" else ["patterns"]
@@ -183,10 +182,10 @@ class PermissionRequested:
 class PermissionDecided:
     """A permission request was decided.
 
-    `decided_by` is `user`, or names the rule or mode change that made the answer unnecessary. `patterns` are the
-    remembered patterns, one a line, and `rule_ids` the rules saved for them. `option_id` is the chosen option of an
-    external agent. A denial's `reason` is passed on to the model. `arguments` is the JSON of the arguments as the user
-    changed them, and empty if the call is approved as it was.
+    `decided_by` is `user`, or names the rule or mode change that decided it. `patterns` are the saved patterns, one per
+    line, and `rule_ids` the ids of the rules saved for them. `option_id` is the chosen option of an external agent. The
+    model receives the `reason` of a denial. `arguments` is the JSON of the arguments as the user changed them; empty if
+    unchanged.
     """
 
     request_id: str
@@ -202,7 +201,7 @@ class PermissionDecided:
 
 @dataclass(frozen=True, slots=True)
 class CallAllowed:
-    """A tool call was approved without asking the user.
+    """A tool call may run without asking the user, or an external agent is about to receive the user's approval.
 
     `reason` names what allowed it, such as the mode or a rule; `rule_id` is set if it was a rule.
     """
@@ -214,6 +213,6 @@ class CallAllowed:
 
 @dataclass(frozen=True, slots=True)
 class ModeChanged:
-    """The permission mode of the session changed. It applies at once, also to pending requests."""
+    """The permission mode of the session changed, with immediate effect, also on pending requests."""
 
     mode: Mode

@@ -1,4 +1,4 @@
-"""Expected errors, reported to the user with message, cause and fix."""
+"""Expected errors, which the user sees as a message, a cause and a fix."""
 
 from dataclasses import dataclass
 

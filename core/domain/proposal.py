@@ -13,19 +13,19 @@ ProposalState = Literal["pending", "accepted", "rejected", "undone"]
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A change to a memory or a skill that the agent or a review proposed.
+    """A change to a memory or a skill that the agent, a review or an import proposed.
 
     Attributes:
-        target: the skill or memory to change; empty for a new memory.
+        target: the skill or memory to change; "" for a new memory.
         text: the complete new text; for a skill, of its file `path`.
         reason: why the change is proposed.
-        base_version: the version the change was made against; 0 for none.
+        base_version: the version that the change is based on; 0 for none.
         details: further parameters of the action, as JSON.
-        session, steps: the session and the numbers of the steps it is based on.
-        untrusted_sources: the untrusted content that had been read before.
+        session, steps: the session and the numbers of the steps that the change is based on.
+        untrusted_sources: the untrusted content that the run had read before.
         author: `agent`, `review` or `import`.
-        created_at, resolved_at: times in microseconds; 0 is not yet.
-        result: what accepting it produced: a version number or an id.
+        created_at, resolved_at: times in microseconds; 0 means not yet.
+        result: what accepting the change produced: a version number or an id.
     """
 
     id: str
@@ -68,7 +68,7 @@ class ProposalCreated:
 
 @dataclass(frozen=True, slots=True)
 class ProposalStateChanged(SessionMetadataEvent):
-    """A proposal was accepted, rejected, undone, or is pending again.
+    """A proposal was accepted, rejected, undone, or became pending again.
 
     The decision may come long after the run. `text` is the accepted text if the user edited it first.
     """

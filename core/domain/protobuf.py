@@ -5,7 +5,10 @@ from typing import Any
 
 
 def fields(body: Any) -> Iterator[tuple[int, Any]]:
-    """Yield the number and value of each field of a protobuf message: integers as int, everything else as bytes."""
+    """Yield number and value of each field of a protobuf message: numbers as int, everything else as bytes.
+
+    Raise ValueError for anything but a valid message.
+    """
     if not isinstance(body, bytes):
         raise ValueError("expected a message")
     at = 0

@@ -1,4 +1,4 @@
-"""Recognizes queries that change nothing: curl of a server on this computer, and sqlite3 of a database."""
+"""Recognizes queries that change nothing: curl with a server on this computer, and sqlite3 with a database."""
 
 import re
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ SQLITE_FLAGS = words_of("-readonly -safe -batch -header -noheader -column -csv -
 
 
 def reads_loopback(argv: Sequence[str]) -> bool:
-    """Return whether this is curl reading from a server on this computer."""
+    """Return whether a command is curl that only reads from servers on this computer."""
     if program_name(argv[0]) != "curl":
         return False
     urls: list[str] = []
@@ -54,7 +54,7 @@ def reads_loopback(argv: Sequence[str]) -> bool:
 
 
 def reads_database(argv: Sequence[str]) -> bool:
-    """Return whether this is sqlite3 with one query of a database that it opens read-only."""
+    """Return whether a command is sqlite3 with a single query of a database that it opens read-only."""
     options = [word for word in argv[1:] if word.startswith("-")]
     operands = [word for word in argv[1:] if not word.startswith("-")]
     if program_name(argv[0]) != "sqlite3" or len(operands) != 2 or not SQLITE_FLAGS.issuperset(options):

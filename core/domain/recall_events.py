@@ -10,8 +10,8 @@ from core.domain.text import Text
 class RecalledMemory:
     """A memory that was added to the context.
 
-    `score` is its overall relevance and `keyword_score` the part due to matching words. `in_full` is false if only its
-    short form was added.
+    `score` is its overall relevance to the message, and `keyword_score` the share due to matching words. `in_full` is
+    False if only its short form was added.
     """
 
     memory_id: str
@@ -28,8 +28,7 @@ class RecalledMemory:
 class MemoriesRecalled:
     """Memories were added to the context, before the request that answers the user message `message_seq`.
 
-    `text` is exactly what the model reads. `omitted` counts memories that were as relevant but exceeded the token
-    budget.
+    `text` is exactly what the model reads. `omitted` counts equally relevant memories that exceeded the token budget.
     """
 
     message_seq: int

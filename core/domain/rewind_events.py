@@ -1,4 +1,4 @@
-"""The event of a rewind, which reverts files to an earlier state."""
+"""The event of a rewind, which reverts files to an earlier state of the session."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class RewoundFile:
-    """A reverted file.
+    """A file that a rewind reverted.
 
-    `before` and `after` are blob names of its contents before and after the rewind; empty means that the file did not
-    exist.
+    `before` and `after` are the blob names of its contents before and after the rewind; "" if it did not exist.
     """
 
     path: str
@@ -20,9 +19,9 @@ class RewoundFile:
 
 @dataclass(frozen=True, slots=True)
 class FilesRewound:
-    """The user reverted files to their state after the event `to_seq`. Written durably before the files are touched.
+    """The user reverted files to their state after the event `to_seq`. Written durably before the files are changed.
 
-    `skipped` are files that were left as they are. `undoes_seq` is the rewind that this one undoes; 0 for none.
+    `skipped` are files that were left unchanged. `undoes_seq` is the rewind that this rewind undoes; 0 for none.
     """
 
     to_seq: int
@@ -33,12 +32,12 @@ class FilesRewound:
 
 @dataclass(slots=True)
 class OpenRewinds:
-    """The rewinds that have not been undone, by sequence number, each with the paths that have not been undone."""
+    """The rewinds that can still be undone, by event number, each with the paths for which that is possible."""
 
     paths: dict[int, set[str]] = field(default_factory=dict)
 
     def add(self, seq: int, paths: Iterable[str], skipped: Iterable[str], undoes_seq: int) -> None:
-        """Add the next event of a session. A second event of the same undo names the files for which it failed."""
+        """Add a FilesRewound event. A second event for the same undo lists in `skipped` the files that failed."""
         changed = set(paths)
         if undoes_seq and changed:
             self.paths[undoes_seq] = set(skipped)
@@ -48,5 +47,5 @@ class OpenRewinds:
             self.paths[seq] = changed
 
     def last(self) -> int:
-        """Return the sequence number of the last rewind that can be undone; 0 if there is none."""
+        """Return the event number of the last rewind that can be undone; 0 if there is none."""
         return max((seq for seq, paths in self.paths.items() if paths), default=0)

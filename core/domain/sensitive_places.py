@@ -1,11 +1,11 @@
-"""Folders in which an agent could read keys or change what other programs run without the names in it showing that."""
+"""Folders in which an agent must not work: they contain keys, or files that other programs run, under any names."""
 
 from pathlib import Path
 
 from core.domain.sensitive_paths import SECRET_FOLDERS, is_protected, is_secret, normalized_parts
 from core.domain.trusted_files import PROTECTED
 
-# Folders of a home folder whose files are run, or say what is run, when the user signs in or opens a program.
+# Folders in the home folder with files that are run, or that name programs to run, at sign-in or by other programs.
 HOME_PLACES = (
     (".local", "bin"), (".local", "share", "applications"), (".local", "share", "systemd"),
     (".local", "share", "dbus-1"), (".local", "share", "fish"), (".local", "share", "gnome-shell"),
@@ -19,7 +19,7 @@ SETTINGS = "Other programs run what is in it, without asking"
 
 
 def place_reason(folder: Path, home: Path) -> str:
-    """Return why an agent must not work in a folder, given its real path; empty if it may."""
+    """Return why an agent must not work in a folder, given its real path; "" if it may."""
     path = _beyond_worktree(folder)
     if is_secret(f"{path}/x"):
         return SECRETS
@@ -35,7 +35,10 @@ def place_reason(folder: Path, home: Path) -> str:
 
 
 def _beyond_worktree(folder: Path) -> str:
-    """Return the path within its worktree: agents keep worktrees in folders such as `.claude/worktrees`."""
+    """Return the path inside a git worktree, because agents keep worktrees in folders such as `.claude/worktrees`.
+
+    For any other folder, return the whole path.
+    """
     parts = folder.parts
     index = max((index for index, part in enumerate(parts[:-1]) if part == "worktrees"), default=-1)
     top = Path(*parts[: index + 2])

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SessionMetadataEvent:
-    """Base of the events that leave a session's activity time, and so its place in the list, unchanged."""
+    """Base of events that do not count as activity, so that the session keeps its position in the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class SessionTrashed(SessionMetadataEvent):
 
 
 TITLE_LIMIT = 80
-MIN_SENTENCE = 12  # characters; a shorter first sentence says too little
+MIN_SENTENCE = 12  # characters; a shorter first sentence is not used alone as a title
 SENTENCE_ENDS = (". ", "? ", "! ", "; ")
 
 

@@ -1,4 +1,4 @@
-"""Folds events into the row of a session in the session list."""
+"""Derives the row of a session in the session list from its events."""
 
 from typing import Any, NamedTuple
 
@@ -30,11 +30,10 @@ from core.domain.session_metadata import (
 from core.domain.steps import Outline, Step, first_line
 
 STATUS_AFTER_END = {"completed": "done", "stopped": "stopped", "limit": "limit", "failed": "failed"}
-NOT_ACTIVITY = frozenset(
-    {"run", "user", "fork", "rating", "compaction", "hook"}
-)  # row kinds that do not count as activity
+# Kinds of timeline rows that do not count as activity of a session.
+NOT_ACTIVITY = frozenset({"run", "user", "fork", "rating", "compaction", "hook"})
 REQUEST_KINDS = frozenset({"question", "permission"})
-FAILED_REQUEST = "failed_request"  # the activity of a run that paused because a model request failed
+FAILED_REQUEST = "failed_request"  # the activity kind of a run that paused because a model request failed
 UNRATED = {"rating": "", "check_rating": ""}
 
 
@@ -43,20 +42,20 @@ class SessionRow(NamedTuple):
 
     Attributes:
         status: waiting, running, paused, done, failed, stopped, limit or interrupted.
-        activity, activity_kind: text and kind of the latest step, or of the oldest request if the status is waiting;
-            the kind is FAILED_REQUEST if the run paused because of an error.
-        created_at, updated_at: in microseconds; if waiting, `updated_at` is when the oldest request was made.
+        activity, activity_kind: text and kind of the latest step, or of the oldest pending request while waiting; the
+            kind
+            is FAILED_REQUEST if the run paused because of an error.
+        created_at, updated_at: times in microseconds; while waiting, `updated_at` is the time of the oldest request.
         last_seq: the number of the last event.
-        turns, max_turns: of the current run.
-        pending_requests: how many questions and permission requests wait for the user.
-        rows, steps: the timeline rows, and how many of them are numbered steps.
-        rating, check_rating: `up` or `down` by the user and by the task's own check, for the last run; empty if not
-            rated.
-        forked_from: the session it was forked from.
+        turns, max_turns: the turns of the current run, and their limit.
+        pending_requests: the number of questions and permission requests that wait for the user.
+        rows, steps: the numbers of timeline rows, and of numbered steps among them.
+        rating, check_rating: the rating of the last run by the user and by the task's check: `up`, `down` or "".
+        forked_from: the session that this one was forked from.
         pinned, archived, trashed: when the user did that, in microseconds; 0 if not.
         mode: the permission mode.
-        parent, parent_call, subagent, depth: of a sub-agent's session, as in SessionCreated.
-        imported_from: where an imported session comes from; it is read-only.
+        parent, parent_call, subagent, depth: set for the session of a sub-agent, as in SessionCreated.
+        imported_from: the origin of an imported session, which is read-only.
     """
 
     id: str
@@ -92,8 +91,9 @@ class SessionRow(NamedTuple):
 
 
 def fold_session(row: SessionRow, entry: EventRecord, changed: list[Step], outline: Outline) -> SessionRow:
-    """Return the row after an event. `changed` are the steps that it changed, `outline` is the timeline after it."""
-    if isinstance(entry.event, SessionMetadataEvent):  # must not change updated_at, by which the list is sorted
+    """Return the row after an event. `changed` are the timeline rows that it changed, `outline` the new timeline."""
+    # Such events must not change updated_at, by which the list is sorted.
+    if isinstance(entry.event, SessionMetadataEvent):
         return row._replace(last_seq=entry.seq, **_metadata_changes(entry.event, entry.at))
     latest = changed[-1] if changed and changed[-1].kind not in NOT_ACTIVITY else None
     changes: dict[str, Any] = {
@@ -105,16 +105,16 @@ def fold_session(row: SessionRow, entry: EventRecord, changed: list[Step], outli
     }
     if latest:
         changes |= {"activity_kind": latest.kind, "activity": latest.object}
-    row = row._replace(**(changes | _run_changes(row, entry)))  # once, because replacing copies all fields
+    row = row._replace(**(changes | _run_changes(row, entry)))  # in one call, because each _replace copies all fields
     requests = [step for step in outline.open.values() if step.kind in REQUEST_KINDS] if row.status == "waiting" else []
-    if requests:  # shown until it is answered, whatever else happens meanwhile; the oldest is asked first
+    if requests:  # the oldest request stays shown until it is answered
         oldest = min(requests, key=lambda step: step.started_at)
         row = row._replace(updated_at=oldest.started_at, activity_kind=oldest.kind, activity=oldest.object)
     return row
 
 
 def _run_changes(row: SessionRow, entry: EventRecord) -> dict[str, Any]:
-    """Return the fields that an event changes."""
+    """Return the fields of the row that a run's event changes, with their new values."""
     match entry.event:
         case SessionCreated(folder=folder, title=title, parent=parent, parent_call=call, subagent=subagent):
             origin = {

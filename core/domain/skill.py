@@ -36,7 +36,7 @@ class SkillFinding:
 class Skill:
     """The contents of a SKILL.md file.
 
-    `tools` is the value of `allowed-tools`, `unknown_keys` holds front matter keys that the format does not define, and
+    `tools` are those in `allowed-tools`, `unknown_keys` the front matter entries that the format does not define, and
     `body_line` is the line on which the body begins, counted from 1.
     """
 
@@ -53,7 +53,7 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class SkillFile:
-    """A file of a skill version. `path` is relative to the skill, and `digest` is the blob name of the contents."""
+    """A file in a version of a skill. `path` is relative to the skill, `digest` the blob name of the contents."""
 
     path: str
     digest: str
@@ -65,8 +65,8 @@ class SkillFile:
 class SkillVersion:
     """A saved version of a skill. Numbers count from 1 and are never reused.
 
-    `author` is user, agent, review, import, disk or builtin. `reason` is the description of the change, and `session`
-    the session of an agent that made it. `digest` covers all files together.
+    `author` is user, agent, review, import, disk or builtin. `reason` describes the change, and `session` is the
+    session of the agent that made it. `digest` is a hash of all files together.
     """
 
     number: int
@@ -81,17 +81,17 @@ class SkillVersion:
 
 @dataclass(frozen=True, slots=True)
 class SkillRow:
-    """A skill in the list.
+    """A skill in the list of skills.
 
     Attributes:
-        key: identifies it among skills of the same name: `library/NAME`, `builtin/NAME`, `home:PATH`, `folder:PATH` or
-            `package:PATH`.
+        key: the id, which is unique among skills with the same name: `library/NAME`, `builtin/NAME`, `home:PATH`,
+            `folder:PATH` or `package:PATH`.
         version: the latest saved version; 0 for none.
-        use_count, last_used: how many tool calls used it, and when the last one did, in microseconds.
-        errors, warnings: the number of findings.
-        tokens: the estimated size of the body.
-        error: why it is broken.
-        user_only: it is not offered to models; only the user can invoke it.
+        use_count, last_used: how many tool calls used the skill, and when the last one did, in microseconds.
+        errors, warnings: the numbers of findings.
+        tokens: the estimated size of the body in tokens.
+        error: why a broken skill cannot be used.
+        user_only: whether only the user can invoke the skill, so that it is not offered to models.
     """
 
     key: str
@@ -115,7 +115,7 @@ class SkillRow:
 
 @dataclass(frozen=True, slots=True)
 class OpenSkill:
-    """A skill opened in the editor. `base` is the version to pass when saving it."""
+    """A skill opened in the editor. `base` is the version that was opened, to detect conflicts when saving."""
 
     row: SkillRow
     text: str
@@ -141,7 +141,7 @@ class MergeHunk:
 
 @dataclass(frozen=True, slots=True)
 class SkillSaved:
-    """The result of saving a skill: its version. `unchanged` means that the text was equal to that version."""
+    """A skill was saved as `version`. `unchanged`: its text equals that version, so no new version was created."""
 
     key: str
     version: int
@@ -151,10 +151,10 @@ class SkillSaved:
 
 @dataclass(frozen=True, slots=True)
 class SkillSaveConflict:
-    """The result of a save that was refused because version `latest` had been saved since `base`.
+    """A save was refused, because version `latest` had been saved after the version `base` that was edited.
 
-    `theirs` is the text of `latest`, and `hunks` the three-way merge. `merged` combines both changes; None if they
-    conflict. `files` lists the files other than SKILL.md that differ.
+    `theirs` is the text of `latest`, and `hunks` is the three-way merge. `merged` combines both changes; None if they
+    conflict. `files` lists the differing files other than SKILL.md.
     """
 
     key: str
@@ -168,7 +168,7 @@ class SkillSaveConflict:
 
 @dataclass(frozen=True, slots=True)
 class SkillFileDiff:
-    """A file in two versions of a skill; None where it does not exist. `text` is false for binary contents."""
+    """A file in two versions of a skill; None where it does not exist. `text` is False for binary contents."""
 
     path: str
     before: str | None
@@ -178,9 +178,9 @@ class SkillFileDiff:
 
 @dataclass(frozen=True, slots=True)
 class SkillUse:
-    """A run that used a skill: which version, when, how the run ended and how it was rated.
+    """A use of a skill by a run: which version, when, how the run ended and how it was rated.
 
-    `rating` is `up` or `down` by the user, or else by the task's own check; empty if the run was not rated.
+    `rating` is `up` or `down`, by the user or else by the task's check; "" if the run was not rated.
     """
 
     session: str
@@ -194,10 +194,10 @@ class SkillUse:
 
 @dataclass(frozen=True, slots=True)
 class ImportedSkill:
-    """A skill that an import would add or has added. `version` is 0 if it was not added.
+    """A skill that an import would add, or has added. `version` is 0 if it was not added.
 
-    `name_taken_by` says whether its name already belongs to the *same* skill or to an *other* one; if it is another,
-    `key` has a different name that is free. `error` says why the skill cannot be added.
+    `name_taken_by` is "same" if its name already belongs to the same skill, or "other"; then `key` contains a
+    different, free name. `error` tells why the skill cannot be added.
     """
 
     name: str
@@ -222,7 +222,7 @@ class OfferedSkill:
 
 @dataclass(frozen=True, slots=True)
 class SkillUsed:
-    """A tool call read a skill into the conversation, or only its file `file`."""
+    """A tool call loaded a skill into the conversation, or only its file `file`."""
 
     call_id: str
     name: str

@@ -1,11 +1,11 @@
-"""The verbs in front of the objects of timeline rows. Imports little, so that a command can print rows at once."""
+"""The verbs at the start of timeline rows. Imports little, so that the command line can print rows quickly."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 VERBS: "Mapping[str, tuple[str, str]]" = {
-    # kind: (verb while it is in progress, verb afterwards)
+    # Row kind: (verb while in progress, verb afterwards)
     "run": ("Run", "Run"),
     "user": ("Queued", "You said"),
     "instructions": ("Read", "Read"),
@@ -47,7 +47,7 @@ VERBS: "Mapping[str, tuple[str, str]]" = {
     "rating": ("Rating", "Rating"),
 }
 
-# Verbs for kinds whose usual past tense would be wrong if the step did not succeed.
+# Verbs for unsuccessful steps of these kinds, for which the usual past tense would be wrong.
 UNSUCCESSFUL_VERBS: "Mapping[str, str]" = {
     "instructions": "Not read",
     "user": "Removed",
@@ -65,7 +65,7 @@ UNSUCCESSFUL = frozenset({"failed", "stopped", "skipped", "unknown", "unknown-en
 
 
 def verb(kind: str, status: str) -> str:
-    """Return the verb shown before the object of a row."""
+    """Return the verb of a timeline row, which precedes its object."""
     present_tense, past_tense = VERBS.get(kind, VERBS["tool"])
     if status in {"running", "waiting", "queued"}:
         return present_tense

@@ -1,4 +1,4 @@
-"""The rows of the timeline, and the writer that creates and updates them."""
+"""The rows of the timeline, and a writer that applies one event to them."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -9,10 +9,9 @@ from core.domain.events import EventRecord
 from core.domain.text import Text
 
 OBJECT_LIMIT = 300
-PROPOSAL_PREFIXES = MappingProxyType(
-    {"remember": "", "forget": "forget "}
-)  # row kinds that can become proposals, and the prefix of the proposal's text
-MESSAGE_PREFIX = "message-"  # of the key of a queued message's row, followed by the sequence number of its event
+# The kinds of rows that can become proposals, each with a prefix for the text of the proposal.
+PROPOSAL_PREFIXES = MappingProxyType({"remember": "", "forget": "forget "})
+MESSAGE_PREFIX = "message-"  # start of the key of a queued message's row; the event number follows
 OPEN_STATUSES = frozenset({"running", "waiting", "unknown", "interrupted", "paused", "queued"})
 
 
@@ -20,17 +19,18 @@ class Step(NamedTuple):
     """A row of the timeline.
 
     Attributes:
-        row: its position in the session, from 0.
-        kind: what it shows; a key of `core.domain.steps.VERBS`.
-        status: one of OPEN_STATUSES, or done, failed, stopped, skipped, unknown-ended, or moved: a queued message
-            that was sent later, as another row. Rows of the kinds `run` and `end` have the status of the run.
-        started_at, ended_at: in microseconds; `ended_at` is 0 while the row is open.
-        number: the step number shown to the user; 0 for rows that are not counted, such as messages and notices.
-        key: what later events refer to it by, such as a call id; empty if no event does.
+        row: the position in the session, from 0.
+        kind: a key of `core.domain.step_verbs.VERBS`.
+        status: one of OPEN_STATUSES, or done, failed, stopped, skipped, unknown-ended, or moved: a queued message that
+            was
+            sent later, as another row. Rows of the kinds `run` and `end` have the status of the run.
+        started_at, ended_at: times in microseconds; `ended_at` is 0 while the row is open.
+        number: the step number shown to the user; 0 for uncounted rows, such as messages and notices.
+        key: the id by which later events refer to the row, such as a call id; "" if none does.
         object: the text after the verb, such as a path.
         depth: the nesting level of sub-agents.
         metrics: small figures such as lines added.
-        first_seq, last_seq: the events that created it and changed it last.
+        first_seq, last_seq: the numbers of the events that created the row and last changed it.
     """
 
     row: int
@@ -51,13 +51,13 @@ class Step(NamedTuple):
 
     @property
     def message_seq(self) -> int:
-        """The event of the message that this row shows; for other rows, the event that created them."""
+        """The number of the event with the message that this row shows; for other rows, `first_seq`."""
         return int(self.key.removeprefix(MESSAGE_PREFIX)) if self.key.startswith(MESSAGE_PREFIX) else self.first_seq
 
 
 @dataclass(slots=True)
 class Outline:
-    """The state needed to fold the next event: the row count, the last step number, and the open rows by key."""
+    """The state needed to apply the next event: the row count, the last step number, and the open rows by key."""
 
     rows: int = 0
     last_number: int = 0
@@ -65,7 +65,7 @@ class Outline:
 
 
 def first_line(text: str | Text) -> str:
-    """Return the first non-empty line of a text, shortened to what a row can show."""
+    """Return the first non-empty line of a text, truncated to OBJECT_LIMIT characters for a row."""
     content = text if isinstance(text, str) else text.head
     beginning = content[: OBJECT_LIMIT * 4].strip()
     line = beginning.splitlines()[0].rstrip() if beginning else ""
@@ -73,7 +73,7 @@ def first_line(text: str | Text) -> str:
 
 
 class StepWriter:
-    """Applies one event to the timeline: numbers rows, keeps the open ones, and collects those that changed."""
+    """Applies one event to the timeline: numbers new rows, tracks open ones, and collects the changed rows."""
 
     def __init__(self, entry: EventRecord, outline: Outline) -> None:
         self.entry = entry
@@ -81,7 +81,7 @@ class StepWriter:
         self._changed: dict[int, Step] = {}
 
     def changed_rows(self) -> list[Step]:
-        """Return the rows that are new or changed, in order."""
+        """Return the new and changed rows in timeline order."""
         return [self._changed[row] for row in sorted(self._changed)]
 
     def add(
@@ -95,7 +95,7 @@ class StepWriter:
         metrics: Mapping[str, int] | None = None,
         started_at: int = 0,
     ) -> None:
-        """Add a row. It stays open as long as its status is one of OPEN_STATUSES."""
+        """Add a row, which is open if its status is one of OPEN_STATUSES. It starts at the event's time by default."""
         outline, entry = self.outline, self.entry
         outline.last_number += numbered
         step = Step(
@@ -125,22 +125,22 @@ class StepWriter:
         numbered: bool = False,
         metrics: Mapping[str, int] | None = None,
     ) -> None:
-        """Add a row that a later event will close. If a row with this key is already open, set its status instead."""
+        """Add a row that a later event closes; if one with this key is already open, only set its status."""
         if key in self.outline.open:
             self.set_status(key, status)
         else:
             self.add(kind, status, key=key, object=object, numbered=numbered, metrics=metrics)
 
     def set_status(self, key: str, status: str, *, object: str = "") -> None:
-        """Set the status of an open row."""
+        """Set the status of an open row, and its object unless that is ""; do nothing if no such row is open."""
         if step := self.outline.open.get(key):
             self._put(step._replace(status=status, object=object or step.object, last_seq=self.entry.seq))
 
     def mark_delivered(self) -> None:
-        """Mark all queued messages as sent, keeping the event that holds their text as the last one of their rows.
+        """Mark all queued messages as sent. `last_seq` of their rows stays the event that contains their text.
 
-        If other rows have been added since a message was queued, all of them get new rows at the end, where the
-        conversation continues with them; the rows at which they were queued have the status `moved`.
+        If other rows have followed since a message was queued, all queued messages get new rows at the end, where the
+        conversation continues with them. Their old rows get the status `moved`.
         """
         queued = sorted((step for step in self.outline.open.values() if step.status == "queued"), key=lambda s: s.row)
         in_place = [step.row for step in queued] == list(range(self.outline.rows - len(queued), self.outline.rows))
@@ -155,7 +155,7 @@ class StepWriter:
             self._put(sent._replace(row=row, started_at=at, ended_at=at, run=self.entry.run, first_seq=seq))
 
     def mark_proposed(self, numbers: Collection[int]) -> None:
-        """Turn open memory rows with these step numbers into proposals that wait for the user's decision."""
+        """Turn open memory rows with these step numbers into proposals that wait for a decision of the user."""
         for step in [
             step for step in self.outline.open.values() if step.number in numbers and step.kind in PROPOSAL_PREFIXES
         ]:
@@ -172,7 +172,7 @@ class StepWriter:
         tokens: int = 0,
         cost: float = 0.0,
     ) -> bool:
-        """Set the final status of an open row. Return False if no row with this key is open."""
+        """Give an open row its final status and add figures to it; return False if no row with this key is open."""
         step = self.outline.open.get(key)
         if step is None:
             return False
@@ -190,7 +190,7 @@ class StepWriter:
         return True
 
     def add_metrics(self, key: str, *, tokens: int = 0, cost: float = 0.0, **amounts: int) -> None:
-        """Add to the figures of an open row."""
+        """Add amounts to the figures of an open row; do nothing if no row with this key is open."""
         if step := self.outline.open.get(key):
             metrics = dict(step.metrics)
             for name, amount in amounts.items():
@@ -199,11 +199,11 @@ class StepWriter:
             self._put(step._replace(metrics=metrics, tokens=tokens, cost=cost, last_seq=self.entry.seq))
 
     def add_run_metrics(self, *, tokens: int = 0, cost: float = 0.0, **amounts: int) -> None:
-        """Add to the totals of the run, in its header row."""
+        """Add amounts to the totals of the run, in the run's header row."""
         self.add_metrics("run", tokens=tokens, cost=cost, **amounts)
 
     def set_run_metrics(self, **figures: int) -> None:
-        """Set figures in the header row of the run, as opposed to adding to them."""
+        """Set figures in the run's header row, replacing their values instead of adding to them."""
         if step := self.outline.open.get("run"):
             self._put(step._replace(metrics={**step.metrics, **figures}, last_seq=self.entry.seq))
 

@@ -1,4 +1,4 @@
-"""The events of sub-agents in the session of the agent that started them."""
+"""The events about sub-agents, in the session of the agent that started them."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from core.domain.text import Text
 
 @dataclass(frozen=True, slots=True)
 class SubagentStarted:
-    """A tool call started a sub-agent, in the `background` if it returned at once. Its session is created next."""
+    """A tool call started a sub-agent, whose session is created next. `background`: the call returned immediately."""
 
     call_id: str
     child_session: str
@@ -20,8 +20,7 @@ class SubagentStarted:
 class SubagentEnded:
     """A sub-agent ended with the run status `status`; the other fields are its total usage.
 
-    What it reported is the result of the tool call `call_id`; in the background, it is in the HarnessMessage that
-    follows.
+    Its report is the result of the tool call `call_id`; in the background, the report is in the next HarnessMessage.
     """
 
     call_id: str

@@ -6,8 +6,8 @@ from typing import Final, Literal
 Tier = Literal["small", "mid", "frontier"]
 TierCondition = Literal["summary", "review", "vision", "after_failure", "first_step", "any"]
 
-AUTO: Final = "auto"  # in place of a model name: the rules select a model for each step
-TIER_NAMES: Final = frozenset({AUTO, "small", "mid", "frontier"})  # accepted in place of a model name
+AUTO: Final = "auto"  # instead of a model name: the rules select a model for each request
+TIER_NAMES: Final = frozenset({AUTO, "small", "mid", "frontier"})  # the names accepted instead of a model name
 REASONS: Final[dict[TierCondition, str]] = {
     "summary": "a summary",
     "review": "a review",
@@ -38,7 +38,7 @@ DEFAULT_RULES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """The models of each tier, the preferred one first, and the rules, of which the first match counts."""
+    """The models of each tier, preferred ones first, and the rules that select a tier; the first match applies."""
 
     small: tuple[str, ...] = ()
     mid: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Tiers:
     rules: tuple[TierRule, ...] = DEFAULT_RULES
 
     def models(self, tier: str) -> tuple[str, ...]:
-        """Return the models of a tier. A tier without models uses those of another tier, preferably a cheaper one."""
+        """Return the models of a tier; if it has none, those of another tier, preferably a cheaper one."""
         order: dict[str, tuple[tuple[str, ...], ...]] = {
             "small": (self.small, self.mid, self.frontier),
             "mid": (self.mid, self.small, self.frontier),
@@ -60,7 +60,7 @@ NO_TIERS: Final = Tiers()
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """The selected model. `reason` is empty if there was no choice; `fallbacks` are tried in order if it fails."""
+    """The model selected for a request. `reason` is "" without a choice; `fallbacks` are tried if the model fails."""
 
     model: str
     tier: str = ""
@@ -71,8 +71,8 @@ class ModelChoice:
 def choose_model(tiers: Tiers, model: str, conditions: tuple[TierCondition, ...]) -> ModelChoice:
     """Select the model of a request, in a run that was started with `model`: a model name, a tier name or `auto`.
 
-    A named model answers every request except summaries and reviews, for which the rules select a tier if there are any
-    tiers. `conditions` are those that the request meets.
+    A model given by name answers all requests except summaries and reviews, whose tier the rules select if any tier has
+    models. `conditions` are the conditions that the request meets.
     """
     auxiliary = any(condition in ("summary", "review") for condition in conditions)
     if model in ("small", "mid", "frontier") and not auxiliary:
@@ -82,7 +82,7 @@ def choose_model(tiers: Tiers, model: str, conditions: tuple[TierCondition, ...]
         for rule in tiers.rules:
             if (rule.when in conditions or rule.when == "any") and (models := tiers.models(rule.tier)):
                 return _choice(models, rule.tier, REASONS[rule.when])
-        if model == AUTO and (models := tiers.models("mid")):  # the user's rules have none for this request
+        if model == AUTO and (models := tiers.models("mid")):  # no rule of the user applies to this request
             return _choice(models, "mid", REASONS["any"])
     return ModelChoice(model)
 

@@ -1,4 +1,4 @@
-"""The table of files that other programs act on without being asked, such as Git hooks and instructions for agents."""
+"""The table of files that other programs act on unasked, such as git hooks and instructions for agents."""
 
 import tomllib
 from dataclasses import dataclass
@@ -8,13 +8,14 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class TrustedProgram:
-    """A program, or a group of programs, and the files or folders that it acts on.
+    """A program, or a group of programs, and the files or folders that it acts on unasked.
 
     Attributes:
-        effect: "revert" if the sandbox protects the files and changes by commands are reverted; "ask" if only file
+        effect: "revert" if commands cannot change the files, or their changes are reverted; "ask" if only changes by
+            file
             tools need approval.
-        files: relative paths as the program spells them; `*` and `?` match within one name.
-        source: where the names are documented.
+        files: relative paths in the program's spelling; `*` and `?` match within one component.
+        source: the documentation of the program that names the files.
     """
 
     name: str
@@ -24,7 +25,7 @@ class TrustedProgram:
 
 
 def load_trusted_programs() -> tuple[TrustedProgram, ...]:
-    """Read the table."""
+    """Load the table from `resources/safety/trusted_files.toml`."""
     text = (resources.files("resources") / "safety" / "trusted_files.toml").read_text("utf-8")
     return tuple(
         TrustedProgram(row["name"], row["effect"], tuple(row["files"]), row["source"])
@@ -32,12 +33,12 @@ def load_trusted_programs() -> tuple[TrustedProgram, ...]:
     )
 
 
-WHY_PROTECTED = "which other programs execute or follow"  # follows the names of such files
+WHY_PROTECTED = "which other programs execute or follow"  # a clause for messages, after the names of files
 TRUSTED_PROGRAMS = load_trusted_programs()
 _REVERTED = tuple(file for one in TRUSTED_PROGRAMS if one.effect == "revert" for file in one.files)
 _ASKED = tuple(file for one in TRUSTED_PROGRAMS if one.effect == "ask" for file in one.files)
-# As tuples of names in lower case.
+# Paths as tuples of lowercase components.
 READ_ONLY_PATHS = tuple(tuple(file.casefold().split("/")) for file in _REVERTED)
 PROTECTED = (*READ_ONLY_PATHS, *(tuple(file.casefold().split("/")) for file in _ASKED))
-# The paths without wildcards, in their usual spelling.
+# The paths without wildcards to which changes by commands are reverted. Upper and lower case are as in the list.
 READ_ONLY_NAMES = tuple(file for file in _REVERTED if not {"*", "?"} & set(file))

@@ -1,4 +1,4 @@
-"""Files that a run wrote after it had read untrusted content, and the label of such a file as a source."""
+"""Files that a run wrote after it had read untrusted content, and their labels as untrusted sources."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,19 +6,20 @@ from pathlib import Path
 
 WRITTEN_AFTER = ", written by a session that read "
 MAX_SOURCES = 5
-MAX_PLAIN_NAME = 40  # characters
+MAX_PLAIN_NAME = 40  # characters of a file name that is too short to carry instructions
 
 
 @dataclass(frozen=True, slots=True)
 class UntrustedFile:
-    """A file whose contents may repeat untrusted content, because the session that wrote it had read `sources`.
+    """A file that may repeat untrusted content, because the session that wrote it had read the untrusted `sources`.
 
     Attributes:
-        path: absolute path. With a trailing slash it stands for every file in that folder.
-        hash: hash of the contents; empty if they were not recorded.
-        earlier: hash of the contents before the first such write; empty for a new file. With these contents the file
-            is as trusted as it was.
-        created_at: when it was written, in microseconds.
+        path: the absolute path. With a trailing slash, it stands for every file in that folder.
+        hash: the hash of the contents; "" if they were not recorded.
+        earlier: the hash of the contents before the first such write; "" for a new file. A file with these contents
+            again
+            is no longer untrusted.
+        created_at: when the file was written, in microseconds.
     """
 
     path: str
@@ -30,36 +31,39 @@ class UntrustedFile:
 
     @property
     def name_is_text(self) -> bool:
-        """Whether the name alone may repeat untrusted content: it is long or has spaces. Listings show only names."""
+        """Whether the file name, which listings show, may repeat untrusted text, as it is long or has spaces."""
         return is_text(self.path.rstrip("/").rpartition("/")[2])
 
     def covers(self, path: str, digest: str) -> bool:
-        """Return whether a file at this path with these contents counts as untrusted; `digest` may be empty."""
+        """Return whether a file at this path counts as untrusted, unless its contents have the hash from before.
+
+        `digest` is the hash of its contents; "" if unknown.
+        """
         if self.path.endswith("/"):
             return path.startswith(self.path) or f"{path}/" == self.path
         return self.path == path and not (digest and digest == self.earlier)
 
 
 def is_text(name: str) -> bool:
-    """Return whether a name may say something: it is long or has spaces."""
+    """Return whether a file name may carry a message, because it is long or has spaces."""
     return len(name) > MAX_PLAIN_NAME or any(character.isspace() for character in name)
 
 
 def root_sources(sources: Iterable[str]) -> tuple[str, ...]:
-    """Return where untrusted content came from in the first place: for a file, what its writer had read."""
+    """Return the original untrusted sources; for an untrusted file, the sources that its writer had read."""
     roots = dict.fromkeys(source.rpartition(WRITTEN_AFTER)[2] for source in sources)
     return tuple(roots)[:MAX_SOURCES]
 
 
 def untrusted_file_label(name: str, sources: Iterable[str], more: int = 0) -> str:
-    """Return the label of a file as an untrusted source. `more` counts further files that were read with it."""
+    """Return the label of an untrusted file as a source. `more` counts further files that were read with it."""
     suffix = f" and {more:,} more" if more else ""
     return f"file: {name}{suffix}{WRITTEN_AFTER}{', '.join(root_sources(sources))}"
 
 
 @dataclass(frozen=True, slots=True)
 class UnreviewedFile:
-    """An untrusted file as the user sees it. `name` is relative to the folder, and ends with a slash for a folder."""
+    """An untrusted file for display. `name` is relative to the folder and ends with a slash for a folder."""
 
     name: str
     hash: str
@@ -69,7 +73,7 @@ class UnreviewedFile:
 
 
 def unreviewed_file(file: UntrustedFile, folder: Path) -> UnreviewedFile:
-    """Return how the user sees an untrusted file in a folder."""
+    """Return an untrusted file in the form in which it is displayed for a folder."""
     root = f"{folder.resolve().as_posix().rstrip('/')}/"
     name = file.path.removeprefix(root) if file.path != root else "./"
     return UnreviewedFile(name, file.hash, file.sources, file.session, file.created_at)

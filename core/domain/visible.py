@@ -1,6 +1,6 @@
-"""Makes hidden characters visible, so that text from outside cannot change how the text around it reads.
+"""Makes hidden characters visible, so that untrusted text cannot change how the text around it reads.
 
-Nothing is dropped: a hidden character is written out as ⟦U+202E⟧.
+Nothing is dropped: a hidden character is written as ⟦U+202E⟧.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final
 from core.domain.invisible import is_visible
 
 LINE_LIMIT: Final = 4_096
-MAX_SPACE_RUN: Final = 64  # spaces or tabs; a longer run could push the text after it out of view
+MAX_SPACE_RUN: Final = 64  # spaces or tabs; more could push the following text out of view
 MAX_EMPTY_LINES: Final = 8
 
 _UNUSUAL: Final = re.compile("[^\t\n -~]")
@@ -19,16 +19,16 @@ _COLORS: Final = re.compile("(?:\x1b\\[|\x9b)[0-9;:]*m")
 _PICTOGRAPHS: Final = re.compile("[\U0001f000-\U0001fbff]")
 _JOINERS: Final = "\u200c\u200d"
 _PICTURE_FORMS: Final = "\ufe0e\ufe0f"
-# Hebrew to Myanmar, Khmer and Mongolian: the scripts whose spelling needs joiners
+# Scripts whose spelling needs joiners: Hebrew to Myanmar, Khmer and Mongolian.
 _JOINING_SCRIPTS: Final = re.compile("[\u0590-\u109f\u1780-\u18af]")
 _SPACES: Final = re.compile(rf"(?:\n[ \t]*){{{MAX_EMPTY_LINES},}}\n|[ \t]{{{MAX_SPACE_RUN + 1},}}")
 
 
 def visible(text: str) -> str:
-    """Return text with control, bidi, zero-width and other invisible characters written out as ⟦U+202E⟧.
+    """Return text with control, bidi, zero-width and other invisible characters written as ⟦U+202E⟧.
 
-    Tabs, line feeds, spaces of all kinds, variation selectors after an emoji (⚠️) and joiners in scripts that need
-    them are kept; a CRLF becomes a line feed. Applying it again changes nothing.
+    Tabs, line feeds, all kinds of spaces, variation selectors after an emoji (⚠️), and joiners in scripts that need
+    them are kept; a CRLF becomes a line feed. Calling this on a result changes nothing.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -36,9 +36,9 @@ def visible(text: str) -> str:
 
 
 def visible_name(name: str) -> str:
-    """Make the hidden characters of a name visible, and also its tabs, line breaks and unusual spaces.
+    """Return a name with hidden characters, tabs, line breaks and unusual spaces written as ⟦U+202E⟧.
 
-    Applying it again changes nothing.
+    Calling this on a result changes nothing.
     """
     if name.isascii() and name.isprintable():
         return name
@@ -46,11 +46,11 @@ def visible_name(name: str) -> str:
 
 
 def visible_exactly(text: str) -> str:
-    """Return what a permission request shows: no two texts are shown alike.
+    """Return text for a permission request, in which no two different texts look alike.
 
-    Every character that is invisible, or a space of an unusual kind, is written out. So are long runs of spaces and
-    of empty lines, as in ⟦U+0020×500⟧, and an opening ⟦ that would otherwise imitate such an escape. `visible` and
-    `visible_name` do not change the result further, except for the tabs and line breaks that it keeps.
+    Every invisible character and unusual space is written as ⟦U+202E⟧, long runs of spaces or empty lines as
+    ⟦U+0020×500⟧, and a ⟦ that would imitate such an escape is escaped, too. `visible` leaves the result unchanged;
+    `visible_name` replaces only its tabs and line breaks.
     """
     text = text.replace("⟦U+", "⟦U+27E6⟧U+")
     if not (text.isascii() and text.isprintable()):
@@ -59,19 +59,19 @@ def visible_exactly(text: str) -> str:
 
 
 def strip_colors(text: str) -> str:
-    """Remove the color and style codes (SGR) from command output. Other terminal codes are left for `visible`."""
+    """Remove color and style codes (SGR) from command output. Other terminal codes are left for `visible` to show."""
     return _COLORS.sub("", text) if "\x1b" in text or "\x9b" in text else text
 
 
 def cut_lines(text: str, limit: int = LINE_LIMIT) -> str:
-    """Truncate lines to `limit` characters: laying out a very long line would freeze the window."""
+    """Truncate each line to `limit` characters, because laying out a very long line would freeze the window."""
     if len(text) <= limit:
         return text
     return "\n".join(line if len(line) <= limit else line[:limit] + " …" for line in text.split("\n"))
 
 
 def _write_out(text: str, is_kept: Callable[[re.Match[str]], bool]) -> str:
-    """Write out the hidden characters of a text but those for which `is_kept` returns True."""
+    """Replace the hidden characters of a text by escapes such as ⟦U+202E⟧, except those for which `is_kept` is true."""
 
     def escape(match: re.Match[str]) -> str:
         char = match[0]
@@ -104,7 +104,7 @@ def _is_never_kept(_match: re.Match[str]) -> bool:
 
 
 def _count_spaces(run: re.Match[str]) -> str:
-    """Write a run of spaces as counts; one that ends with a line feed keeps it, so that the next line is one."""
+    """Replace a run of spaces, tabs or empty lines by counts such as ⟦U+0020×500⟧; a final line feed is kept."""
     end = "\n" if run[0].startswith("\n") else ""
     spaces = run[0].removesuffix(end)
     counts = ((group[0][0], len(group[0])) for group in re.finditer(r" +|\t+|\n+", spaces))

@@ -1,4 +1,4 @@
-"""Git worktrees of sessions: separate folders, each on a branch of its own."""
+"""Git worktrees of sessions: separate folders, each with its own branch."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ BRANCH_PREFIX = "journeyman/"  # prefix of the branch names
 
 @dataclass(frozen=True, slots=True)
 class WorktreeCreated:
-    """A git worktree was created for the session, on the new branch `branch` that starts at `base_commit`."""
+    """A git worktree was created for the session, on the new branch `branch`, which starts at `base_commit`."""
 
     repository: str
     folder: str
@@ -19,9 +19,9 @@ class WorktreeCreated:
 class Worktree:
     """An existing worktree.
 
-    `changed_files` counts files with uncommitted changes; None if git was not asked, because a command of an agent runs
-    that could change what git runs. `commits_ahead` counts the commits that the branch checked out in the repository
-    does not have.
+    `changed_files` counts files with uncommitted changes; None if git was not run, because a running command could
+    change what git executes. `commits_ahead` counts the commits that the branch checked out in the main work tree
+    lacks.
     """
 
     repository: str

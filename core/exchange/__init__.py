@@ -1,5 +1,5 @@
 """Import, export, live following and tracing of sessions.
 
-The export and import formats live in `exporters` and `importers`. Reading and writing the event log itself belongs to
-`core.store`, the dialogs and commands to `ui` and `app`.
+The formats are in `exporters` and `importers`. The event log itself is read and written by `core.store`; the dialogs
+and commands are in `ui` and `app`.
 """

@@ -34,13 +34,13 @@ from core.timeline.run_alignment import Alignment
 from core.workspace.threads import await_to_completion, run_in_thread
 
 T = TypeVar("T")
-CHUNK_LENGTH = 1 << 16  # characters passed from the export thread at a time
-PROGRESS_MARK = "."  # a chunk of a preview, which has no text: progress is reported after it
+CHUNK_LENGTH = 1 << 16  # characters that an export writes at once; between two chunks it can be canceled
+PROGRESS_MARK = "."  # a preview's only output: it yields this text to report progress
 
 
 @dataclass(frozen=True, slots=True)
 class ExportPreview:
-    """What an export would contain and which secrets would be removed from it."""
+    """What an export would contain: the numbers of events and sessions, and the secrets that would be removed."""
 
     events: int
     sessions: int
@@ -60,8 +60,8 @@ class ExportResult:
 class ExchangeService:
     """Exports and imports sessions, and sends and receives traces.
 
-    `open_reader` opens a reader for another thread, `known_secrets` returns the secrets that exports must remove, and
-    `purge` purges sessions. `markup` renders Markdown as HTML for the web page format.
+    `open_reader` opens a database reader for another thread. `known_secrets` returns the secrets that exports must
+    remove. `purge` deletes sessions permanently. `markup` renders Markdown as HTML for the web page format.
     """
 
     def __init__(
@@ -84,9 +84,10 @@ class ExchangeService:
         self._imports = SessionImporter(journal, reader, open_reader, purge)
 
     async def receive_traces(self, port: int, report: Callable[[BaseException], None] = lambda problem: None) -> None:
-        """Receive traces of other programs on this local port from now on; 0 stops receiving.
+        """Start to receive traces of other programs on this local port, and return. Port 0 stops receiving.
 
-        `report` is called with the error if received traces cannot be stored.
+        Raise Problem if the port cannot be opened. `report` is called with the error if received traces cannot be
+        stored.
         """
         if self._receiver and self._receiver.port == port:
             return
@@ -135,7 +136,7 @@ class ExchangeService:
     async def preview_export(
         self, session: str, on_progress: ImportProgressCallback = lambda done, total: None
     ) -> ExportPreview:
-        """Go through an export without writing it."""
+        """Return what an export would contain, without writing it."""
         cleaner = ExportRedactor(Redactor(await self._known_secrets()))
         facts, sessions = await self._run_in_thread(session, cleaner, _redact_all, lambda _: None, on_progress)
         return ExportPreview(facts, sessions, cleaner.counts, tuple(cleaner.samples))
@@ -166,10 +167,10 @@ class ExchangeService:
         on_progress: ImportProgressCallback = lambda done, total: None,
         on_session: SessionCallback = lambda session: None,
     ) -> SessionImportResult:
-        """Import everything in a file that is new.
+        """Import what is new in a file.
 
-        `on_progress` is called with the bytes read and the total. `on_session` is called with the session that can be
-        shown while the import goes on.
+        `on_progress` is called with the bytes read and the total. `on_session` is called with a session that can
+        already be shown while the import continues.
         """
         async with self._imports.lock:
             if self._watch:
@@ -196,12 +197,12 @@ class ExchangeService:
         await self._journal.index_backlog()
 
     async def keep_indexing(self, report: Callable[[BaseException], None]) -> None:
-        """Index imported events from now on until canceled, including those left over from an earlier run."""
+        """Add imported events to the search index until canceled, also those left over from an earlier process."""
         while True:
             self._imported.clear()
             try:
                 await self.index_backlog()
-            except Problem as problem:  # The data file may become writable again: retry after the next import.
+            except Problem as problem:  # the database may be writable again at the next import, which retries this
                 report(problem)
             await self._imported.wait()
 
@@ -225,7 +226,7 @@ class ExchangeService:
         self, session: str, cleaner: ExportRedactor, write: Callable[[ExportSource], Iterator[str]],
         on_chunk: Callable[[str], object], on_progress: ImportProgressCallback,
     ) -> tuple[int, int]:  # fmt: skip
-        """Run an export in a separate thread, so that runs go on, and chunk by chunk, so that it can be canceled.
+        """Export in a separate thread, so that runs continue, and in chunks, so that the export can be canceled.
 
         Return the number of events and of sessions.
         """
@@ -253,7 +254,7 @@ def _write_error(path: Path, error: OSError) -> Problem:
 
 
 def _redact_all(source: ExportSource) -> Iterator[str]:
-    """Redact every event. Yield a mark every 200 events, so that progress is shown and the preview can be canceled."""
+    """Redact all events, which counts their secrets. Yield PROGRESS_MARK every 200 events, to report progress."""
     for row in source.sessions:
         for entry in source.events(row):
             if entry.seq % 200 == 0:
@@ -261,7 +262,7 @@ def _redact_all(source: ExportSource) -> Iterator[str]:
 
 
 def _next_chunk(chunks: Iterator[str]) -> str:
-    """Return the next chunks joined, about `CHUNK_LENGTH` characters; an empty string at the end."""
+    """Return about CHUNK_LENGTH characters of the next chunks, joined; an empty string at the end."""
     parts: list[str] = []
     size = 0
     for chunk in chunks:

@@ -39,12 +39,12 @@ class RemovedSecret:
 
 
 class ExportRedactor:
-    """Removes secrets from the texts, blobs and events of one export. Without a redactor it changes nothing.
+    """Removes secrets from the texts, blobs and events of one export. With `redactor` None it changes nothing.
 
     Attributes:
-        counts: how many secrets of each kind were removed.
-        samples: the first `MAX_SAMPLES` removed secrets.
-        session, seq: the event being processed, set by the caller; a sample refers to it.
+        counts: How many secrets of each kind were removed.
+        samples: The first `MAX_SAMPLES` removed secrets.
+        session, seq: The event being processed, set by the caller. A sample refers to it.
     """
 
     def __init__(self, redactor: Redactor | None) -> None:
@@ -75,7 +75,7 @@ class ExportRedactor:
         return self._redactor.redact(text)
 
     def redact_row(self, row: SessionRow) -> SessionRow:
-        """Return a session without secrets in its texts, such as the name of a sub-agent, which an agent chooses."""
+        """Return the session without secrets in its texts, for example in the name that an agent gave a sub-agent."""
         self.session, self.seq = row.id, 0
         clean = self.redact_text
         return row._replace(
@@ -99,7 +99,7 @@ class ExportRedactor:
     def redact_blob(self, body: bytes, *, counted: bool = False) -> bytes:
         """Redact the contents of a file, also if they are not UTF-8. Contents without a secret are returned unchanged.
 
-        Pass `counted` for contents that were redacted before, so that their secrets are not counted twice.
+        With `counted`, the removed secrets are not counted, because the same contents were redacted and counted before.
         """
         if self._redactor is None:
             return body
@@ -136,7 +136,7 @@ class ExportRedactor:
         return replace(value, **changes) if changes else value
 
     def _text(self, text: Text, name: str) -> Text:
-        """Redact a Text. Its head holds the full text here, so a changed one needs no blob."""
+        """Redact the text, which must be whole in its `head`. If a secret is removed, the result has no blob."""
         cleaned = self.redact_json(text.head) if name == "arguments" else self.redact_text(text.head)
         return text if cleaned == text.head else Text(cleaned)
 
@@ -150,7 +150,7 @@ class ExportRedactor:
         return plain
 
     def _pair(self, key: str, value: Any) -> Any:
-        """Redact a value, also if only its key shows that it is a secret: the pair is checked as written in JSON."""
+        """Return the value without secrets. A value can be a secret because of its key, such as `password`."""
         cleaned = self._plain(value)
         if isinstance(value, str) and cleaned == value and self._redactor:
             pair = f'"{key}": "{value}"'
@@ -161,7 +161,7 @@ class ExportRedactor:
 
 
 def _encoding(body: bytes) -> str:
-    """Return an encoding in which the contents can be decoded and encoded again without a change."""
+    """Return an encoding that decodes the contents and encodes the result back to the same bytes."""
     for encoding in (*_wide_encodings(body), "utf-8"):
         try:
             if body.decode(encoding).encode(encoding) == body:
@@ -172,7 +172,7 @@ def _encoding(body: bytes) -> str:
 
 
 def _wide_encodings(body: bytes) -> tuple[str, ...]:
-    """Return the variants of UTF-16 and UTF-32 that the zero bytes at the beginning suggest."""
+    """Return the variants of UTF-16 and UTF-32 to try, judging by the zero bytes at the beginning."""
     head = body[:200]
     if not head.count(0) * 4 > len(head):
         return ()

@@ -1,4 +1,4 @@
-"""The source of an export: a session and its sub-agents, event by event, with full texts and without secrets."""
+"""What an export reads: a session and its sub-agents, event by event, with full texts and without secrets."""
 
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
@@ -20,7 +20,7 @@ EMPTY_BLOB = blob_hash(b"")
 
 
 class ExportSource:
-    """What one export reads. `sessions` is the session and all of its descendants, parents before their children."""
+    """Reads one session and all of its sub-agents for an export. `sessions` lists parents before their children."""
 
     def __init__(self, reader: Reader, session: str, cleaner: ExportRedactor) -> None:
         self._reader = reader
@@ -49,7 +49,7 @@ class ExportSource:
         return [row for row in self.sessions if row.parent == session and row.id != self.root.id]
 
     def events(self, row: SessionRow) -> Iterator[EventRecord]:
-        """Yield the redacted events of a session, up to the last one when the export began."""
+        """Yield the redacted events of a session. Events added after the export began are left out."""
         for seq, run, at, kind, payload in self._reader.raw_events(row.id, 0, row.last_seq):
             event = load_texts(decode_event(kind, payload), self._reader.find_blob)
             self.redactor.session, self.redactor.seq = row.id, seq
@@ -63,19 +63,19 @@ class ExportSource:
                 yield step._replace(object=self.redactor.redact_text(step.object))
 
     def blobs(self, entry: EventRecord) -> Iterator[tuple[str, bytes]]:
-        """Yield hash and body of each blob that an event refers to besides its texts: file states and attachments."""
+        """Yield the hash and contents of the blobs that an event refers to: file states and attachments, not texts."""
         for name in referenced_blobs(entry.event):
             if (body := self.blob(name)) or name == EMPTY_BLOB:
                 yield name, body
 
     def blob(self, name: str) -> bytes:
-        """Return the redacted blob that a redacted event refers to; empty if the blob was purged."""
+        """Return the redacted blob with this hash, as redacted events name it; empty if the blob was purged."""
         origin = next((old for old, new in self._bodies.items() if new == name), name)
         body = self._reader.find_blob(origin) or b""
         return self.redactor.redact_blob(body, counted=True) if origin != name else body
 
     def _redacted_hash(self, name: str) -> str:
-        """Return the hash of a blob after redaction. A missing blob keeps its hash."""
+        """Return the hash of a blob after redaction. The hash of a missing blob is returned unchanged."""
         if not name:
             return name
         if name not in self._bodies:
@@ -88,7 +88,7 @@ class ExportSource:
 
 
 def referenced_blobs(event: Any) -> list[str]:
-    """Return the hashes of the blobs that an event or a nested value refers to, each once."""
+    """Return the hashes of the blobs that an event or a value in it refers to, without repetition."""
     match event:
         case Attachment(blob=blob):
             hashes = [blob]

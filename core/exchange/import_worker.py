@@ -1,6 +1,6 @@
 """The worker process that reads a very large or compressed transcript and writes its batches to standard output.
 
-It is started as a script. It exits when its output is closed, and soon after its standard input is closed.
+It is started as a script. It exits when its standard output is closed, and soon after its standard input is closed.
 """
 
 import os
@@ -9,11 +9,11 @@ import sys
 import threading
 from pathlib import Path
 
-MAX_MEMORY = 4 << 30  # bytes of address space, where it can be limited
+MAX_MEMORY = 4 << 30  # bytes of address space that the worker may use, enforced on Linux only
 
 
 def main() -> None:
-    """Read the transcript named by the first argument; the second is the data file with earlier imports."""
+    """Read the transcript named by the first argument. The second argument is the database with the earlier imports."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     out = sys.stdout.buffer
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl+C in a terminal is handled by the parent process

@@ -8,7 +8,10 @@ from core.store.reader import Reader
 
 
 class ImportedSessions:
-    """The imported sessions of one program: their ids here and how far each was read. Used by one thread only."""
+    """The imported sessions of one program: their IDs in Journeyman, and how far each was read.
+
+    The reader is opened on first use; use the object in one thread only.
+    """
 
     def __init__(self, open_reader: Callable[[], Reader], agent: str) -> None:
         self._open_reader = open_reader
@@ -18,7 +21,10 @@ class ImportedSessions:
         self._new: set[str] = set()
 
     def id_of(self, key: str) -> str:
-        """Return the id of the session with this key, or a new id if it was not imported or is in the trash."""
+        """Return the Journeyman ID for a session's key in its program.
+
+        The ID is new if the session was not imported before or is in the trash.
+        """
         if key not in self.ids:
             row = self._reader.imported_session(f"{self._agent}:{key}")
             if row is None or row.trashed:
@@ -29,7 +35,7 @@ class ImportedSessions:
         return self.ids[key]
 
     def last_import(self, key: str) -> TranscriptImported | None:
-        """Return how far the session was read by the last import, or None if it is new."""
+        """Return the event that says how far the last import read the session, or None if the session is new."""
         session = self.id_of(key)
         return None if key in self._new else last_import_event(self._reader, session)
 
@@ -44,7 +50,7 @@ class ImportedSessions:
 
 
 def last_import_event(reader: Reader, session: str) -> TranscriptImported | None:
-    """Return the last import event of a session, or None."""
+    """Return the last TranscriptImported event of a session, or None if it was not imported."""
     fields = reader.last_event_of(session, "transcript_imported")
     if not fields:
         return None

@@ -18,9 +18,9 @@ from core.exchange.transcript_writer import TranscriptWriter
 from core.workspace.threads import await_to_completion, run_in_thread
 
 TICK_S = 1.0
-IDLE_RATIO = 10  # the pause is at least this many times as long as the poll took
-QUIET_POLLS = 2  # polls without new records after which held back records are written
-MAX_FOLLOWED = 40  # transcripts at once; the one that has been quiet longest is dropped
+IDLE_RATIO = 10  # the pause after a poll lasts at least this many times as long as the poll
+QUIET_POLLS = 2  # after this many polls without new records, a reply is taken to be complete
+MAX_FOLLOWED = 40  # transcripts followed at once; for a new one, the one that has been quiet longest is dropped
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class _Followed:
 class SessionFollower:
     """Polls for changed transcripts and imports their new records.
 
-    `written` is called after new events are stored, `report` with the error of a file, once for each file.
+    `on_written` is called after new events are stored, `report` with the error of a file, once for each file.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class SessionFollower:
         self._stale: list[ImportedSessions] = []
 
     async def run(self) -> None:
-        """Poll until canceled."""
+        """Poll until canceled, then close the sessions of the followed transcripts."""
         loop = asyncio.get_running_loop()
         with ThreadPoolExecutor(1, "watch") as thread:
             try:
@@ -90,7 +90,7 @@ class SessionFollower:
             await self._unfollow(next(iter(self._followed)), thread)
 
     async def _import_new(self, path: Path, importer: FollowableImporter, thread: ThreadPoolExecutor) -> None:
-        """Import what is new in a file. A file that was replaced is read from its beginning."""
+        """Import the new records of a file. A file that was replaced is read from its beginning."""
         followed = self._followed.pop(path, None)
         if followed is None:
             imported = self._imports.imported_sessions(importer.agent)
@@ -107,10 +107,10 @@ class SessionFollower:
             await self._import_new(path, importer, thread)
 
     async def _write(self, path: Path, batches: Iterator[ImportBatch], thread: ThreadPoolExecutor) -> None:
-        """Store batches of a file.
+        """Store batches of events from a file, and report a failure.
 
-        A file that cannot be read is not followed any more. If the data file cannot be written, the transcript is
-        read again from the last stored position at its next change.
+        A file that cannot be read is ignored from then on. If only the database could not be written, the file is read
+        again from the last stored position when it changes next.
         """
         writer = self._followed[path].writer
         try:
@@ -130,5 +130,5 @@ class SessionFollower:
 
 
 def _single(make: Callable[[], ImportBatch]) -> Iterator[ImportBatch]:
-    """Yield one batch, which is made in the thread that advances the iterator."""
+    """Yield one batch. It is created by the thread that advances the iterator."""
     yield make()

@@ -11,14 +11,14 @@ from typing import Any
 
 import h11
 
-READ_BYTES = 65_536  # read at once; also the limit of a request's head
-MAX_BODY_BYTES = 64 << 20  # of a request, also after decompression
-# How much of a refused request is still read, and for how long, so that its client gets the reply.
+READ_BYTES = 65_536  # size of one read, and the largest head that a request may have
+MAX_BODY_BYTES = 64 << 20  # largest body of a request, also after decompression
+# Bytes and seconds for which a refused request is read on, since clients often send all before reading the reply.
 DRAIN_LIMIT_BYTES, DRAIN_TIMEOUT_S = 4 * MAX_BODY_BYTES, 10.0
 
 
 class HttpError(Exception):
-    """A request that is refused with this status and reason."""
+    """Raised for a request that is refused with this HTTP status and reason."""
 
     def __init__(self, status: HTTPStatus, reason: str) -> None:
         super().__init__(reason)
@@ -27,7 +27,7 @@ class HttpError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RequestHead:
-    """The head of a request. Header names are lower case."""
+    """The method, path and headers of a request. Header names are in lower case."""
 
     method: str
     path: str
@@ -39,7 +39,7 @@ class RequestHead:
 
 
 class TraceConnection:
-    """Reads the requests of one client in turn. Raises `HttpError` for those that are malformed or too large."""
+    """Reads the requests of one client one after another. Raises `HttpError` for a malformed or too large request."""
 
     def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
         self._reader = reader
@@ -74,7 +74,7 @@ class TraceConnection:
         return True
 
     async def refuse(self, error: HttpError) -> None:
-        """Send an error reply, then read on for a while: most clients read the reply only after sending everything."""
+        """Send an error reply, then read the rest of the request for a while, so that the client reads the reply."""
         headers = [("Content-Type", "text/plain"), ("Connection", "close")]
         await self._respond(error.status, headers, str(error).encode("utf-8", "replace"))
         self._writer.write_eof()

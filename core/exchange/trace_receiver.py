@@ -19,9 +19,9 @@ from core.workspace.socket_owner import is_own_peer
 from core.workspace.threads import await_to_completion
 
 HOST = "127.0.0.1"
-IDLE_TIMEOUT_S = 60.0  # after which an idle connection is closed
-MAX_OPEN_TRACES = 200  # open at once; the one that has been silent longest is closed for a new one
-MAX_CLOSED_TRACES = 2000  # closed traces whose later spans are still added to their session
+IDLE_TIMEOUT_S = 60.0  # an idle connection is closed after this time
+MAX_OPEN_TRACES = 200  # when one more trace begins, the run of the one that has been silent longest is ended
+MAX_CLOSED_TRACES = 2000  # ended traces that are remembered: their later spans still go to the same session
 PATHS = ("/v1/traces", "/v1/logs", "/v1/metrics")
 JSON, PROTOBUF = "application/json", "application/x-protobuf"
 PendingEvent = tuple[int, SessionEvent, Mapping[str, bytes]]
@@ -32,8 +32,8 @@ class TraceReceiver:
 
     Web pages cannot send to it: their requests are refused because of their Host or Content-Type header.
 
-    If the journal cannot be written, `report` is called once and requests are refused. Events that could not be written
-    are written first once the journal works again.
+    While the journal cannot be written, requests are refused, and `report` is called once. The events that could not be
+    written are written first when the journal works again.
     """
 
     def __init__(self, journal: Journal, report: Callable[[BaseException], None] = lambda problem: None) -> None:
@@ -75,7 +75,10 @@ class TraceReceiver:
                 self._report_once(problem)
 
     async def ingest(self, spans: list[OtlpSpan]) -> None:
-        """Add spans to the sessions of their traces. A malformed span is reported after the others were added."""
+        """Add spans to the sessions of their traces.
+
+        Raise HttpError for a malformed span after the others were added.
+        """
         malformed: BaseException | None = None
         async with self._lock:
             if self._server is None:
@@ -106,7 +109,7 @@ class TraceReceiver:
         return self._builders[trace]
 
     def _drop_trace(self, trace: str) -> None:
-        """Drop the state of a trace. Its later spans start a new session."""
+        """Forget a trace, so that its later spans start a new session."""
         for state in (self._builders, self._closed, self._ids):
             state.pop(trace, None)
 
@@ -117,7 +120,10 @@ class TraceReceiver:
         self._pending.setdefault(self._id_of(key), []).append((at, event, contents))
 
     async def _write(self) -> None:
-        """Write the pending events in order, session by session. An error in one session does not affect the others."""
+        """Write the pending events of each session in order.
+
+        An error in one session does not keep the others from writing.
+        """
         first_error: BaseException | None = None
         for session, events in tuple(self._pending.items()):
             blobs = {name: body for fact in events for name, body in fact[2].items()}
@@ -131,10 +137,10 @@ class TraceReceiver:
             raise first_error
 
     def _drop_unwritable(self, session: str, error: BaseException) -> None:
-        """Drop events that can never be written: malformed ones, and those of a session that the user purged."""
+        """Drop the pending events of a session that can never be written, as they are malformed or it was purged."""
         purged = (
             isinstance(error, Problem) and session in error.details.message
-        )  # only the error of a purged session names it
+        )  # of all errors of the journal, only that of a purged session contains the session's ID
         if isinstance(error, Problem) and not purged:
             return
         events = self._pending.pop(session)
@@ -156,7 +162,7 @@ class TraceReceiver:
             while await asyncio.wait_for(self._handle_request(connection), IDLE_TIMEOUT_S):
                 pass
         except (TimeoutError, OSError):
-            pass  # the client was idle for too long or disconnected
+            pass  # the client disconnected or was idle for too long
         finally:
             await connection.close()
 
@@ -182,7 +188,7 @@ class TraceReceiver:
         return await connection.reply(kind, b"{}" if kind == JSON else b"")
 
     def _check_head(self, head: RequestHead) -> str:
-        """Return the content type of a request that may send traces; raise `HttpError` for any other."""
+        """Check the head of a request and return its content type. Raise `HttpError` if it may not send traces."""
         if head.headers.get("host", "") not in {f"{name}:{self.port}" for name in (HOST, "localhost")}:
             raise HttpError(HTTPStatus.FORBIDDEN, "Only programs on this computer may send traces.")
         if head.path not in PATHS:

@@ -15,17 +15,18 @@ from core.exchange.exporters.otlp import SCOPE, OtlpSpanBuilder, encode_attribut
 from core.store.codec import load_texts
 from core.store.journal_update import JournalUpdate
 
-MAX_QUEUED = 10_000  # spans; the oldest are dropped
-BATCH = 200  # spans in a request
+MAX_QUEUED = 10_000  # spans waiting to be sent; when there are more, the oldest are dropped
+BATCH = 200  # spans sent in one request
 TIMEOUT_S = 10.0
 RETRY_DELAYS_S = (1.0, 4.0)
 Plain = dict[str, Any]
 
 
 class TraceSender:
-    """Turns journal updates into spans with `on_journal_update`, a journal listener, and sends them with `run`.
+    """Sends the spans of our own sessions to an OTLP collector.
 
-    `find_blob` reads a blob. `report` is called with the error when sending fails, and not again until it has worked.
+    `on_journal_update` receives each event of the journal; `run` sends the spans. `find_blob` reads a blob. `report` is
+    called with the error when sending fails, and not again until sending has worked.
     """
 
     def __init__(
@@ -72,7 +73,10 @@ class TraceSender:
                     await self._send(client, batch)
 
     async def _send(self, client: httpx.AsyncClient, spans: list[Plain]) -> None:
-        """Send spans with two retries, then drop them: an unavailable collector must not make the queue grow."""
+        """Send spans, with two retries.
+
+        Then drop them, so that an unavailable collector does not make the queue grow.
+        """
         body = json.dumps(
             {
                 "resourceSpans": [

@@ -10,12 +10,12 @@ from core.domain.problems import Problem
 from core.exchange.importers.registry import IMPORTERS
 from core.exchange.importers.session_builder import SessionBuilder
 
-MAX_PER_AGENT = 500  # the newest are returned
+MAX_PER_AGENT = 500  # transcripts returned per agent, the newest first
 MAX_TITLE_RECORDS = 60
 
 
 class TranscriptFile(NamedTuple):
-    """A transcript of another agent. `size` is in bytes, `modified_at` is the modification time in seconds."""
+    """A transcript of another agent. `size` is in bytes; `modified_at` is in seconds since 1970."""
 
     agent: str
     path: Path
@@ -51,7 +51,7 @@ def read_title(file: TranscriptFile) -> str:
             if titles:
                 break
     except (OSError, ValueError, RecursionError, Problem):
-        return ""  # the import reports what is wrong with the file
+        return ""  # without a title; an import of the file reports what is wrong with it
     return titles[0] if titles else ""
 
 

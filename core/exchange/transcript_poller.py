@@ -1,4 +1,4 @@
-"""Polls transcripts of other agents for changes by file time and size, recently changed ones more often."""
+"""Polls the transcripts of other agents for changes in time or size. Recently changed files are polled more often."""
 
 import re
 import time
@@ -7,15 +7,18 @@ from fnmatch import translate
 from math import inf
 from pathlib import Path
 
-RECENT_S = 3600.0  # files and folders that changed this recently are checked at every poll
-FULL_SCAN_INTERVAL = 15  # everything else is checked at every 15th poll
-FILE_SUFFIXES = ("", "-wal")  # new records of an SQLite database are first written to its WAL file
+RECENT_S = 3600.0  # seconds; a file or folder that changed within this time is checked at every poll
+FULL_SCAN_INTERVAL = 15  # at every 15th poll, all files and folders are checked
+FILE_SUFFIXES = ("", "-wal")  # an SQLite database writes new records to its WAL file first
 
-FileStamp = tuple[int, int, int]  # inode, size in bytes, modification time in ns
+FileStamp = tuple[int, int, int]  # inode, size in bytes, and modification time in nanoseconds
 
 
 class TranscriptPoller:
-    """Finds changed files that match `patterns`, paths below `home` with `*` for any name. It opens no file."""
+    """Finds changed files by their state, without opening them.
+
+    `patterns` are paths below `home` in which `*` stands for any part of a name.
+    """
 
     def __init__(self, home: Path, patterns: tuple[str, ...], clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
@@ -44,7 +47,7 @@ class TranscriptPoller:
 
 
 class _Folder:
-    """A folder on the path of a pattern. It is listed again only if its modification time has changed."""
+    """A folder on the path of a pattern, with its matching entries. It is listed again only after it was modified."""
 
     def __init__(self, path: Path, pattern: list[str]) -> None:
         self._path = path
@@ -54,7 +57,7 @@ class _Folder:
         self._below: dict[Path, _Folder | float] = {}
 
     def files(self, everything: bool, since: float) -> Iterator[Path]:
-        """Yield the files to check at this poll: recently changed files, or all files if `everything` is true."""
+        """Yield the files to check at this poll: those modified since `since`, in seconds, or all with `everything`."""
         changed = self._list()
         for path, below in list(self._below.items()):
             if isinstance(below, _Folder):
@@ -68,7 +71,7 @@ class _Folder:
         return "*" not in self._name
 
     def _list(self) -> bool:
-        """Update the list of matching entries. Return whether the folder changed since the last call."""
+        """Update the matching entries. Return whether the folder was modified since the last call."""
         try:
             now = self._path.stat().st_mtime_ns
             if now == self._listed:
@@ -94,7 +97,7 @@ def _modified_at(path: Path) -> float:
 
 
 def _stamp(path: Path) -> FileStamp | None:
-    """Return the state of a file together with its WAL file; None if it is empty or gone."""
+    """Return the combined state of a file and its WAL file; None if the file is empty or gone."""
     marks = [mark for end in FILE_SUFFIXES if (mark := _file_stamp(path.with_name(path.name + end)))]
     if not marks or not marks[0][1]:
         return None

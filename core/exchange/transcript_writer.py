@@ -1,13 +1,13 @@
-"""Writes the batches of a foreign transcript to the journal."""
+"""Writes the batches of another program's transcript to the journal."""
 
 from core.exchange.transcript_reader import ImportBatch
 from core.store.journal import Journal
 
 
 class TranscriptWriter:
-    """Writes the batches of one reading of a transcript.
+    """Writes the batches of one transcript.
 
-    After a batch that could not be written, later ones are skipped: they would store a read position beyond it.
+    Once a batch could not be written, all later batches are skipped: they would store a read position beyond it.
     """
 
     def __init__(self, journal: Journal) -> None:
@@ -15,7 +15,7 @@ class TranscriptWriter:
         self.intact = True
 
     async def write(self, part: ImportBatch) -> int:
-        """Write a batch. Return the number of new events."""
+        """Write a batch. Return the number of new events, 0 if the batch was skipped."""
         if not self.intact:
             return 0
         self.intact = False

@@ -1,1 +1,1 @@
-"""Learning from sessions: after a session a small separate run reviews it and proposes what to remember."""
+"""Learning from sessions: after a session, a small separate run reviews it and proposes memories and skills."""

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from mcp_types import ElicitRequestParams, ElicitResult, ErrorData
 
 ElicitCallback = Callable[[Question], Awaitable[Answer]]
-MAX_FORM_ATTEMPTS = 5  # attempts to fill in a form correctly
-MAX_QUESTIONS = 20  # questions per call; further ones are canceled without asking
+MAX_FORM_ATTEMPTS = 5  # how often the user is asked to fill in a form correctly before it is canceled
+MAX_QUESTIONS = 20  # questions per tool call; further ones are canceled without asking the user
 DONE, NOT_DONE = "Done, call again", "Cancel the call"
 
 
@@ -74,7 +74,7 @@ class CallElicitation:
         return "cancel" if answer is None else "accept" if answer.option else "decline"
 
     async def _fill_in(self, form: ElicitationForm) -> tuple[str, dict[str, Any] | None]:
-        """Ask until the form is filled in correctly; return the MCP action and the content."""
+        """Ask the user until the form is filled in correctly. Return the MCP action, and the content or None."""
         error = ""
         for _ in range(MAX_FORM_ATTEMPTS):
             answer = await self._ask_user(form.question(error))
@@ -108,7 +108,7 @@ class CallElicitation:
 
 
 def _question_id(question: Question) -> str:
-    """Return an id that depends only on the question, so that a call repeated after a crash finds its answer."""
+    """Return an ID derived from the question's text, so that a call repeated after a crash finds its answer."""
     parts = [(part.text, [option.label for option in part.options]) for part in question.all_questions()]
     plain = json.dumps([question.text, question.reason, question.url, parts])
     return hashlib.sha256(plain.encode()).hexdigest()[:6]

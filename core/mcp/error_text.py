@@ -15,7 +15,7 @@ HTTP_ERRORS = {
 
 
 def describe_error(error: BaseException, status: int = 0) -> str:
-    """Return a one-line message for an error or group. `status` is the last HTTP error status, or 0."""
+    """Return a one-line message for an exception or exception group. `status` is the last HTTP error status, or 0."""
     roots = list(_exception_chain(error))
     for root in roots:
         if isinstance(root, FileNotFoundError):
@@ -30,7 +30,7 @@ def describe_error(error: BaseException, status: int = 0) -> str:
             return "Nothing is listening at its URL."
         if isinstance(root, socket.gaierror):
             return "The host name cannot be resolved, or the network is down."
-        if type(root).__name__.startswith("OAuth"):  # of the `mcp` library, which is imported only when it is needed
+        if type(root).__name__.startswith("OAuth"):  # Compare names to avoid importing the `mcp` library.
             return f"{SIGN_IN_FAILED}: {str(root).splitlines()[0].rstrip('.')}."
     if status:
         return HTTP_ERRORS.get(status, f"It returned status {status}.")
@@ -40,7 +40,7 @@ def describe_error(error: BaseException, status: int = 0) -> str:
 
 
 def _protocol_violation(error: BaseException) -> str:
-    """Return where a response violates the protocol; empty for other errors."""
+    """Return which part of a response violates the MCP protocol; "" for other errors."""
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):
@@ -51,7 +51,7 @@ def _protocol_violation(error: BaseException) -> str:
 
 
 def _exception_chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error, the errors it groups and its causes."""
+    """Yield an exception, the exceptions in it if it is a group, and the causes of all of them."""
     yield error
     if isinstance(error, BaseExceptionGroup):
         for member in error.exceptions:

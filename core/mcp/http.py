@@ -13,8 +13,8 @@ import httpx2
 from core.domain.address import is_loopback
 from core.mcp.server_config import ResolvedMcpServer
 
-MAX_RESPONSE_BYTES = 32 << 20  # bytes of one response
-MAX_EVENT_BYTES = 16 << 20  # bytes of one server-sent event
+MAX_RESPONSE_BYTES = 32 << 20  # maximum size of a response, after which reading it fails
+MAX_EVENT_BYTES = 16 << 20  # maximum size of one server-sent event
 CONNECT_S = 30.0
 
 
@@ -40,7 +40,7 @@ class McpHttpTransport(httpx2.AsyncHTTPTransport):
 
 
 class _LimitedStream(httpx2.AsyncByteStream):
-    """A response body of limited size."""
+    """A response body that raises DecodingError when it exceeds MAX_RESPONSE_BYTES."""
 
     def __init__(self, stream: httpx2.AsyncByteStream) -> None:
         self._stream = stream
@@ -60,7 +60,7 @@ class _LimitedStream(httpx2.AsyncByteStream):
 def http_client(
     opened: ResolvedMcpServer, transport: McpHttpTransport, auth: httpx2.Auth | None = None
 ) -> httpx2.AsyncClient:
-    """Return a client without a read timeout: the caller limits the time of a call, which may wait for the user."""
+    """Return an HTTP client without a read timeout: a call may wait for the user, so the caller limits its time."""
     return httpx2.AsyncClient(
         auth=auth,
         headers={"accept-encoding": "identity", "user-agent": "journeyman", **opened.values},
@@ -72,7 +72,7 @@ def http_client(
 
 
 def _ssl_context() -> ssl.SSLContext:
-    """Return a TLS context that trusts the system's certificates, and those of certifi as some systems have none."""
+    """Return a TLS context that trusts the certificates of the system and of certifi: some systems have none."""
     context = ssl.create_default_context()
     context.load_verify_locations(certifi.where())
     return context

@@ -1,4 +1,4 @@
-"""Bounds the length of a line that a local MCP server writes: the client library would collect an endless one."""
+"""Limits the length of a line from a local MCP server: the client library would buffer an endless line in memory."""
 
 from typing import Any
 
@@ -16,14 +16,14 @@ class LineTooLongError(ValueError):
 
 
 class LimitedTextStream(TextReceiveStream):
-    """The output of a server as whole lines of text.
+    """A stream of the server's output that yields whole lines of text.
 
-    After a line that is too long it is closed, which ends the connection.
+    If a line is longer than MAX_LINE_CHARS, the stream closes itself, which ends the connection.
     """
 
     def __post_init__(self, *options: Any) -> None:
         super().__post_init__(*options)
-        self._partial_line: list[str] = []  # pieces of the line that has not ended
+        self._partial_line: list[str] = []  # chunks of the line whose end has not arrived
         self._partial_chars = 0
 
     async def receive(self) -> str:
@@ -38,11 +38,11 @@ class LimitedTextStream(TextReceiveStream):
             self._partial_chars += len(chunk)
             if self._partial_chars > MAX_LINE_CHARS:
                 self._partial_line.clear()
-                await self.aclose()  # The library would otherwise read on until the server ends.
+                await self.aclose()  # Otherwise the library would read until the server ends.
                 raise LineTooLongError
 
 
 def limited_stdio_client(*arguments: Any, **options: Any) -> Any:
-    """Return `stdio_client` of the library, which looks up the class of its stream in its module."""
+    """Call `stdio_client` of the library with LimitedTextStream, which replaces its stream class in its module."""
     vars(stdio)["TextReceiveStream"] = LimitedTextStream
     return stdio.stdio_client(*arguments, **options)

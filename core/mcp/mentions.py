@@ -15,7 +15,7 @@ MAX_DESCRIPTION = 200
 
 @dataclass(frozen=True, slots=True)
 class McpMention:
-    """A resource (`name` is its URI) or a prompt with the names of its arguments."""
+    """A resource (`name` is its URI) or a prompt (with the names of its arguments) that a message can mention."""
 
     server: str
     name: str
@@ -24,7 +24,7 @@ class McpMention:
 
     @property
     def mention_text(self) -> str:
-        """What the user types to mention it."""
+        """The text that mentions the resource or prompt in a message."""
         return f"{self.server}:{self.name}"
 
 

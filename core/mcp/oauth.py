@@ -25,7 +25,10 @@ SIGN_IN_AGAIN = "The sign-in has expired or was never made."
 
 @asynccontextmanager
 async def browser_sign_in(server: McpServerSettings, keys: ApiKeys, open_page: OpenPage) -> AsyncIterator["SignInAuth"]:
-    """Provide an `auth` for one connection during which the user signs in. `open_page` shows a URL in the browser."""
+    """Yield the HTTP authentication for a connection during which the user signs in to the server in the browser.
+
+    `open_page` opens a URL in the browser.
+    """
     async with RedirectListener() as listener:
         stored = StoredSignIn(keys, sign_in_owner(server))
         yield SignInAuth(server, stored, listener.url, open_page, listener.wait)
@@ -41,9 +44,9 @@ async def refuse_redirect() -> AuthorizationCodeResult:
 
 
 class SignInAuth(OAuthClientProvider):
-    """Adds the token of a stored sign-in to requests, and refreshes it, also after a restart.
+    """HTTP authentication that adds the token of a stored sign-in to requests, and refreshes it, also after a restart.
 
-    By default, a server that asks for a new sign-in causes an OAuthFlowError.
+    Without `open_page`, a server that requests a new sign-in causes an OAuthFlowError.
 
     `_initialize` and `_auth_flow` override private methods of the library, as they are in `mcp` 2.3. Compare them
     before you use a newer version.
@@ -71,13 +74,13 @@ class SignInAuth(OAuthClientProvider):
             await self._stored.set_metadata(self.context.oauth_metadata)
 
     async def _initialize(self) -> None:
-        """Restore what the library would otherwise forget, so that it can refresh a token after a restart."""
+        """Restore the stored sign-in, which the library keeps only in memory, to refresh a token after a restart."""
         await super()._initialize()
         self.context.token_expiry_time = self._stored.expires_at()
         self.context.oauth_metadata = self._stored.metadata()
 
     async def _auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        """Run the flow of the library, and refuse requests that the server must not cause."""
+        """Run the library's flow, and raise OAuthFlowError before a request to an unsafe address from the server."""
         flow = super()._auth_flow(request)
         try:
             step = await anext(flow)
@@ -92,9 +95,9 @@ class SignInAuth(OAuthClientProvider):
 
 
 def check_url(url: str, server_url: str) -> None:
-    """Raise OAuthFlowError for an address that the server may not send us or the browser to.
+    """Raise OAuthFlowError for an unsafe address to which the server directs Journeyman or the browser.
 
-    Tokens travel encrypted, and a server on the internet cannot name this computer.
+    It must use https, and must not be on this computer unless the server is, too. The server's own origin is allowed.
     """
     address, server = urlsplit(url), urlsplit(server_url)
     is_local, server_is_local = is_loopback(address.hostname or ""), is_loopback(server.hostname or "")

@@ -9,14 +9,14 @@ from mcp.shared.auth import AuthorizationCodeResult
 
 PATH = "/callback"
 SIGN_IN_TIMEOUT_S = 300.0
-REDIRECT_TIMEOUT_S = 10.0  # for the browser to send its request once it has connected
+REDIRECT_TIMEOUT_S = 10.0  # how long the browser may take to send its request after it has connected
 MAX_REQUEST_BYTES = 16 << 10
 RESPONSE_HEAD = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n"
 PAGE = "<!doctype html><meta charset=utf-8><title>Journeyman</title><p>{} You can close this page.</p>"
 
 
 class RedirectListener:
-    """A server on the loopback interface that waits for one redirect. It listens while it is entered."""
+    """An HTTP server on the loopback interface that waits for one redirect. It listens within `async with`."""
 
     def __init__(self) -> None:
         self._result: asyncio.Future[AuthorizationCodeResult] = asyncio.get_running_loop().create_future()
@@ -32,7 +32,7 @@ class RedirectListener:
         assert self._server is not None
         self._server.close()
         if self._result.done():
-            self._result.exception()  # Otherwise asyncio logs an error that nobody has waited for.
+            self._result.exception()  # Mark the error as retrieved, or asyncio would log it.
 
     @property
     def url(self) -> str:
@@ -57,7 +57,7 @@ class RedirectListener:
             writer.write(RESPONSE_HEAD.format(len(page)).encode() + page)
             await writer.drain()
             self._keep(result)
-        except (OSError, ValueError):  # including TimeoutError
+        except (OSError, ValueError):  # OSError includes TimeoutError.
             pass
         finally:
             writer.close()
@@ -72,7 +72,7 @@ class RedirectListener:
 
 
 def _parse_redirect(target: str) -> AuthorizationCodeResult | OAuthFlowError | None:
-    """Return how the sign-in ended; None for any other request, such as for an icon."""
+    """Return the result of the sign-in from the target of a request; None for other requests, such as for an icon."""
     parts = urlsplit(target)
     values = {name: each[0] for name, each in parse_qs(parts.query).items()}
     if parts.path != PATH:

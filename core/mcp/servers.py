@@ -33,7 +33,7 @@ ACCEPT, REJECT = "Accept and call", "Do not call"
 
 @dataclass(slots=True)
 class _FailedServer:
-    """A failed server: failures in a row, when it may be started again, and the last error."""
+    """A failed server: the number of failures in a row, when it may be started again, and the last error."""
 
     times: int
     until: float
@@ -41,9 +41,9 @@ class _FailedServer:
 
 
 class McpServers:
-    """Connections by server name, shared by all runs.
+    """The connections to the MCP servers in the settings, shared by all runs.
 
-    `is_trusted_package` returns whether the files of a package are those that the user trusted.
+    `is_trusted_package` returns whether the files of a package are unchanged since the user trusted them.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class McpServers:
         """List the resources and prompts of all enabled servers, starting them. Servers that fail are left out."""
 
         async def mentions_of(server: McpServerSettings) -> McpMentions:
-            with suppress(Problem):  # the failure shows in its state
+            with suppress(Problem):  # The error is in the server's state, which listeners receive.
                 return await (await self._connected(server)).list_mentions()
             return McpMentions()
 
@@ -167,7 +167,7 @@ class McpServers:
             await connection.close()
 
     async def _stored_auth(self, opened: ResolvedMcpServer) -> "httpx2.Auth | None":
-        """Return what adds the token of the sign-in to a server; None if the user did not sign in."""
+        """Return the HTTP authentication with the stored sign-in; None for a server without OAuth."""
         if not (opened.server.url and opened.server.oauth):
             return None
         from core.mcp.oauth import SignInAuth
@@ -245,7 +245,7 @@ class McpServers:
     def _on_ended(self, name: str, connection: McpConnection) -> None:
         """Record that a server ended by itself. After a long uptime it may be restarted at once."""
         if self._open.get(name) is not connection:
-            return  # it was closed on purpose
+            return  # Journeyman has closed the connection itself.
         del self._open[name]
         if self._clock() - self._since[name] >= MAX_RESTART_DELAY_S:
             self._failed.pop(name, None)

@@ -21,7 +21,10 @@ def sign_in_owner(server: McpServerSettings) -> KeyOwner:
 
 
 class StoredSignIn:
-    """The stored result of a sign-in: the registered client, the tokens and where to refresh them. A `TokenStorage`."""
+    """The sign-in of one server in the keyring: the registered client, the tokens and where to refresh them.
+
+    Implements the `TokenStorage` protocol of the `mcp` library.
+    """
 
     def __init__(self, keys: ApiKeys, owner: KeyOwner) -> None:
         self._keys = keys
@@ -72,6 +75,6 @@ class StoredSignIn:
         await self._keys.save(self._owner, json.dumps(self._values))
 
     def _add_to_secrets(self, tokens: OAuthToken | None) -> None:
-        """Have the tokens removed from whatever is sent to a model."""
+        """Register the tokens as secrets, so that they are redacted from everything sent to a model."""
         if tokens:
             self._keys.seen.update(filter(None, (tokens.access_token, tokens.refresh_token)))

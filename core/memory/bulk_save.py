@@ -1,4 +1,4 @@
-"""Saves many memories: compares them while other connections can write, then saves all in one transaction."""
+"""Saves many memories: compares them while other writers are not blocked, then saves all in one transaction."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,7 +12,7 @@ from core.store.memory_records import MemoryRecords
 
 
 class _PlannedSave(NamedTuple):
-    """A planned save. `same_id` is a stored memory that says the same; if empty, `new` is the memory to store."""
+    """A planned save. `same_id` is a stored memory that says the same; if it is "", `new` is the memory to store."""
 
     content: MemoryContent
     pinned: bool
@@ -24,7 +24,8 @@ class _PlannedSave(NamedTuple):
 class BulkSave:
     """Plans and commits the saves of one batch.
 
-    Each memory is compared with the stored memories and with the earlier memories of the batch, which are in `scratch`.
+    Each memory is compared with the stored memories, and with the earlier memories of the batch, which are in
+    `scratch`.
     """
 
     def __init__(self, scratch: MemoryRecords, source: MemorySource, at: int) -> None:
@@ -40,7 +41,7 @@ class BulkSave:
         pinned: bool,
         similarities: Mapping[int, float] = NO_SIMILARITIES,
     ) -> None:
-        """Plan the save of validated content."""
+        """Compare validated content with the stored memories and plan its save; `similarities` is as for `save`."""
         same, conflicts = find_same_or_conflicting(rows, content, similarities)
         if same is None:
             same, conflicts_in_batch = find_same_or_conflicting(self._scratch, content)
@@ -54,7 +55,7 @@ class BulkSave:
         self._planned.append(_PlannedSave(content, pinned, "", fold([creation]), conflict_ids))
 
     def commit(self, rows: MemoryRecords) -> list[SaveResult]:
-        """Save all planned memories. The caller must have opened a transaction."""
+        """Save all planned memories, within a transaction of the caller; return the results in order."""
         new = [plan.new for plan in self._planned if plan.new]
         rows.add_all([self._source.change(memory.id, 1, self._at, "created", memory.content) for memory in new])
         return [self._commit_one(rows, plan) for plan in self._planned]
@@ -68,7 +69,7 @@ class BulkSave:
 
     def _reinforce(self, rows: MemoryRecords, plan: _PlannedSave) -> SaveResult:
         same = rows.get(plan.same_id)
-        if same is None:  # The memory was erased after the comparison.
+        if same is None:  # the memory was erased after the comparison
             return save(rows, plan.content, self._source, self._at)
         reinforcement = self._source.change(same.id, same.version + 1, self._at, "reinforced")
         return SaveResult("reinforced", rows.write(reinforcement) or same)

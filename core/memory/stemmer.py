@@ -1,4 +1,4 @@
-"""Reduces English words to stems by Porter's algorithm of 1980. Most words of other languages stay unchanged."""
+"""Reduces English words to stems by Martin Porter's algorithm of 1980. Most words of other languages stay as is."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 _VOWELS = frozenset("aeiou")
 
-# Irregular forms that Porter's rules cannot reduce.
+# Stems of irregular forms, which Porter's rules cannot find.
 IRREGULAR: Mapping[str, str] = MappingProxyType(
     {
         form: stem
@@ -52,7 +52,7 @@ _PLAIN = re.compile(r"[a-z]{3,40}")
 
 @lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
-    """Return the stem of a lowercase word."""
+    """Return the stem of a word, which has to be in lower case."""
     if word in IRREGULAR:
         return IRREGULAR[word]
     if not _PLAIN.fullmatch(word):
@@ -81,7 +81,7 @@ def _past(word: str) -> str:
 
 
 def _restored(word: str) -> str:
-    """Restore the spelling of a word after its ending was removed."""
+    """Return a word without its ending (such as *ed* or *ing*) respelled: *hopp* as *hop*, *fil* as *file*."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
     if len(word) > 1 and word[-1] == word[-2] and word[-1] not in "lszaeiou":
@@ -125,13 +125,13 @@ def _has_vowel(word: str) -> bool:
 
 
 def _measure(word: str) -> int:
-    """Return Porter's measure of a word: how often a consonant follows a vowel."""
+    """Return Porter's measure of a word: the number of times that a consonant follows a vowel."""
     signs = [_is_vowel(word, index) for index in range(len(word))]
     return sum(before and not after for before, after in pairwise(signs))
 
 
 def _is_short(word: str) -> bool:
-    """Return whether the word ends in consonant, vowel, consonant, where the last consonant is not w, x or y."""
+    """Return whether a word ends in a consonant, a vowel and a consonant other than w, x and y."""
     if len(word) < 3 or word[-1] in "wxy":
         return False
     return not _is_vowel(word, len(word) - 1) and _is_vowel(word, len(word) - 2) and not _is_vowel(word, len(word) - 3)

@@ -1,6 +1,6 @@
-"""The text around a memory: the messages next to the one it was learned from, and the date.
+"""Returns the context of a memory: the messages around the one that it was learned from, and the date.
 
-Search also matches this text, so that a memory is found by the question that it answers, by names and by dates.
+The search compares the context too. This finds a memory by the question that it answers, by names and by dates.
 """
 
 from collections.abc import Sequence
@@ -12,20 +12,20 @@ from core.memory.content_checks import redact, refusal_reason
 from core.memory.tokenizer import content_words
 from core.store.run_reader import SessionMessage
 
-NEIGHBORS = 2  # number of messages before and after the source that are kept
-MESSAGE_CHARS = 600  # characters kept of each message
+NEIGHBORS = 2  # number of messages that are kept before the source of the memory, and after it
+MESSAGE_CHARS = 600  # number of characters that are kept of each message
 
 
 def describe_day(at: int) -> str:
-    """Return the local date of a time in microseconds, such as `8 May 2026`."""
+    """Return the local date of a time, which is given in microseconds, such as `8 May 2026`."""
     day = datetime.fromtimestamp(at / SECOND).astimezone()
     return f"{day.day} {day:%B %Y}"
 
 
 def surroundings(messages: Sequence[SessionMessage], sentence: str) -> str:
-    """Return what surrounds a sentence that was learned from these messages, one line for each message, then the date.
+    """Return the context of a sentence that was learned from these messages: a line for each message, then the date.
 
-    Secrets are removed, and messages about a sensitive topic are left out, because the sentence does not need them.
+    Secrets are removed. Messages about a sensitive topic are left out, because the sentence does not need them.
     """
     if not messages:
         return ""
@@ -43,9 +43,11 @@ def surroundings(messages: Sequence[SessionMessage], sentence: str) -> str:
 
 
 def _source(messages: Sequence[SessionMessage], sentence: str) -> int:
-    """Return the index of the message that shares the most words with the sentence, the shortest and newest such one.
+    """Return the index of the message that the sentence was probably learned from: it has the most words in common.
 
-    Without common words, it is the newest.
+    Among several such messages, the one with the fewest words is chosen, then the newest. Without common words, it is
+    the
+    newest message.
     """
     words = set(content_words(sentence))
 

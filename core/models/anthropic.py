@@ -1,6 +1,6 @@
-"""The Anthropic Messages API, also as other providers implement it.
+"""The Anthropic Messages API, which other providers implement, too.
 
-Reasoning blocks are sent back unchanged, and the prompt carries cache breakpoints.
+Reasoning blocks of earlier replies are sent back unchanged, and the prompt contains cache breakpoints.
 """
 
 import re
@@ -27,13 +27,12 @@ DEFAULT_MAX_TOKENS = 32_000
 DEFAULT_MAX_TOKENS_OLD = 4_096
 OLD_MODELS = re.compile(r"claude-(2|instant|3)")
 BUDGETS = {"minimal": 1_024, "low": 4_096, "medium": 10_000, "high": 20_000, "xhigh": 28_000, "max": 28_000}
-BUDGET_MODELS = re.compile(
-    r"claude-(3-7|(sonnet|opus|haiku)-4(-[0-5])?(-\d{8}|$|@))"
-)  # models without adaptive thinking
+# Models without adaptive thinking, which need a token budget for their thinking instead of an effort.
+BUDGET_MODELS = re.compile(r"claude-(3-7|(sonnet|opus|haiku)-4(-[0-5])?(-\d{8}|$|@))")
 
 
 class AnthropicModel:
-    """A model served at `/v1/messages`."""
+    """A model that a provider serves at `/v1/messages`."""
 
     def __init__(self, server: ProviderEndpoint, model: str = "", limits: ModelLimits = UNKNOWN_LIMITS) -> None:
         self._api = ApiClient(server, model)
@@ -62,7 +61,10 @@ class AnthropicModel:
 def anthropic_body(
     request: Request, model: str, limits: ModelLimits, names: ToolNames, origin: str, official: bool = False
 ) -> dict[str, Any]:
-    """Build the request body. This API requires `max_tokens`, so a default is sent if the user set no limit."""
+    """Return the request body. The API requires `max_tokens`, so a default is sent if the user set no limit.
+
+    `official`: the provider is Anthropic itself, which also supports output schemas and adaptive thinking.
+    """
     max_tokens = (
         request.options.max_output_tokens
         or limits.max_output
@@ -97,8 +99,9 @@ def anthropic_body(
 
 
 def anthropic_messages(request: Request, encoders: PartEncoders, names: ToolNames, origin: str) -> list[dict[str, Any]]:
-    """Convert the conversation to alternating turns. All messages between two replies form one user turn, which starts
-    with the tool results.
+    """Return the conversation as alternating turns of user and assistant.
+
+    All messages between two replies form one user turn, in which the tool results come first.
     """
     turns: list[dict[str, Any]] = []
     for message in request.messages:
@@ -119,8 +122,9 @@ def anthropic_messages(request: Request, encoders: PartEncoders, names: ToolName
 
 
 def _append_blocks(turns: list[dict[str, Any]], role: str, blocks: list[Part]) -> None:
-    """Append blocks to the last turn if it has the same role, else as a new turn. Empty text is left out: the API
-    rejects it.
+    """Append blocks to the last turn if it has the same role, or else as a new turn.
+
+    Empty text blocks are left out, because the API rejects them.
     """
     blocks = [block for block in blocks if block["type"] != "text" or block["text"].strip()]
     if not blocks and role == "user":
@@ -132,7 +136,7 @@ def _append_blocks(turns: list[dict[str, Any]], role: str, blocks: list[Part]) -
 
 
 def _assistant_blocks(message: Message, request: Request, names: ToolNames, origin: str) -> list[Part]:
-    """Convert an earlier reply. If this model produced it, the reasoning blocks are sent back unchanged."""
+    """Return the blocks of an earlier reply; if this model produced it, with its reasoning blocks unchanged."""
     text = request.read_text(message.text)
     calls = [
         {
@@ -168,7 +172,7 @@ def _thinking(effort: str, limit: int, adaptive: bool) -> dict[str, Any]:
 
 
 def _set_cache_breakpoints(turns: list[dict[str, Any]]) -> None:
-    """Set cache breakpoints after the last two user turns."""
+    """Mark the ends of the last two user turns as cache breakpoints."""
     for turn in [turn for turn in turns if turn["role"] == "user"][-2:]:
         turn["content"][-1] = {**turn["content"][-1], "cache_control": CACHE_CONTROL}
 

@@ -17,7 +17,7 @@ from core.models.tool_names import ToolNames
 
 @dataclass(slots=True)
 class ReplyBlock:
-    """A content block of the reply: its start event, and the deltas received since."""
+    """A content block of a reply: its start event, and the pieces received since."""
 
     fields: dict[str, Any]
     pieces: list[str] = field(default_factory=list)
@@ -29,7 +29,7 @@ class ReplyBlock:
 
 
 class AnthropicReplyParser(ReplyParser):
-    """Parses the events of one reply. Blocks are identified by index, because some servers interleave them."""
+    """Parses the events of one reply. Blocks are identified by index, because some servers interleave their deltas."""
 
     def __init__(self, context: ErrorContext, names: ToolNames, origin: str) -> None:
         super().__init__(context, names, origin)
@@ -123,12 +123,12 @@ class AnthropicReplyParser(ReplyParser):
             self.complete = True
 
     def _merge_usage(self, usage: Any) -> None:
-        """Merge token counts. They are cumulative, and a count that an event omits keeps its value."""
+        """Merge the token counts of an event. Counts are cumulative, and one that an event omits keeps its value."""
         if isinstance(usage, dict):
             self._usage |= {name: value for name, value in usage.items() if value is not None}
 
     def _complete_message(self, plain: dict[str, Any]) -> None:
-        """Process a complete message that was sent instead of a stream."""
+        """Process a complete message, which some servers send instead of a stream."""
         for index, block in enumerate(as_objects(plain.get("content"))):
             self._start(str(index), block)
         self._merge_usage(plain.get("usage"))
@@ -141,7 +141,7 @@ class AnthropicReplyParser(ReplyParser):
         return json.dumps(block.fields.get("input") or {}, ensure_ascii=False)
 
     def _usage_and_note(self) -> tuple[Usage | None, str]:
-        """Return the usage and a note. `Usage.input` includes cached tokens, which this API counts separately."""
+        """Return the usage and a note for the user. Cached tokens, which the API counts apart, are added to `input`."""
         if not self._usage:
             return None, ""
         names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -152,7 +152,10 @@ class AnthropicReplyParser(ReplyParser):
         return parse_usage(prompt_tokens, self._usage.get("output_tokens"), counts[1], counts[2], thought)
 
     def _provider_state(self, blocks: list[ReplyBlock]) -> str:
-        """Return the blocks to send back if any reasoning is signed or encrypted; unsigned reasoning is dropped."""
+        """Return the blocks to send back with the next request; "" unless some reasoning is signed or encrypted.
+
+        Unsigned reasoning is dropped, because the API would reject it.
+        """
         if not any(block.signature or block.kind == "redacted_thinking" for block in blocks):
             return ""
         state: list[dict[str, Any]] = []

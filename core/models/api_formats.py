@@ -13,7 +13,7 @@ from core.models.responses import ResponsesModel
 
 
 class ProviderModel(Model, Protocol):
-    """A model at a provider, which can also list the provider's other models."""
+    """A model of a provider, which can also list the other models of the provider."""
 
     async def list_models(self) -> list[ListedModel]: ...
 

@@ -1,4 +1,4 @@
-"""Attachments as parts of a message; one that cannot be sent is replaced by a text that says so."""
+"""Encodes attachments as parts of a message. A note replaces an attachment that cannot be sent."""
 
 import base64
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from core.models.model import Request
 IMAGES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 PDF = "application/pdf"
 TEXT_TYPES = frozenset({"application/json", "application/xml", "application/yaml", "application/toml"})
-RECALL_KEY_LENGTH = 12  # characters of the blob name by which a model asks for a retired attachment
+RECALL_KEY_LENGTH = 12  # characters of a blob name that identify a retired attachment for the model
 
 Part = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class PartEncoders:
-    """How an API format encodes each kind of part; None if it is not supported. The data argument is base64 text."""
+    """How an API format encodes each kind of part; None if unsupported. The second argument is the data as base64."""
 
     text: Callable[[str], Part]
     image: Callable[[Attachment, str], Part] | None = None
@@ -27,19 +27,19 @@ class PartEncoders:
 
 
 def message_parts(message: Message, request: Request, encoders: PartEncoders) -> list[Part]:
-    """Return the attachments of a message as parts, then its text."""
+    """Return the attachments of a message as parts, followed by its text."""
     parts = [_part(attachment, request, encoders) for attachment in message.attachments]
     text = request.read_text(message.text)
     return [*parts, encoders.text(text)] if text or not parts else parts
 
 
 def is_text(attachment: Attachment) -> bool:
-    """Return whether the attachment is sent as text."""
+    """Return whether an attachment is text by its media type, so that it is sent as text."""
     return attachment.media_type.startswith("text/") or attachment.media_type in TEXT_TYPES
 
 
 def recall_key(attachment: Attachment) -> str:
-    """Return the id by which `recall_dropped` returns a retired attachment."""
+    """Return the id with which the model requests a retired attachment from the tool `recall_dropped`."""
     return attachment.blob[:RECALL_KEY_LENGTH]
 
 

@@ -1,10 +1,9 @@
-"""Finds tool calls in reply text, in every shape that models are known to write them in.
+"""Finds tool calls in reply text, in every known notation of models.
 
-Models write calls into the text if their server does not parse their own format, or if they imitate another one. The
-shapes are those of the tool parsers of vLLM, SGLang and llama.cpp, and the JSON that small models write in code fences.
-Nothing is decided here about whether a call is meant: see `written_calls`.
-
-A call is found only if a delimiter closes its arguments, so a reply that was cut off never yields a part of a call.
+Models write calls into the text if their server does not parse their notation, or if they imitate another one. The
+notations are those of the tool parsers of vLLM, SGLang and llama.cpp, and the JSON that small models write in code
+fences. Whether a call is meant is not decided here, but in `written_calls`.
+A call is found only if a delimiter closes its arguments, so a truncated reply never yields a partial call.
 """
 
 import re
@@ -14,7 +13,7 @@ from typing import Any
 
 from core.models.lenient_json import LenientReader, parse_object, read_json
 
-MAX_ATTEMPTS = 300  # places in one reply at which a call is looked for; a bound on the time for hostile text
+MAX_ATTEMPTS = 300  # limit of positions in one reply that are examined, to bound the time for hostile text
 NAME_KEYS = ("name", "tool", "tool_name", "toolName", "function", "function_name", "action", "recipient_name")
 ARGUMENT_KEYS = (
     "arguments", "parameters", "input", "args", "params", "action_input", "tool_input", "tool_parameters", "kwargs",
@@ -29,12 +28,13 @@ FENCE_LANGUAGES = frozenset(
         "tool-call", "tool_use", "function", "function_call",
     }
 )  # fmt: skip
-CODE_LANGUAGES = frozenset({"python", "py"})  # taken only if the whole block is calls of offered tools
+# Code blocks in these languages count only if they consist of calls of offered tools.
+CODE_LANGUAGES = frozenset({"python", "py"})
 
 
 @dataclass(frozen=True, slots=True)
 class FoundCall:
-    """A call in a text. `plain` marks arguments from tags, whose values are all strings whatever the schema says."""
+    """A call in a text. `plain`: the arguments are from tags, so all values are strings, whatever the schema says."""
 
     tool: str
     arguments: Mapping[str, Any]
@@ -43,7 +43,7 @@ class FoundCall:
 
 @dataclass(frozen=True, slots=True)
 class FoundBlock:
-    """The calls in one stretch of text, which are taken or left together; `shape` names it for the user."""
+    """The calls in one stretch of text, all or none of which are executed; `shape` is their notation, for display."""
 
     calls: tuple[FoundCall, ...]
     start: int
@@ -51,7 +51,7 @@ class FoundBlock:
     shape: str
 
 
-# Markers before one or more payloads (JSON, Python-like calls, or a name with JSON).
+# Markers that precede one or more calls (as JSON, Python-like, or a name with JSON), each with a name for the user.
 MARKERS = (
     (r"<tool_calls?>|<tool>|<TOOLCALL>|<function_calls?>|<\|tool_call\|?>|<tool_call_begin>", "tool call tags"),
     (r"<tools>", "tools tags"),
@@ -98,11 +98,11 @@ THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL)
 SEPARATORS = re.compile(r"[\s;,]*")
 CALL_START = re.compile(rf"{PREFIX}(?P<name>[A-Za-z_]\w*)(?:\.call)?\(\s*")
 KEYWORD = re.compile(r"(?P<key>[A-Za-z_]\w*)\s*=\s*")
-MAX_WRAPPERS = 4  # lists and objects around a call
+MAX_WRAPPERS = 4  # most lists and objects nested around a call
 
 
 class CallFinder:
-    """Finds the calls of some tools in one text. `names` are the names that a call may use."""
+    """Finds the calls of tools in one text. `names` are the tool names that a call may use."""
 
     def __init__(self, text: str, names: Collection[str]) -> None:
         self._text = _without_thoughts(text)
@@ -118,7 +118,7 @@ class CallFinder:
         )
 
     def blocks(self) -> Iterator[FoundBlock]:
-        """Yield the blocks with calls, in order. Thoughts, quotations and other code blocks are skipped."""
+        """Yield the blocks with calls in order, skipping reasoning, quotations and other code blocks."""
         position = attempts = 0
         while attempts < MAX_ATTEMPTS and (match := self._opening.search(self._text, position)):
             attempts += 1
@@ -133,19 +133,19 @@ class CallFinder:
                 yield block
 
     def _is_quoted(self, position: int) -> bool:
-        """Return whether a place is in a quoted line or in inline code."""
+        """Return whether a position is in a quoted line (`>`) or in inline code."""
         line = self._text[self._text.rfind("\n", 0, position) + 1 : position]
         return line.lstrip().startswith(">") or line.count("`") % 2 == 1
 
     def _fenced_block(self, match: re.Match[str]) -> tuple[FoundBlock | None, int]:
-        """Read a code block. It has to consist of calls; other code blocks are skipped as a whole."""
+        """Read a fenced code block; return its calls, if it consists of calls only, and the position after it."""
         marks = match["marks"]
         closing_pattern = re.compile(rf"^[ \t]*{marks[0]}{{{len(marks)},}}[ \t]*(?:\n|$)", re.MULTILINE)
         closing_match = closing_pattern.search(self._text, match.end())
         content_end, block_end = closing_match.span() if closing_match else (len(self._text), len(self._text))
         language, start = match["info"].lower(), match.end()
         if len(marks) == 3 and (language in FENCE_LANGUAGES or language in CODE_LANGUAGES):
-            # A string in the arguments may contain a line that looks like the end of the block.
+            # A string in the arguments may contain a line that looks like the closing fence, so parse the calls first.
             is_python = language in CODE_LANGUAGES or language == "tool_code"
             if language in CODE_LANGUAGES:
                 payload = self._python_calls(start)
@@ -156,7 +156,7 @@ class CallFinder:
                 payload, shape = (block.calls, block.end), block.shape
             if payload:
                 calls, calls_end = payload
-                if calls_end >= content_end:  # the markers after the call include the end of the block
+                if calls_end >= content_end:  # the end markers of the call include the closing fence
                     return FoundBlock(calls, match.start(), max(calls_end, block_end), shape), max(calls_end, block_end)
                 closing_match = closing_pattern.search(self._text, calls_end)
                 if not self._text[calls_end : closing_match.start() if closing_match else len(self._text)].strip():
@@ -167,7 +167,7 @@ class CallFinder:
         return None, max(block_end, content_end)
 
     def _marked_block(self, position: int) -> FoundBlock | None:
-        """Read calls that begin with a marker of their own."""
+        """Read calls that begin with a marker at this position, such as `<tool_call>`; None without one."""
         text = self._text
         if match := TAGGED.match(text, position) or DSML.match(text, position):
             return self._tagged_block(match)
@@ -185,7 +185,7 @@ class CallFinder:
         return None
 
     def _bare_block(self, match: re.Match[str]) -> FoundBlock | None:
-        """Read JSON that fills whole lines, or Python-like calls that end the reply."""
+        """Read calls without markers: JSON that fills whole lines, or Python-like calls at the end of the reply."""
         start, text = match.end(), self._text
         if match["bare"] is None and match["python"] is None:
             return None
@@ -205,7 +205,7 @@ class CallFinder:
     def _payloads(
         self, position: int, *, python: bool = False, allow_names: bool = False
     ) -> tuple[tuple[FoundCall, ...], int] | None:
-        """Read one or more payloads, one after the other."""
+        """Read consecutive calls in any of the allowed notations; return them and the position after them."""
         calls: tuple[FoundCall, ...] = ()
         while True:
             separators = SEPARATORS.match(self._text, position)
@@ -240,7 +240,7 @@ class CallFinder:
         return (value, end) if isinstance(value, dict) else None
 
     def _named_call(self, position: int) -> tuple[tuple[FoundCall, ...], int] | None:
-        """Read a name followed by JSON, by tags with keys and values, or a tagged call inside other tags."""
+        """Read a tool name followed by JSON or by tags with keys and values, or a call in tags inside other tags."""
         if match := TAGGED.match(self._text, position) or DSML.match(self._text, position):
             block = self._tagged_block(match)
             return (block.calls, block.end) if block else None
@@ -256,7 +256,7 @@ class CallFinder:
         return None
 
     def _tagged_block(self, match: re.Match[str]) -> FoundBlock | None:
-        """Read `<function=NAME>` or `<invoke name="NAME">` with parameters in tags, or with JSON."""
+        """Read `<function=NAME>` or `<invoke name="NAME">` with its parameters in tags or as JSON."""
         start, end = match.start(), match.end()
         closing_tag = re.compile(r"\s*</(?:[|｜]DSML[|｜])?[\w:]*(?:function|invoke|tool_call)>")
         json_start = self._skip_space(end)
@@ -280,7 +280,7 @@ class CallFinder:
         return None
 
     def _python_calls(self, position: int) -> tuple[tuple[FoundCall, ...], int] | None:
-        """Read `name(key=value, …)`, several of them, or a list of them. Values are literals."""
+        """Read one or more calls `name(key=value, …)`, or a list of them. Values are literals."""
         is_list = self._text.startswith("[", position)
         position, calls = position + is_list, list[FoundCall]()
         while True:
@@ -326,7 +326,7 @@ class CallFinder:
 
 
 def _without_thoughts(text: str) -> str:
-    """Return the text with the model's thoughts, if they are part of it, replaced by as many spaces."""
+    """Return the text with the model's reasoning replaced by equally many spaces, so that positions stay valid."""
     closing_tag = text.find("</think")
     if closing_tag >= 0 and "<think" not in text[:closing_tag]:
         text = " " * closing_tag + text[closing_tag:]
@@ -334,9 +334,9 @@ def _without_thoughts(text: str) -> str:
 
 
 def calls_in(value: Any, shorthand_names: Collection[str] = (), depth: int = 0) -> list[FoundCall]:
-    """Return the calls that a JSON value consists of; none if any part of it is not a call.
+    """Return the calls that a JSON value consists of; none if any part of the value is not a call.
 
-    `short` are the names that may be keys of their arguments, as in `{"read": {"path": "a"}}`.
+    `shorthand_names` are the tools that may be written as `{"read": {"path": "a"}}`, with the name as a key.
     """
     if depth > MAX_WRAPPERS:
         return []
@@ -358,6 +358,7 @@ def calls_in(value: Any, shorthand_names: Collection[str] = (), depth: int = 0) 
     else:
         arguments = value[argument_key]
         arguments = parse_object(arguments or "{}") if isinstance(arguments, str) else arguments or {}
-    if not isinstance(arguments, dict) or {"type", "properties"} <= set(arguments):  # a definition of a tool
+    # A JSON Schema, so a tool's definition rather than a call.
+    if not isinstance(arguments, dict) or {"type", "properties"} <= set(arguments):
         return []
     return [FoundCall(re.sub(f"^{PREFIX}", "", value[name_key]), arguments)]

@@ -1,4 +1,4 @@
-"""The OpenAI Chat Completions API in the dialect of each provider."""
+"""The OpenAI Chat Completions API, in the dialect of each provider."""
 
 import re
 from collections.abc import AsyncGenerator
@@ -17,11 +17,11 @@ from core.models.tool_names import ToolNames
 
 TOKEN_LIMIT_FIELDS = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 OPTIONAL_FIELDS = ("stream_options", "reasoning_effort", *TOKEN_LIMIT_FIELDS)
-SCHEMA_FIELD = "response_format"  # providers without schema support reject it with many different messages
+SCHEMA_FIELD = "response_format"  # providers without schema support reject it with various messages
 
 
 class ChatCompletionsModel:
-    """A model served at `/chat/completions`."""
+    """A model that a provider serves at `/chat/completions`."""
 
     def __init__(
         self,
@@ -37,9 +37,9 @@ class ChatCompletionsModel:
         self._rejected_fields: set[str] = set()
 
     async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
-        """Stream the reply. If the provider rejects an optional field, the request is repeated without it.
+        """Stream the reply. If the provider rejects an optional field, repeat the request without the field.
 
-        The field is left out of all later requests of this object too.
+        This object leaves the field out of all later requests, too.
         """
         names = ToolNames(tool.name for tool in request.tools)
         origin = state_origin(self._api, "chat")
@@ -77,7 +77,7 @@ def _rejects_field(error: ModelError, field: str) -> bool:
 
 
 def _drop_fields(body: dict[str, Any], rejected: set[str]) -> dict[str, Any]:
-    """Return the body without the rejected fields; a rejected token limit is sent under its other name."""
+    """Return the body without rejected fields; a rejected token limit is sent under its alternative name."""
     fields = {name: value for name, value in body.items() if name not in rejected}
     for old, new in TOKEN_LIMIT_FIELDS.items():
         if old in body and old in rejected and new not in rejected:

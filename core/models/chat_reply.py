@@ -1,4 +1,4 @@
-"""The parser for Chat Completions replies, in all the variants that providers send."""
+"""The parser for Chat Completions replies in all known variants of providers."""
 
 import json
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class ChatReplyParser(ReplyParser):
         self._calls: list[PartialCall] = []
         self._field = ""
         self._details: list[dict[str, Any]] = []
-        self._detail_parts: dict[str, list[str]] = {}  # texts of the last detail, which may come in many fragments
+        self._detail_parts: dict[str, list[str]] = {}  # fragments of the last reasoning detail, by field
         self._usage: dict[str, Any] | None = None
         self._finish = ""
         self._refused = False
@@ -109,7 +109,7 @@ class ChatReplyParser(ReplyParser):
             self._rare_fields(delta)
 
     def _rare_fields(self, delta: dict[str, Any]) -> None:
-        """Process the parts of a delta that are rarer than text: reasoning, refusals and calls."""
+        """Process the less frequent fields of a delta: reasoning, refusals and tool calls."""
         for name in REASONING_FIELDS:
             reasoning = delta.get(name)
             if reasoning and isinstance(reasoning, str):
@@ -128,7 +128,7 @@ class ChatReplyParser(ReplyParser):
             self._call({"index": "function_call", "function": function})
 
     def _parts(self, content: Any) -> None:
-        """Process content that is a list of text and reasoning parts."""
+        """Process content that is a list of text parts and reasoning parts."""
         for part in as_objects(content):
             if part.get("type") == "thinking":
                 inner = part.get("thinking")
@@ -155,7 +155,7 @@ class ChatReplyParser(ReplyParser):
         call.extra = plain.get("extra_content") or call.extra
 
     def _find_call(self, index: Any, id: str, name: str) -> PartialCall:
-        """Return the call a fragment belongs to. A new id with a name starts a new call, whatever its index."""
+        """Return the call that a fragment belongs to. A new id with a name starts a new call, whatever its index."""
         for call in reversed(self._calls):
             same_index = index is not None and call.index == index
             same_id = bool(id) and call.id == id
@@ -170,7 +170,7 @@ class ChatReplyParser(ReplyParser):
         return self._calls[-1]
 
     def _detail(self, plain: dict[str, Any]) -> None:
-        """Join the fragments of one reasoning detail, which the provider expects back as a whole."""
+        """Add a fragment to the last reasoning detail, or start a new one. The provider expects whole details back."""
         last = self._details[-1] if self._details else {}
         same = all(last.get(name) == plain.get(name) for name in ("type", "index")) and not plain.get("data")
         is_new = not last or not same
@@ -180,13 +180,13 @@ class ChatReplyParser(ReplyParser):
             self._details.append(last)
         for name, value in plain.items():
             if name in ("text", "summary") and isinstance(value, str):
-                last.setdefault(name, "")  # keeps the order of the fields
+                last.setdefault(name, "")  # creates the field now, to keep the order of the fields
                 self._detail_parts.setdefault(name, []).append(value)
             elif value is not None or is_new:
                 last[name] = value
 
     def _join_detail(self) -> None:
-        """Complete the last detail. Joining at each fragment would take quadratic time."""
+        """Join the fragments of the last reasoning detail. Joining after each fragment would take quadratic time."""
         for name, parts in self._detail_parts.items():
             self._details[-1][name] = "".join(parts)
         self._detail_parts.clear()
@@ -203,7 +203,8 @@ class ChatReplyParser(ReplyParser):
         prompt_tokens, completion_tokens = plain.get("prompt_tokens"), plain.get("completion_tokens")
         counts = (as_count(prompt_tokens), as_count(completion_tokens), as_count(reasoning_tokens))
         if all(counts) and sum(filter(None, counts)) == as_count(plain.get("total_tokens")):
-            completion_tokens = (counts[1] or 0) + (counts[2] or 0)  # x.ai counts reasoning apart from the completion
+            # x.ai does not include reasoning tokens in the completion tokens.
+            completion_tokens = (counts[1] or 0) + (counts[2] or 0)
         reads, writes = as_count(cached_tokens) or 0, as_count(cache_write_tokens) or 0
         if writes and reads + writes > (as_count(prompt_tokens) or 0):
             cached_tokens = reads - writes  # OpenRouter includes cache writes in the cached tokens
@@ -211,7 +212,7 @@ class ChatReplyParser(ReplyParser):
 
 
 def _prompt_activity(progress: dict[str, Any]) -> str:
-    """Return what llama.cpp does: how much of the prompt it has read, without the part that its cache holds."""
+    """Return the activity of llama.cpp: the percentage of the prompt that it has read, not counting cached tokens."""
     total, known, done = (as_count(progress.get(name)) or 0 for name in ("total", "cache", "processed"))
     if done >= total:
         return "writing the reply"

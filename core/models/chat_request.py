@@ -1,4 +1,4 @@
-"""Request bodies for Chat Completions, in the dialect of the provider."""
+"""Builds request bodies for Chat Completions, in the dialect of the provider."""
 
 import hashlib
 import re
@@ -23,7 +23,7 @@ CACHE_CONTROL = {"type": "ephemeral"}
 def chat_body(
     request: Request, model: str, limits: ModelLimits, dialect: Dialect, names: ToolNames, origin: str
 ) -> dict[str, Any]:
-    """Build the request body. Options that the user did not set are left out."""
+    """Return the request body, without options that the user did not set."""
     messages = chat_messages(request, _encoders(limits, dialect), dialect, names, origin)
     body: dict[str, Any] = {"model": model, "messages": messages, "stream": True}
     if dialect.stream_usage:
@@ -52,7 +52,7 @@ def chat_body(
 def chat_messages(
     request: Request, encoders: PartEncoders, dialect: Dialect, names: ToolNames, origin: str
 ) -> list[dict[str, Any]]:
-    """Convert the conversation.
+    """Return the conversation in the form of Chat Completions.
 
     Tool results may only contain text, so their attachments follow in a user message. Adjacent user messages are
     joined, because the chat templates of some models reject them.
@@ -86,7 +86,7 @@ def chat_messages(
 
 
 def _add_user_content(messages: list[dict[str, Any]], content: str | list[Part]) -> None:
-    """Append a user message, or append the content to the last message if that is a user message too."""
+    """Append a user message, or add the content to the last message if that is a user message."""
     if not messages or messages[-1]["role"] != "user":
         messages.append({"role": "user", "content": content})
         return
@@ -104,7 +104,7 @@ def _parts(content: str | list[Part]) -> list[Part]:
 def _assistant_message(
     message: Message, request: Request, text: str, dialect: Dialect, names: ToolNames, origin: str
 ) -> dict[str, Any]:
-    """Convert an earlier reply, with the reasoning that the provider expects back in the field in which it arrived."""
+    """Return an earlier reply, with its reasoning in the field in which it arrived, if the provider expects it back."""
     plain: dict[str, Any] = {"role": "assistant", "content": text or None}
     unpacked = unpack_state(message, request, origin)
     state = unpacked if isinstance(unpacked, dict) else {}
@@ -129,7 +129,7 @@ def _call(call: ToolCall, request: Request, dialect: Dialect, names: ToolNames) 
 
 
 def _call_id(name: str, dialect: Dialect) -> str:
-    """Return the ID of a call as the provider accepts it. Journeyman generates all IDs, so they are short."""
+    """Return the id of a call in a form that the provider accepts: of a fixed length, or of at most 40 characters."""
     if dialect.call_id_length:
         return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[: dialect.call_id_length]
     return re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:40]
@@ -168,10 +168,10 @@ def _effort(effort: str, dialect: Dialect) -> dict[str, Any]:
 
 
 def _call_schema(tools: Sequence[ToolSpec], names: ToolNames) -> dict[str, Any]:
-    """Return the schema of a reply that is one call, in the form that small models write it.
+    """Return the schema of a reply that is exactly one tool call, written as JSON text like small models do.
 
-    `tool_choice` does not do: llama.cpp allows text before a required call, and a model that writes its calls into the
-    text then never ends.
+    `tool_choice` is not enough: llama.cpp allows text before a required call, and a model that writes its calls into
+    that text would then never end.
     """
 
     def call(tool: ToolSpec) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def _response_format(schema: Mapping[str, Any], dialect: Dialect) -> dict[str, A
 
 
 def _add_instruction(messages: list[dict[str, Any]], instruction: str, dialect: Dialect) -> None:
-    """Append an instruction to the system message, adding one if there is none."""
+    """Append an instruction to the system message, or insert it as one."""
     if messages and messages[0]["role"] == dialect.system_role:
         messages[0]["content"] = f"{messages[0]['content']}\n\n{instruction}"
     else:
@@ -200,7 +200,7 @@ def _add_instruction(messages: list[dict[str, Any]], instruction: str, dialect: 
 
 
 def _set_cache_breakpoints(messages: list[dict[str, Any]], dialect: Dialect) -> None:
-    """Set cache breakpoints after the system message and after the last two user messages."""
+    """Mark the system message and the last two user messages as cache breakpoints."""
     system = [message for message in messages[:1] if message["role"] == dialect.system_role]
     last_user = [message for message in messages if message["role"] == "user"][-2:]
     for message in (*system, *last_user):

@@ -1,6 +1,6 @@
-"""Reads the new text of a file from the code block of a reply that was asked for it.
+"""Takes the new text of a file from the code block of a reply, after the model was asked to reply with one.
 
-Small models that were trained on code write a whole file in a code block better than as a JSON string in a call.
+Small models that were trained on code write a whole file better in a code block than as a JSON string in a call.
 """
 
 import json
@@ -9,7 +9,7 @@ import re
 from core.models.model import AskedFile, RequestedCall
 
 NOTE = "The code block in the reply was taken as the new text of the file, as it was asked for."
-MIN_SHARE = 0.6  # of the lines that the file has; a shorter block is a part of it
+MIN_SHARE = 0.6  # share of the file's non-empty lines; a block with fewer lines is taken for an excerpt
 _BLOCK = re.compile(
     r"^```(?!sh\b|bash\b|shell\b|console\b|diff\b|json\b)[\w+#.-]*[ \t]*\n(?P<text>.*?)^```[ \t]*$",
     re.MULTILINE | re.DOTALL,
@@ -17,9 +17,9 @@ _BLOCK = re.compile(
 
 
 def write_call(reply: str, asked: AskedFile) -> RequestedCall | None:
-    """Return the call that writes the code block of a reply; None if it has not exactly one with a whole text.
+    """Return a call that writes the code block of a reply to the file; None unless there is exactly one whole block.
 
-    The same block given twice counts as one: a small model repeats what it has just written.
+    The same block given twice counts as one, because small models repeat themselves.
     """
     texts = [block["text"] for block in _BLOCK.finditer(reply)]
     if len(set(texts)) != 1 or reply.count("\n```") > 2 * len(texts):

@@ -1,24 +1,25 @@
-"""The differences between providers of Chat Completions."""
+"""The dialects of Chat Completions, by which providers differ."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What a provider expects; the defaults suit nearly all of them.
+    """The properties in which a provider of Chat Completions may differ. The defaults suit nearly all providers.
 
     Attributes:
         hosts: host names, or suffixes of host names that start with a dot.
         system_role: the role of system messages.
-        max_tokens_field: the field that limits the length of the reply.
-        effort: the style of the reasoning effort fields; empty if not supported.
-        schema: the `response_format` type for an output schema.
+        max_tokens_field: the name of the field that limits the length of a reply.
+        effort: the notation of the reasoning effort; "" if unsupported.
+        schema: the type of `response_format` for an output schema.
         strict: whether schemas may be marked as strict.
         pdf: whether PDF documents may be sent.
-        reasoning_back: which earlier reasoning is sent back: empty for none, `same` for the reasoning that was received
-            in its field, or `always` for that field on every reply, even if it is empty.
+        reasoning_back: which reasoning of earlier replies is sent back: none if "", `same` for reasoning that was
+            received,
+            in the field in which it arrived, or `always` for a field in every reply, even if empty.
         stream_usage: whether `stream_options` may request token usage.
-        cache_prefix: the prefix of model names that support cache breakpoints; empty for none.
+        cache_prefix: the prefix of the names of models with cache breakpoints; "" for none.
         prompt_progress: whether the provider can report how much of the prompt it has read.
         call_id_length: the required length of call ids; 0 if any length is accepted.
     """
@@ -73,7 +74,7 @@ DIALECTS = (
 
 
 def dialect_of(host: str) -> Dialect:
-    """Return the dialect of a host, or the default one."""
+    """Return the dialect for a host name, or the default dialect."""
     for dialect in DIALECTS:
         if any(host == end or (end.startswith(".") and host.endswith(end)) for end in dialect.hosts):
             return dialect

@@ -1,7 +1,7 @@
-"""Classification of provider failures into `ModelError` kinds with messages for the user.
+"""Classifies failures of providers into kinds of `ModelError`, with messages for the user.
 
-The kinds are the keys of `ERROR_KINDS`. The engine adds one more, `empty`, for an empty reply. The patterns match the
-messages and codes that providers and servers are known to send.
+The kinds are the keys of `ERROR_KINDS`; the engine adds `empty`, for an empty reply. The patterns match messages and
+codes that providers and servers are known to send.
 """
 
 import json
@@ -48,7 +48,8 @@ TOO_LONG = re.compile(
             r"maximum input length is .* tokens",
             r"the input length exceeds the context length",
             r"ContextWindowExceeded",
-            r"^4(?:00|13)\s*(?:status code)?\s*\(no body\)",  # also made by `is_too_long`
+            # Text that `is_too_long` creates for a response without a body.
+            r"^4(?:00|13)\s*(?:status code)?\s*\(no body\)",
         )
     ),
     re.IGNORECASE,
@@ -83,22 +84,21 @@ FILTERED = re.compile(
 )
 OVERLOADED = re.compile(r"overloaded|at capacity|server is busy|try again later|loading model", re.IGNORECASE)
 UNKNOWN_PATH = re.compile(r"^\W*(\w+ )?not found\W*$|\b(url|path|route|endpoint|page|resource)\b", re.IGNORECASE)
-SSE_DATA = re.compile(
-    r"(?:event:.*\n)?data: ?(.*)"
-)  # LiteLLM sends an error as a server-sent event if the request asked for a stream
+# LiteLLM sends an error as a server-sent event if the request asked for a stream.
+SSE_DATA = re.compile(r"(?:event:.*\n)?data: ?(.*)")
 HTML = re.compile(rb"\s*<(!doctype|html|head|body|\?xml)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorContext:
-    """The provider and model an error is about, and the API key to mask in its text."""
+    """The provider and the model that an error is about, and the API key to mask in its text."""
 
     origin: str
     model: str
     mask: KeyMask
 
     def sanitize(self, text: str) -> str:
-        """Return provider text that is safe to show: API key masked, control characters removed, length limited."""
+        """Return provider text in a form that is safe to show: key masked, control characters removed, truncated."""
         text = self.mask.hide_parts(self.mask.hide(text)[: MAX_CAUSE_LENGTH * 4])
         text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
         return text if len(text) <= MAX_CAUSE_LENGTH else text[:MAX_CAUSE_LENGTH] + "…"
@@ -109,8 +109,8 @@ class ErrorBody(NamedTuple):
 
     Attributes:
         codes: the machine-readable codes, separated by spaces.
-        status: the HTTP status that the body itself states as its code; 0 if it states none.
-        has_error_object: whether the body is an object with an `error` object, as model providers send it.
+        status: the HTTP error status that the body contains; 0 if it contains none.
+        has_error_object: whether the body contains an object `error`, as bodies from model providers do.
     """
 
     message: str
@@ -124,7 +124,7 @@ class ErrorBody(NamedTuple):
 
 
 class ErrorKind(NamedTuple):
-    """The message and fix for one error kind. `message` may contain {origin} and {model}."""
+    """The message and the fix for one kind of error. `message` may contain {origin} and {model}."""
 
     message: str
     fix: str
@@ -173,12 +173,12 @@ ERROR_KINDS = {
 def make_error(
     kind: str, context: ErrorContext, cause: str = "", retry_after_s: float = 0.0, retryable: bool | None = None
 ) -> ModelError:
-    """Build the error of a kind.
+    """Return the error for a kind, which is a key of `ERROR_KINDS`.
 
     Args:
-        cause: provider text, which is sanitized here.
+        cause: text from the provider, which is sanitized here.
         retry_after_s: how long the provider asks to wait, in seconds.
-        retryable: overrides whether this kind can be retried.
+        retryable: overrides whether errors of this kind can be retried.
     """
     details = ERROR_KINDS[kind]
     message = details.message.format(origin=context.origin, model=context.sanitize(context.model) or "this model")
@@ -189,14 +189,14 @@ def make_error(
 
 
 def too_much(cause: str) -> ModelError:
-    """Build the error for a response that exceeds a size limit."""
+    """Return the error for a response that exceeds a size limit."""
     return ModelError(
         "The provider sent too much data.", cause, ERROR_KINDS["too_much"].fix, retryable=False, kind="too_much"
     )
 
 
 def error_from_response(context: ErrorContext, status: int, headers: Mapping[str, str], body: bytes) -> ModelError:
-    """Build the error for a response with an error status, from its status, headers and body."""
+    """Return the error for a response with an error status."""
     if HTML.match(body) or "html" in headers.get("content-type", ""):
         kind = "server" if status >= 500 else "not_a_server"
         return make_error(kind, context, f"It returned status {status} with a web page.")
@@ -220,13 +220,13 @@ def error_from_response(context: ErrorContext, status: int, headers: Mapping[str
 
 
 def error_from_event(context: ErrorContext, error: Any) -> ModelError:
-    """Build the error for an error event in the middle of a stream."""
+    """Return the error for an error event in a stream."""
     parsed = parse_error_body(error, str(error))
     return make_error(classify_error(parsed, parsed.status or 500), context, parsed.message)
 
 
 def classify_error(body: ErrorBody, status: int) -> str:
-    """Return the error kind. The body takes precedence over the status."""
+    """Return the kind of an error. The body takes precedence over the HTTP status."""
     if status == 413 or is_too_long(body, status):
         return "too_long"
     if NO_CREDIT.search(body.full_text):
@@ -239,7 +239,7 @@ def classify_error(body: ErrorBody, status: int) -> str:
         ("no_tools", NO_TOOLS),
         ("model", UNKNOWN_MODEL),
     ):
-        if status != 529 and pattern.search(body.full_text):  # 529 only ever means that Anthropic is overloaded
+        if status != 529 and pattern.search(body.full_text):  # 529 always means that Anthropic is overloaded
             return kind
     if status in (503, 529) or (status >= 500 and OVERLOADED.search(body.full_text)):
         return "overloaded"
@@ -250,13 +250,13 @@ def classify_error(body: ErrorBody, status: int) -> str:
 
 
 def is_too_long(body: ErrorBody, status: int = 400) -> bool:
-    """Return whether an error says the prompt exceeds the context window. Some servers send a 400 with no body."""
+    """Return whether an error means that the prompt is too long. Some servers send a 400 without a body for that."""
     text = body.full_text.strip() or f"{status} (no body)"
     return bool(TOO_LONG.search(text)) and not NOT_TOO_LONG.search(text)
 
 
 def parse_error_body(plain: Any, text: str = "") -> ErrorBody:
-    """Parse a decoded error body in any of the formats that providers use; `text` is the fallback message."""
+    """Parse a decoded error body in any known format; `text` is the message if none is found."""
     if isinstance(plain, str):
         return ErrorBody(plain)
     if not isinstance(plain, Mapping):
@@ -277,7 +277,7 @@ def parse_error_body(plain: Any, text: str = "") -> ErrorBody:
 
 
 def retry_after(headers: Mapping[str, str]) -> float:
-    """Return how long the provider asks to wait, in seconds, from any form of the Retry-After headers; 0 if unset."""
+    """Return how many seconds the provider asks to wait, from any form of the Retry-After headers; 0.0 if unset."""
     if (wait := _parse_seconds(headers.get("retry-after-ms", ""))) is not None:
         return wait / 1000
     value = headers.get("retry-after", "")
@@ -292,7 +292,7 @@ def retry_after(headers: Mapping[str, str]) -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """Format a duration for display, such as `90 s` or `10 min`."""
+    """Return a duration for display, such as `90 s` or `10 min`."""
     for size, unit in ((3600, "h"), (60, "min")):
         if seconds >= 2 * size:
             return f"{seconds / size:.3g} {unit}"
@@ -308,7 +308,7 @@ def _parse_seconds(text: str) -> float | None:
 
 
 def _codes(plain: Mapping[str, Any]) -> str:
-    """Return the machine-readable codes of an error, separated by spaces."""
+    """Return the machine-readable codes in an error, separated by spaces."""
     details = plain.get("details")
     detailed = details.get("error_code") if isinstance(details, Mapping) else None
     codes = (plain.get("type"), detailed, plain.get("status"), plain.get("code"))
@@ -316,6 +316,6 @@ def _codes(plain: Mapping[str, Any]) -> str:
 
 
 def _stated_status(plain: Mapping[str, Any]) -> int:
-    """Return the HTTP error status among the fields of an error, which some providers send as a string."""
+    """Return the HTTP error status in the fields of an error, which may be a string there; 0 if there is none."""
     codes = [str(plain.get(name)) for name in ("code", "status")]
     return next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 0)

@@ -1,6 +1,6 @@
-"""The HTTP client for model providers, which bounds the size and the time of a reply.
+"""The HTTP client for model providers, which limits the size and the duration of a reply.
 
-It uses no settings from the environment, follows no redirects and accepts no compressed bodies.
+It ignores proxy and certificate settings in the environment, follows no redirects and accepts no compressed bodies.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ CLOSE_S = 2.0
 
 
 class ReplyDeadline:
-    """The deadline of a reply. Each event that shows progress extends it, up to the limit for the whole reply."""
+    """The deadline of a reply. Each event that shows progress extends it, within the limit for the whole reply."""
 
     def __init__(self, timeouts: RequestTimeouts) -> None:
         now = asyncio.get_running_loop().time()
@@ -41,15 +41,15 @@ class ReplyDeadline:
         return min(self._due, self._end)
 
     def extend(self) -> None:
-        """Restart the silence timeout: an event of the reply arrived."""
+        """Restart the idle timeout, after an event that shows progress."""
         self._wait(self._timeouts.idle_s)
 
     def reply_complete(self) -> None:
-        """Wait only briefly from now on: the reply is complete, and only trailing events may follow."""
+        """Shorten the deadline after the reply is complete, when only trailing events may follow."""
         self._wait(self._timeouts.after_end_s)
 
     def timeout_error(self, context: ErrorContext) -> ModelError:
-        """Return the error for a deadline that has passed."""
+        """Return the error to raise after the deadline has passed."""
         if self._end <= self._due:
             return make_error("too_much", context, f"The reply was not complete after {self._timeouts.total_s:g} s.")
         return make_error("timeout", context, f"No data of the reply arrived for {self._waits:g} s.")
@@ -61,7 +61,7 @@ class ReplyDeadline:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """A response whose body is read in chunks. Header names are lower case."""
+    """A response whose body is read in chunks. Header names are in lowercase."""
 
     status: int
     headers: Mapping[str, str]
@@ -70,7 +70,7 @@ class HttpResponse:
     raw: AsyncIterator[bytes]
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """Yield the body as it arrives. Raises `ModelError` on timeout, disconnect or excessive size."""
+        """Yield the body as it arrives; raise `ModelError` on timeout, disconnect or excessive size."""
         size = 0
         while True:
             try:
@@ -92,7 +92,7 @@ class HttpResponse:
             yield chunk
 
     async def read_body(self, max_bytes: int = MAX_REPLY_BYTES) -> bytes:
-        """Return up to `max_bytes` of the body; if the connection fails, return what has arrived."""
+        """Return up to `max_bytes` of the body. After a failure, return the bytes that have arrived."""
         chunks: list[bytes] = []
         size = 0
         with contextlib.suppress(ModelError):
@@ -105,7 +105,7 @@ class HttpResponse:
 
 
 class ModelHttpClient:
-    """Sends requests to one provider, each over a new connection, so no connection has to be closed or can go stale."""
+    """Sends requests to one provider. Each uses a new connection, so that none can go stale."""
 
     def __init__(self, server: ProviderEndpoint) -> None:
         self._server = server
@@ -114,7 +114,7 @@ class ModelHttpClient:
     async def request(
         self, url: str, context: ErrorContext, headers: Mapping[str, str], body: bytes | None = None
     ) -> AsyncIterator[HttpResponse]:
-        """Send a request (POST if there is a body, else GET). The response stays open until the context exits."""
+        """Send a request, with POST if there is a body or else GET; yield the response, then close it."""
         self._server.require_own()
         deadline = ReplyDeadline(self._server.timeouts)
         head = {"accept-encoding": "identity", "user-agent": "journeyman", **headers}
@@ -138,10 +138,11 @@ class ModelHttpClient:
 
 
 def make_client(url: str, proxy: str, timeout: httpx.Timeout, *, follow_redirects: bool = False) -> httpx.AsyncClient:
-    """Return a client for requests to a URL. The proxy is not used for this computer."""
+    """Return a client for requests to a URL. For URLs on this computer, the proxy is not used."""
     used_proxy = proxy if proxy and not is_loopback(urlsplit(url).hostname or "") else None
     secure = url.lower().startswith("https") or bool(used_proxy) or follow_redirects
-    verify = _trust() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # has no trusted certificates
+    # No trusted certificates are loaded for plain HTTP.
+    verify = _trust() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     return httpx.AsyncClient(
         trust_env=False, follow_redirects=follow_redirects, verify=verify, timeout=timeout, proxy=used_proxy
     )
@@ -149,7 +150,7 @@ def make_client(url: str, proxy: str, timeout: httpx.Timeout, *, follow_redirect
 
 @cache
 def _trust() -> ssl.SSLContext:
-    """Return a TLS context that trusts the system's certificates, and certifi's, as some systems have none."""
+    """Return a TLS context that trusts the certificates of the system, and those of certifi in case there are none."""
     trust = ssl.create_default_context()
     trust.load_verify_locations(certifi.where())
     return trust
@@ -168,7 +169,7 @@ async def _send(
 
 
 async def _close(response: httpx.Response, body_stream: AsyncGenerator[bytes, None]) -> None:
-    """Close the response, waiting at most CLOSE_S seconds even if the server does not cooperate."""
+    """Close a response, but wait at most CLOSE_S seconds for the server."""
     with contextlib.suppress(httpx.HTTPError, TimeoutError):
         async with asyncio.timeout(CLOSE_S):
             await body_stream.aclose()
@@ -176,7 +177,7 @@ async def _close(response: httpx.Response, body_stream: AsyncGenerator[bytes, No
 
 
 def _check_response(response: httpx.Response, context: ErrorContext) -> None:
-    """Raise `ModelError` for a redirect, and for a compressed body, which was not requested."""
+    """Raise `ModelError` for a redirect, or for a compressed body, which the request did not accept."""
     if 300 <= response.status_code < 400:
         target = urlsplit(response.headers.get("location", ""))
         destination = target.netloc.rpartition("@")[2] or target.path or "an unnamed address"
@@ -192,7 +193,7 @@ def _check_response(response: httpx.Response, context: ErrorContext) -> None:
 
 
 def _error_from_exception(error: httpx.HTTPError, context: ErrorContext) -> ModelError:
-    """Return the error for a request that got no response."""
+    """Return the error for a request that received no response."""
     roots = list(_exception_chain(error))
     for root in roots:
         if isinstance(root, ssl.SSLCertVerificationError):
@@ -217,7 +218,7 @@ def _error_from_exception(error: httpx.HTTPError, context: ErrorContext) -> Mode
 
 
 def _exception_chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception, then recursively its causes and, if it is a group, its members."""
+    """Yield an exception and, recursively, its causes and contexts and the members of exception groups."""
     pending: list[Any] = [error]
     while pending:
         cause = pending.pop()

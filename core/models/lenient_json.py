@@ -1,6 +1,6 @@
-"""Reads the JSON that models write: with single quotes, trailing commas, line breaks in strings and Python literals.
+"""Reads JSON as models write it: with single quotes, trailing commas, line breaks in strings and Python literals.
 
-A value is read only up to its own closing delimiter, so a value that was cut off is never read as a shorter one.
+A value must be closed by its own delimiter, so that a truncated value is never read as a shorter one.
 """
 
 import json
@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 DEEPEST = 64
 LONGEST_NUMBER = 40
-# Delimiters of strings. Gemma's call formats use the last two.
+# Delimiters of strings. The last two occur in Gemma's call notations.
 QUOTES = ('"""', "'''", '"', "'", '<|"|>', "<escape>")
 LITERALS = {"true": True, "false": False, "null": None, "True": True, "False": False, "None": None}
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"} | {sign: sign for sign in "\"'\\/"}
@@ -19,10 +19,10 @@ _SPACE = re.compile(r"\s*")
 
 
 def read_json(text: str, start: int = 0, end_mark: re.Pattern[str] | None = None) -> tuple[Any, int]:
-    """Return the value that begins at `start` and the position after it. Raises ValueError if there is none.
+    """Return the value that begins at `start`, and the position after it; raise ValueError if there is none.
 
-    The outermost object may lack its closing brace if an inner object ends it and `end_mark` follows: models often
-    close a code fence one brace too early, after the complete arguments.
+    The outermost object may lack its closing brace if an inner object ends there and `end_mark` follows: models often
+    omit the last brace before they close a code fence.
     """
     try:
         return _STRICT.raw_decode(text, start)
@@ -31,7 +31,7 @@ def read_json(text: str, start: int = 0, end_mark: re.Pattern[str] | None = None
 
 
 def parse_object(text: str) -> dict[str, Any] | None:
-    """Return the object that is the whole text, or None."""
+    """Return the object that the whole text consists of, or None."""
     try:
         value, end = read_json(text, len(text) - len(text.lstrip()))
     except ValueError:
@@ -40,14 +40,14 @@ def parse_object(text: str) -> dict[str, Any] | None:
 
 
 class LenientReader:
-    """A recursive-descent reader. Each method returns a value and the position after it, or raises ValueError."""
+    """A recursive-descent parser. Its methods return a value and the position after it, or raise ValueError."""
 
     def __init__(self, text: str, end_mark: re.Pattern[str] | None = None) -> None:
         self._text = text
         self._end_mark = end_mark
 
     def _in_double_braces(self, position: int) -> tuple[Any, int]:
-        """Return the object after another brace, which models copy from an escaped template and often do not close."""
+        """Read an object in double braces, which models copy from an escaped template and often close only once."""
         value, end = self._object(position + 2, 1)
         outer_end = self.skip_space(end)
         return value, outer_end + 1 if self._text.startswith("}", outer_end) else end
@@ -74,9 +74,9 @@ class LenientReader:
         raise ValueError(f"no value at {position}")
 
     def string(self, position: int) -> tuple[str, int]:
-        """Read a string up to its unescaped closing quote."""
+        """Read a string up to its closing quote."""
         quote = next(quote for quote in QUOTES if self._text.startswith(quote, position))
-        if len(quote) > 3:  # a token of its own, so nothing in the string is escaped
+        if len(quote) > 3:  # a delimiter that is a token has no escapes in the string
             start = position + len(quote)
             end = self._text.find(quote, start)
             if end < 0:
@@ -105,7 +105,7 @@ class LenientReader:
         return match.end()
 
     def _escape(self, position: int) -> tuple[str, int]:
-        """Read an escape sequence. An unknown one stays as it is, because models forget to escape backslashes."""
+        """Read an escape sequence. An unknown one is kept literally, because models forget to escape backslashes."""
         char = self._text[position + 1 : position + 2]
         if char in ("u", "x"):
             digits = self._text[position + 2 : position + (6 if char == "u" else 4)]
@@ -159,7 +159,7 @@ class LenientReader:
 
 
 def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the members of an object. Raise ValueError if a key is given twice."""
+    """Return an object from its members; raise ValueError if a key occurs twice."""
     members = dict(pairs)
     if len(members) < len(pairs):
         duplicate = next(key for key in members if sum(key == other for other, _ in pairs) > 1)
@@ -168,12 +168,12 @@ def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def refuse_constant(constant: str) -> NoReturn:
-    """Raise ValueError for `NaN` or `Infinity`, which only some JSON parsers accept."""
+    """Raise ValueError for `NaN` or `Infinity`, which are not valid JSON."""
     raise ValueError(f"{constant} is not a JSON number")
 
 
 def parse_integer(text: str) -> int:
-    """Return an integer. Raise ValueError if it has more than LONGEST_NUMBER digits."""
+    """Return an integer; raise ValueError if its text is longer than LONGEST_NUMBER characters."""
     if len(text) > LONGEST_NUMBER:
         raise ValueError("a number is too long")
     return int(text)

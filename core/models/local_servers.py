@@ -1,4 +1,4 @@
-"""Detection of the providers, such as Ollama, that are running on this computer."""
+"""Detects the providers, such as Ollama, that are running on this computer."""
 
 import asyncio
 import contextlib
@@ -12,9 +12,9 @@ CONNECT_TIMEOUT_S = 0.3
 
 
 async def find_running(providers: Iterable[ModelProvider]) -> list[ModelProvider]:
-    """Return the local providers whose port accepts connections; all are tried concurrently.
+    """Return the local providers whose port accepts connections. All ports are tried concurrently.
 
-    On a computer with several users, a program of another one is left out: it would receive what agents read.
+    A program of another user of this computer is left out, because it would receive everything that agents read.
     """
     local = [provider for provider in providers if provider.is_local and not provider.is_embedded]
     states = await asyncio.gather(*(_is_listening(provider) for provider in local))

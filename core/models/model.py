@@ -1,4 +1,4 @@
-"""The `Model` protocol and the requests, reply deltas and errors that pass through it."""
+"""The `Model` protocol, with its requests, reply deltas and errors."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from core.domain.text import Attachment, Text
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool definition as it is sent to the model; `parameters` is the JSON schema of its arguments."""
+    """A tool definition to send to a model; `parameters` is the JSON schema of the tool's arguments."""
 
     name: str
     description: str
@@ -21,7 +21,7 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ReplyOptions:
-    """Reply options set by the user. A field that is None is left out of the request."""
+    """Options for the reply that the user set. A field that is None is left out of the request."""
 
     effort: str | None = None
     max_output_tokens: int | None = None
@@ -29,13 +29,13 @@ class ReplyOptions:
 
 
 def text_head(text: Text) -> str:
-    """Return the part of a text that is kept in memory; the rest of a long text is in a blob."""
+    """Return the text, or only the beginning of a long text, whose rest is in a blob."""
     return text.head
 
 
 @dataclass(frozen=True, slots=True)
 class AskedFile:
-    """A file whose whole new text a reply has to give in a code block, with the text that it has now."""
+    """A file whose whole new text a reply must give in a code block. `text` is the present text of the file."""
 
     path: str
     text: str = ""
@@ -43,17 +43,18 @@ class AskedFile:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request to a model.
+    """A request to a model.
 
     Attributes:
-        script_position: how many replies and failures the run has had; only scripted models read it.
-        purpose: what the request is for, such as a review or a summary; empty for the agent itself.
-        output_schema: the JSON schema the reply must match.
-        required_calls: the reply has to be a call of one of these tools, written as JSON, if there are any; ignored by
-            providers that cannot enforce it.
-        asked_file: the reply is asked for the whole new text of this file in a code block, which is taken as a call.
-        read_text: returns the full content of a text, loading it from the blob store if it is long.
-        read_attachment: returns the bytes of an attachment; empty if they have been deleted.
+        script_position: the number of replies and failures in the run so far, for scripted models.
+        purpose: the purpose of the request, such as a review or a summary; "" for a turn of the agent.
+        output_schema: a JSON schema that the reply must match.
+        required_calls: if not empty, the reply must be a call of one of these tools, written as JSON. Providers that
+            cannot
+            enforce that ignore it.
+        asked_file: if set, the reply must give the new text of this file in a code block, which becomes a call.
+        read_text: returns the full content of a text, loading a long one from the blob store.
+        read_attachment: returns the bytes of an attachment; b"" if they have been deleted.
     """
 
     messages: Sequence[Message]
@@ -69,14 +70,14 @@ class Request:
     system_prompt: str = ""
 
     def system_texts(self) -> list[str]:
-        """Return the system prompt, then the text of all system messages, in order and without empty ones."""
+        """Return the system prompt and then the texts of all system messages, without empty ones."""
         messages = [self.read_text(message.text) for message in self.messages if message.role == "system"]
         return [text for text in (self.system_prompt, *messages) if text]
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedCall:
-    """A tool call as requested by the model. `arguments` is JSON text; the engine assigns the call id."""
+    """A tool call as the model requests it. `arguments` is JSON text. The engine assigns an id later."""
 
     tool: str
     arguments: str = "{}"
@@ -88,15 +89,16 @@ class ReplyDelta:
 
     Attributes:
         calls: complete tool calls; partial ones are never passed on.
-        usage: token counts of the whole reply.
-        stop_reason: why the reply ended, as in `core/models/stop_reasons.py`; empty if the model was done.
+        usage: the token counts of the whole reply.
+        stop_reason: why the reply ended, see `core/models/stop_reasons.py`; "" if the model was done.
         provider_state: opaque JSON that the same provider expects back with the next request.
-        note: a remark for the user about how the reply was read.
+        note: a note for the user on how the reply was interpreted.
         cost: the cost of the reply in US dollars; None if unknown.
-        written: the complete text as the model wrote it, if calls were read from it. `text` is then the complete text
-            without the calls, and replaces the pieces that came before.
-        activity: what the provider does before the reply begins, such as loading the model. Such a delta contains
-            nothing else and is not a part of the reply.
+        written: the complete text as the model wrote it, if calls were found in it. Then `text` is the complete text
+            without these calls, and replaces the earlier pieces.
+        activity: what the provider is doing before the reply begins, such as loading the model. A delta with an
+            activity
+            contains nothing else.
     """
 
     text: str = ""
@@ -111,7 +113,7 @@ class ReplyDelta:
     activity: str = ""
 
     def merge(self, later: "ReplyDelta") -> "ReplyDelta":
-        """Return the fields of the whole reply (usage, stop reason, …) updated by `later`.
+        """Return a delta with the fields of the whole reply (usage, stop reason, …) updated from a later delta.
 
         Text, reasoning and calls are not accumulated.
         """
@@ -134,17 +136,17 @@ class Model(Protocol):
     def window(self) -> int: ...
 
     def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
-        """Stream the reply. Raises `ModelError` if the request fails."""
+        """Stream the reply; raise `ModelError` if the request fails."""
         ...
 
 
 class ModelError(Problem):
-    """A failed model request.
+    """A failed request to a model.
 
     Attributes:
         retryable: whether the same request may succeed later.
-        retry_after_s: the shortest time to wait before retrying, in seconds, as requested by the provider.
-        kind: a machine-readable error kind; `core/models/errors.py` lists them.
+        retry_after_s: how many seconds to wait before a retry, as requested by the provider; 0.0 if unspecified.
+        kind: a key of `ERROR_KINDS` in `core/models/errors.py`, or "".
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Parsers for the model lists of providers; what a list does not contain stays unknown (None)."""
+"""Parsers for the model lists of providers. Properties that a list does not contain are None."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -17,7 +17,7 @@ WINDOW_PATHS = (
     ("inputTokenLimit",),
     ("meta", "n_ctx_train"),
 )
-MAX_MODELS = 2_000  # models per provider; nobody chooses from more
+MAX_MODELS = 2_000  # limit of models per provider, against endless lists
 MAX_NAME_LENGTH = 300  # characters of a model name
 MAX_OUTPUT_PATHS = (
     ("top_provider", "max_completion_tokens"),
@@ -29,8 +29,9 @@ MAX_OUTPUT_PATHS = (
 
 
 def parse_openai_models(plain: Any) -> list[ListedModel]:
-    """Parse an OpenAI model list with the additions of OpenRouter, vLLM, llama.cpp, LiteLLM, Groq, Mistral and
-    LM Studio.
+    """Parse an OpenAI model list.
+
+    It may contain the additions of OpenRouter, vLLM, llama.cpp, LiteLLM, Groq, Mistral and LM Studio.
     """
     rows = plain if isinstance(plain, list) else get_path(plain, "data") or get_path(plain, "models")
     return [_chat_row(row) for row in as_objects(rows)[:MAX_MODELS] if _is_name(row.get("id") or row.get("name"))]
@@ -53,7 +54,7 @@ def parse_anthropic_models(plain: Any) -> list[ListedModel]:
 
 
 def parse_ollama_names(plain: Any) -> list[str]:
-    """Return the model names in the response of Ollama's `/api/tags`."""
+    """Return the model names in a response of Ollama's `/api/tags`."""
     names = (
         as_text(row.get("model")) or as_text(row.get("name"))
         for row in as_objects(get_path(plain, "models"))[:MAX_MODELS]
@@ -62,7 +63,7 @@ def parse_ollama_names(plain: Any) -> list[str]:
 
 
 def parse_ollama_model(name: str, details: Any) -> ListedModel:
-    """Parse the response of Ollama's `/api/show`; the window is the largest one the model supports."""
+    """Parse a response of Ollama's `/api/show`. The window is the largest that the model supports."""
     info = get_path(details, "model_info")
     pairs = info.items() if isinstance(info, dict) else ()
     lengths = [as_count(value) for key, value in pairs if key.endswith(".context_length")]
@@ -80,7 +81,7 @@ def parse_ollama_model(name: str, details: Any) -> ListedModel:
 
 
 def _is_name(value: Any) -> bool:
-    """Return whether a value is usable as a model name: short, not empty and printable."""
+    """Return whether a value can be a model name: a short, non-empty, printable string."""
     return isinstance(value, str) and 0 < len(value) <= MAX_NAME_LENGTH and value.isprintable()
 
 
@@ -124,7 +125,7 @@ def _supported(plain: Any) -> bool | None:
 
 
 def _price(value: Any) -> float | None:
-    """Convert dollars per token to dollars per million tokens. A negative price means that it varies: None."""
+    """Convert dollars per token into dollars per million tokens; None if invalid, or negative, which means variable."""
     try:
         price = float(value) * 1_000_000
     except (TypeError, ValueError):

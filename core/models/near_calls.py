@@ -1,4 +1,4 @@
-"""Corrects the names in a call: models use the tool and parameter names of the agents that they were trained with.
+"""Corrects names in tool calls, because models use tool and parameter names of the agents they were trained with.
 
 A name is replaced only if it can mean exactly one offered tool, or one missing parameter of the tool.
 """
@@ -37,7 +37,7 @@ PARAMETER_NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 def near_tool(name: str, tools: Sequence[ToolSpec]) -> ToolSpec | None:
-    """Return the offered tool with this name, else the only one that a model may mean by it."""
+    """Return the offered tool with this name, or else the only offered tool for which models use this name."""
     for tool in tools:
         if tool.name == name:
             return tool
@@ -47,7 +47,7 @@ def near_tool(name: str, tools: Sequence[ToolSpec]) -> ToolSpec | None:
 
 
 def near_arguments(arguments: Mapping[str, Any], tool: ToolSpec) -> dict[str, Any]:
-    """Return the arguments of a call with the parameter names of the tool, as far as one only fits."""
+    """Return the arguments with wrong parameter names replaced by those of the tool, where only one fits."""
     properties = tool.parameters.get("properties", {})
     targets = {name: _target(name, properties) for name in arguments if name not in properties}
     renamed = {}
@@ -59,14 +59,14 @@ def near_arguments(arguments: Mapping[str, Any], tool: ToolSpec) -> dict[str, An
 
 
 def near_call(call: RequestedCall, tools: Sequence[ToolSpec]) -> RequestedCall:
-    """Return a call with corrected names, or the call itself if none of them is wrong or can be corrected."""
+    """Return a call with corrected names, or the same call if no name is wrong or can be corrected."""
     tool = near_tool(call.tool, tools)
     if tool is None:
         return call
     try:
         arguments = json.loads(call.arguments or "{}", object_pairs_hook=unique_members)
     except (ValueError, RecursionError):
-        arguments = None  # reading the arguments explains to the model what is wrong with them
+        arguments = None  # the model receives the error later, when the arguments are validated
     if not isinstance(arguments, dict):
         return call if tool.name == call.tool else RequestedCall(tool.name, call.arguments)
     corrected = near_arguments(arguments, tool)
@@ -76,7 +76,7 @@ def near_call(call: RequestedCall, tools: Sequence[ToolSpec]) -> RequestedCall:
 
 
 def correction_note(calls: Sequence[RequestedCall], corrected: Sequence[RequestedCall]) -> str:
-    """Return the remark for the user on which names were corrected; empty if none were."""
+    """Return a note for the user on which names were corrected; "" if none were."""
     changed = [(old, new) for old, new in zip(calls, corrected, strict=True) if old != new]
     names = dict.fromkeys(
         f"{old.tool} as {new.tool}" if old.tool != new.tool else f"the parameters of {new.tool}" for old, new in changed
@@ -91,5 +91,5 @@ def _target(name: str, properties: Mapping[str, Any]) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a name without its namespace, separators and capitals."""
+    """Return a name in lowercase, without namespace and separators."""
     return re.sub(r"[^a-z0-9]", "", re.split(r"[.:/]", name)[-1].lower())

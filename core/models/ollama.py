@@ -1,4 +1,4 @@
-"""Ollama's native API, which unlike its other APIs can set the context window and turn off silent truncation."""
+"""Ollama's native API. Unlike its other APIs, it can set the context window and disable silent truncation."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -20,11 +20,11 @@ from core.models.token_estimate import max_request_tokens
 from core.models.tool_names import ToolNames, function_tools
 
 MIN_WINDOW = 8_192
-REPLY_RESERVE = 4_096  # tokens reserved for the reply if no limit is set
+REPLY_RESERVE = 4_096  # tokens to reserve for the reply if the user set no limit
 
 
 class OllamaModel:
-    """A model served at `/api/chat`."""
+    """A model that Ollama serves at `/api/chat`."""
 
     def __init__(self, server: ProviderEndpoint, model: str = "", limits: ModelLimits = UNKNOWN_LIMITS) -> None:
         self._api = ApiClient(server, model)
@@ -41,7 +41,7 @@ class OllamaModel:
                 yield delta
 
     async def list_models(self) -> list[ListedModel]:
-        """Return the installed models and their capabilities; if a model's details fail to load, only its name."""
+        """Return the installed models with their capabilities, or only the name where the details cannot be loaded."""
         listed = []
         for name in parse_ollama_names(await self._api.fetch_json("/api/tags", self._headers())):
             try:
@@ -56,7 +56,7 @@ class OllamaModel:
 
 
 def ollama_body(request: Request, model: str, limits: ModelLimits, names: ToolNames, origin: str) -> dict[str, Any]:
-    """Build the request body. Truncation is off: a prompt that does not fit is an error instead of losing its start."""
+    """Return the request body. Truncation is disabled, so that a prompt that is too long is an error."""
     messages = ollama_messages(request, limits, names, origin)
     options: dict[str, Any] = {"num_ctx": limits.window or window_for(request)}
     if request.options.max_output_tokens is not None:
@@ -76,9 +76,9 @@ def ollama_body(request: Request, model: str, limits: ModelLimits, names: ToolNa
 
 
 def window_for(request: Request) -> int:
-    """Return a context window that fits the request: MIN_WINDOW, doubled as often as necessary.
+    """Return a context window in tokens that fits the request: MIN_WINDOW, doubled as often as necessary.
 
-    Changing the window makes Ollama reload the model, so it should not change with every request.
+    The steps are large because Ollama reloads the model whenever the window changes.
     """
     needed = max_request_tokens(request) + (request.options.max_output_tokens or REPLY_RESERVE)
     window = MIN_WINDOW
@@ -88,7 +88,7 @@ def window_for(request: Request) -> int:
 
 
 def ollama_messages(request: Request, limits: ModelLimits, names: ToolNames, origin: str) -> list[dict[str, Any]]:
-    """Convert the conversation. Images are a separate field of a message, and tool results name their tool."""
+    """Return the conversation in Ollama's form: images are in a separate field, and tool results name their tool."""
     encoders = PartEncoders(
         _text_part, None if limits.images is False else lambda attachment, data: {"type": "image", "image": data}
     )
@@ -115,7 +115,7 @@ def ollama_messages(request: Request, limits: ModelLimits, names: ToolNames, ori
 
 
 def _assistant_fields(message: Message, request: Request, names: ToolNames, origin: str) -> dict[str, Any]:
-    """Return the reasoning and calls of an earlier reply."""
+    """Return the reasoning and the calls of an earlier reply as fields of its message."""
     fields: dict[str, Any] = {}
     if unpack_state(message, request, origin) and message.calls:
         fields["thinking"] = request.read_text(message.reasoning)
@@ -133,7 +133,7 @@ def _text_part(text: str) -> Part:
 
 
 class OllamaReplyParser(ReplyParser):
-    """Parses the lines of one reply; each call arrives complete in one line."""
+    """Parses the lines of one reply. Each call arrives complete in one line."""
 
     def __init__(self, context: ErrorContext, names: ToolNames, origin: str) -> None:
         super().__init__(context, names, origin)

@@ -1,4 +1,4 @@
-"""Output schemas for structured replies, for providers that enforce them and for those that need an instruction."""
+"""Output schemas for structured replies: strictness, and an instruction for providers that cannot enforce a schema."""
 
 import json
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def is_strict(schema: Any) -> bool:
-    """Return whether every object requires all its properties and forbids others, as strict mode demands."""
+    """Return whether a schema satisfies strict mode: every object requires all its properties and forbids others."""
     if isinstance(schema, list):
         return all(map(is_strict, schema))
     if not isinstance(schema, Mapping):
@@ -20,5 +20,5 @@ def is_strict(schema: Any) -> bool:
 
 
 def schema_instruction(schema: Mapping[str, Any]) -> str:
-    """Return a prompt that asks the model to follow the schema."""
+    """Return a prompt that instructs the model to follow the schema."""
     return f"Reply with one JSON object and nothing else. It must match this JSON schema:\n{json.dumps(schema)}"

@@ -1,4 +1,4 @@
-"""The model providers by name: built-in hosted and local ones, environment overrides, and those the user added."""
+"""The model providers by name: built-in hosted and local ones, environment overrides, and those added by the user."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -12,16 +12,16 @@ from core.settings.schema import Provider
 
 @dataclass(frozen=True, slots=True)
 class ModelProvider:
-    """A model provider, and how to connect to it.
+    """A model provider and how to connect to it.
 
     Attributes:
-        api: its API format, a key of `API_FORMATS`.
-        api_key_env: the environment variable that may hold its API key; empty if there is none.
-        requires_key: it rejects requests without an API key.
-        price_provider: the provider whose rows of the bundled price table apply; empty if none do.
-        free: it runs on this computer and costs nothing.
-        allow_http: unencrypted HTTP to other computers is allowed.
-        url_from: who set its URL.
+        api: the API format, a key of `API_FORMATS`.
+        api_key_env: the environment variable that may contain the API key; "" if there is none.
+        requires_key: whether requests without an API key are rejected.
+        price_provider: the provider whose rows of the bundled price table apply; "" if none do.
+        free: whether it runs on this computer and costs nothing.
+        allow_http: whether unencrypted HTTP to other computers is allowed.
+        url_from: who set the URL.
     """
 
     name: str
@@ -37,17 +37,17 @@ class ModelProvider:
 
     @property
     def key_owner(self) -> KeyOwner:
-        """The owner of its API key, which is bound to the origin of its URL."""
+        """The owner of the provider's API key, which is bound to the origin of the URL."""
         return KeyOwner(self.name, origin_of(self.url), self.api_key_env)
 
     @property
     def is_embedded(self) -> bool:
-        """Whether Journeyman runs the models itself. Each model has a URL of its own, and only while it is in use."""
+        """Whether Journeyman runs the models itself. Then each model in use has its own URL, and `url` is ""."""
         return self == EMBEDDED_PROVIDER
 
     @property
     def is_local(self) -> bool:
-        """Whether it runs on this computer: its URL is a loopback address, or Journeyman runs it."""
+        """Whether the models run on this computer: the URL is a loopback address, or Journeyman runs them."""
         return self.is_embedded or (bool(origin_of(self.url)) and is_loopback(urlsplit(self.url).hostname or ""))
 
 
@@ -72,7 +72,7 @@ HOSTED_PROVIDERS = (
     _hosted("zai", "Z.ai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY"),
     _hosted("cerebras", "Cerebras", "https://api.cerebras.ai/v1", "CEREBRAS_API_KEY"),
 )
-LOCAL_PROVIDERS = (  # on their default ports
+LOCAL_PROVIDERS = (  # with their default ports
     _local("ollama", "Ollama", "http://127.0.0.1:11434", "ollama"),
     _local("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1"),
     _local("llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1"),
@@ -86,7 +86,7 @@ BUILTIN_PROVIDERS = (*HOSTED_PROVIDERS, *LOCAL_PROVIDERS, EMBEDDED_PROVIDER)
 
 
 def resolve_providers(added: Iterable[Provider], environment: Mapping[str, str]) -> dict[str, ModelProvider]:
-    """Return all providers by name. User-added ones override the environment, which overrides the built-in ones."""
+    """Return all providers by name. Those of the user override the environment, which overrides built-in ones."""
     providers = {builtin.name: builtin for builtin in BUILTIN_PROVIDERS}
     if url := environment.get("OPENAI_BASE_URL", "").strip():
         providers["openai"] = _with_openai_base_url(providers["openai"], url)
@@ -113,7 +113,7 @@ def resolve_providers(added: Iterable[Provider], environment: Mapping[str, str])
 
 
 def same_origin(url: str, other_url: str) -> bool:
-    """Return whether two URLs have the same origin; an invalid URL matches nothing."""
+    """Return whether two URLs have the same origin; False for an invalid URL."""
     return origin_of(url) == origin_of(other_url) != ""
 
 
@@ -124,7 +124,7 @@ def _with_openai_base_url(provider: ModelProvider, url: str) -> ModelProvider:
 
 
 def _with_ollama_host(provider: ModelProvider, host: str) -> ModelProvider:
-    """Apply OLLAMA_HOST, parsed as Ollama does: a host, a port or a URL.
+    """Return the provider with the URL in OLLAMA_HOST, parsed as Ollama does: a host, a port or a URL.
 
     A wildcard address (`0.0.0.0` or `::`) is replaced by the loopback address.
     """
@@ -133,7 +133,8 @@ def _with_ollama_host(provider: ModelProvider, host: str) -> ModelProvider:
         parts = urlsplit(url)
         name, port = parts.hostname or "127.0.0.1", parts.port
     except ValueError:
-        return replace(provider, url=url, url_from="environment")  # rejected with an explanation when it is used
+        # It is invalid. It is rejected with an explanation when it is used.
+        return replace(provider, url=url, url_from="environment")
     name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)
     port = port or (443 if parts.scheme == "https" else 11434)
     netloc_host = f"[{name}]" if ":" in name else name

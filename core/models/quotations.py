@@ -1,7 +1,7 @@
-"""Recognizes a passage that was copied from other content, also if it was decoded or had noise before its lines.
+"""Recognizes whether a passage was copied from other content, even if it was decoded or its lines had prefixes.
 
-A model shows what a file contains, not how it is stored: the text in a JSON file or a page, the lines of a diff without
-their `+`, a log without its times. So words and opening brackets are compared in order, after both sides are decoded.
+A model quotes what a file says, not how it is stored: the text in a JSON file or a page, the lines of a diff without
+`+`, a log without times. So only words and opening brackets are compared, in order, after decoding both sides.
 """
 
 import base64
@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import unquote
 
-MAX_TOKENS = 100  # words and brackets at the beginning of a passage that are compared
-MAX_PREFIX = 16  # words before a line that belong to a log, a diff or the numbers of lines
-DECODINGS = 2  # levels of escapes, such as a page in a JSON file
+MAX_TOKENS = 100  # words and brackets at the start of a passage that are compared
+MAX_PREFIX = 16  # most words at the start of a line that may be omitted, such as log times or line numbers
+DECODINGS = 2  # nested levels of escapes to decode, such as of a page in a JSON file
 _TOKEN = re.compile(r"\n|\w+|[({]")
-# Backslashes at any level: JSON in JSON doubles them.
+# Any number of backslashes, because JSON in JSON doubles them.
 _ESCAPE = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|([nrt]))?")
 _MARKUP = re.compile(
     r"(?:\x1b|⟦U\+001B⟧)\[[0-9;:?]*[A-Za-z]|</?(?:b|br|code|div|em|i|li|p|pre|span|td|tr)\b[^<>]{0,200}>"
@@ -23,7 +23,7 @@ _BASE64 = re.compile(r"(?:[A-Za-z0-9+/_-]{20,}={0,2}\s?)+")
 
 
 class QuotableText:
-    """Content that a reply may quote, prepared for `contains`."""
+    """Content that a reply may quote, indexed for `contains`."""
 
     def __init__(self, text: str) -> None:
         self._positions: dict[str, list[int]] = {}
@@ -39,9 +39,9 @@ class QuotableText:
         self._line_starts = self._bits(line_starts)
 
     def contains(self, passage: str) -> bool:
-        """Return whether the content has the words of a passage in order, with nothing but line prefixes between.
+        """Return whether the content contains the words of a passage in order, with at most line prefixes in between.
 
-        Every bit of a number stands for a place in the content, so all places are compared at once.
+        All positions are compared at once: each bit of an integer stands for one position in the content.
         """
         tokens = [token for token in _tokens(passage) if token != "\n"][:MAX_TOKENS]
         if not tokens or not all(token in self._positions for token in tokens):

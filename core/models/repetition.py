@@ -1,15 +1,16 @@
-"""Detects that a model repeats the same passage without end, as small models do, so that its reply can be stopped."""
+"""Detects that a model repeats one passage endlessly, as small models do, so that its reply can be stopped."""
 
-CHECK_CHARS = 1_000  # new characters after which the end of the text is examined again
-TEXT_TAIL, ARGUMENTS_TAIL = 4_000, 16_000  # characters that must be one passage, repeated
+CHECK_CHARS = 1_000  # new characters between two examinations
+TEXT_TAIL, ARGUMENTS_TAIL = 4_000, 16_000  # length of the end of the text that must consist of one repeated passage
 MIN_REPETITIONS = 8
 
 
 class RepetitionDetector:
     """Examines the end of a growing text.
 
-    It repeats itself if the last `tail` characters are one passage, repeated at least `MIN_REPETITIONS` times. The text
-    of a reply is rarely so by intention; the arguments of a call, such as a file with a table, need a longer tail.
+    The text is endless if its last `tail` characters are one passage, repeated at least `MIN_REPETITIONS` times.
+    Replies rarely contain that intentionally, but call arguments may, such as a file with a table, and so need a longer
+    tail.
     """
 
     def __init__(self, tail: int = TEXT_TAIL) -> None:
@@ -18,7 +19,7 @@ class RepetitionDetector:
         self._unchecked = 0
 
     def feed(self, text: str) -> bool:
-        """Add text; return whether the model is found to repeat itself."""
+        """Add text; return whether the text has become repetitive."""
         self._tail = (self._tail + text)[-self._tail_chars :]
         self._unchecked += len(text)
         if self._unchecked < CHECK_CHARS or len(self._tail) < self._tail_chars:
@@ -28,7 +29,7 @@ class RepetitionDetector:
 
 
 class RepetitionGuard:
-    """Watches the text, the reasoning and the call arguments of one reply."""
+    """Detects repetition in the text, the reasoning or the call arguments of one reply."""
 
     def __init__(self) -> None:
         self._text = RepetitionDetector()
@@ -36,12 +37,12 @@ class RepetitionGuard:
         self._arguments = RepetitionDetector(ARGUMENTS_TAIL)
 
     def feed(self, text: str, reasoning: str, arguments: str) -> bool:
-        """Add what has arrived; return whether the model is found to repeat itself."""
+        """Add new parts of the reply; return whether one of the three has become repetitive."""
         return any([self._text.feed(text), self._reasoning.feed(reasoning), self._arguments.feed(arguments)])
 
 
 def without_repetition(text: str) -> str:
-    """Return a text with the passage at its end that repeats without end only once; other text unchanged."""
+    """Return a text in which the passage that repeats up to its end occurs only once; other texts unchanged."""
     tail = text[-TEXT_TAIL:]
     period = _period(tail)
     if len(tail) < TEXT_TAIL or not period:
@@ -53,10 +54,10 @@ def without_repetition(text: str) -> str:
 
 
 def _period(tail: str) -> int:
-    """Return the length of the passage that a text repeats at least `MIN_REPETITIONS` times, or 0.
+    """Return the length of the passage of which a text consists, repeated `MIN_REPETITIONS` times or more; else 0.
 
-    The longest possible passage at the end is looked for just before: the distance is the period of the whole text, if
-    it has one, because a part as long as a period determines the rest.
+    The last part of the text, as long as the longest possible passage, is searched for before its own position. The
+    distance is the period of the text, if it has one, because a part of that length determines all the rest.
     """
     longest = len(tail) // MIN_REPETITIONS
     found = tail.rfind(tail[-longest:], 0, len(tail) - 1) if longest else -1

@@ -1,6 +1,4 @@
-"""Removes secrets from requests before they are encoded, value by value; a text that was sent before is not searched
-again.
-"""
+"""Removes secrets from requests before they are encoded. Results are cached, because texts are sent repeatedly."""
 
 import json
 from collections import OrderedDict
@@ -16,21 +14,22 @@ from core.models.attachments import TEXT_TYPES
 from core.models.json_values import parse_json
 from core.models.model import Request, ToolSpec
 
-MAX_REMEMBERED = 16_384  # texts whose result is kept
+MAX_REMEMBERED = 16_384  # most texts whose results are cached
 JSON_START = ("{", "[")
 
 
 class RequestMask:
-    """Removes the secrets of one process's requests.
+    """Removes secrets from the requests of this process.
 
-    Call arguments, tool definitions and schemas are searched string by string, so that they stay valid JSON. The
-    provider's own opaque state is sent back as it came.
+    Call arguments, tool definitions and schemas are searched string by string, so that they stay valid JSON. Opaque
+    state of a provider is sent back unchanged.
     """
 
     def __init__(self) -> None:
         self._secrets: frozenset[str] = frozenset()
         self._redactor = Redactor(uncertain=False)
-        self._results: OrderedDict[bytes, str | None] = OrderedDict()  # by digest; None: the text has no secret
+        # By digest of the text; None if it contains no secret.
+        self._results: OrderedDict[bytes, str | None] = OrderedDict()
         self._tools: tuple[Sequence[ToolSpec], Sequence[ToolSpec]] = ((), ())
 
     def set_known(self, secrets: Iterable[str]) -> None:
@@ -42,7 +41,7 @@ class RequestMask:
             self._tools = ((), ())
 
     def apply(self, request: Request) -> Request:
-        """Return the request without secrets."""
+        """Return a request without secrets; its texts and attachments are masked when they are read."""
         arguments = {id(call.arguments) for message in request.messages for call in message.calls}
         states = {id(message.provider_state) for message in request.messages}
 
@@ -75,7 +74,7 @@ class RequestMask:
         return self._masked(text, self._redactor.redact)
 
     def json_text(self, text: str) -> str:
-        """Return a JSON text whose strings have no secrets; what is not a JSON object or list is treated as text."""
+        """Return a JSON text without secrets in its strings; other text than a JSON object or list as by `text`."""
         return self._masked(text, self._mask_json) if text.lstrip().startswith(JSON_START) else self.text(text)
 
     def _masked(self, text: str, mask: Any) -> str:
@@ -99,7 +98,7 @@ class RequestMask:
         try:
             masked = self._value(plain)
             return text if masked == plain else json.dumps(masked, ensure_ascii=False)
-        except RecursionError:  # a model can nest the arguments of a call so deeply that only the parser accepts them
+        except RecursionError:  # only the parser accepted such deeply nested arguments
             return self._redactor.redact(text)
 
     def _value(self, value: Any) -> Any:
@@ -112,7 +111,7 @@ class RequestMask:
         return value
 
     def _pair(self, key: str, value: Any) -> Any:
-        """Mask a value, also if only its name shows that it is a secret."""
+        """Return a value without secrets, which may be recognizable only by the key, as in `{"password": …}`."""
         masked = self._value(value)
         if isinstance(value, str) and masked == value and (findings := self._redactor.findings(f"{key}={value}")):
             return f"[{findings[0].kind} removed]"

@@ -1,4 +1,4 @@
-"""The OpenAI Responses API, used without server-side storage: encrypted reasoning is received and sent back."""
+"""The OpenAI Responses API without server-side storage: encrypted reasoning is received and sent back."""
 
 import re
 from collections.abc import AsyncGenerator
@@ -22,7 +22,7 @@ OPENAI = ("api.openai.com", ".openai.azure.com")
 
 
 class ResponsesModel:
-    """A model served at `/responses`."""
+    """A model that a provider serves at `/responses`."""
 
     def __init__(self, server: ProviderEndpoint, model: str = "", limits: ModelLimits = UNKNOWN_LIMITS) -> None:
         self._api = ApiClient(server, model)
@@ -49,7 +49,10 @@ class ResponsesModel:
 def responses_body(
     request: Request, model: str, limits: ModelLimits, names: ToolNames, origin: str, official: bool = False
 ) -> dict[str, Any]:
-    """Build the request body. Options that the user did not set are left out."""
+    """Return the request body, without options that the user did not set.
+
+    `official`: the provider is OpenAI or Azure, which can return encrypted reasoning.
+    """
     instructions = request.system_texts()
     body: dict[str, Any] = {
         "model": model,
@@ -102,7 +105,7 @@ def responses_items(request: Request, encoders: PartEncoders, names: ToolNames, 
 
 
 def _assistant_items(message: Message, request: Request, names: ToolNames, origin: str) -> list[dict[str, Any]]:
-    """Convert an earlier reply. A reply of this model is returned as its original items, with Journeyman's call ids."""
+    """Return the items of an earlier reply; if this model produced it, the original items with our call ids."""
     calls = [
         {
             "type": "function_call",

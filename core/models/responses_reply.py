@@ -28,7 +28,7 @@ STATE_FIELDS = (
 
 @dataclass(slots=True)
 class OutputItem:
-    """An output item: the fields received so far, argument fragments, and whether its text was already emitted."""
+    """An output item: its fields and argument fragments so far, and whether its text was already emitted."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     arguments: list[str] = field(default_factory=list)
@@ -126,7 +126,7 @@ class ResponsesReplyParser(ReplyParser):
                 pass
 
     def _item(self, plain: dict[str, Any]) -> OutputItem:
-        """Return the item an event belongs to, by its id, or by its index if it has no id."""
+        """Return the item that an event belongs to, by its id, or by its index if it has no id."""
         index = plain.get("output_index")
         name = as_text(plain.get("item_id")) or f"at {index}"
         return self._items.setdefault(name, OutputItem())
@@ -136,7 +136,7 @@ class ResponsesReplyParser(ReplyParser):
         self._item(plain).shown = self._has_output = True
 
     def _append_reasoning(self, kind: str, plain: dict[str, Any]) -> None:
-        """Append reasoning text, but only from the first of the two event kinds seen: both may carry the same text."""
+        """Append reasoning text from the first of two kinds of events only, because both may carry the same text."""
         self._reasoning_event = self._reasoning_event or kind
         if kind == self._reasoning_event:
             self.reasoning.append(as_text(plain.get("delta")))
@@ -158,7 +158,7 @@ class ResponsesReplyParser(ReplyParser):
         self.complete = self.ended = True
 
     def _append_item_text(self, plain: dict[str, Any]) -> None:
-        """Append the text of an item that was not streamed."""
+        """Append the text of an item that was not streamed before."""
         texts = [as_text(part.get("text")) or as_text(part.get("refusal")) for part in as_objects(plain.get("content"))]
         if plain.get("type") == "message":
             self.text += texts
@@ -169,7 +169,7 @@ class ResponsesReplyParser(ReplyParser):
         return as_text(item.fields.get("arguments")) or "".join(item.arguments)
 
     def _provider_state(self) -> str:
-        """Return the output items to send back, if any has encrypted reasoning or a phase."""
+        """Return the output items to send back with the next request; "" without encrypted reasoning or a phase."""
         items = [item.fields for item in self._items.values() if item.fields]
         if not any(item.get("encrypted_content") or item.get("phase") for item in items):
             return ""

@@ -1,27 +1,27 @@
-"""The delay before a failed request is retried: exponential backoff with jitter, never below Retry-After."""
+"""The delay before a failed request is retried: exponential backoff with jitter, but at least Retry-After."""
 
 import random
 
 from core.models.model import ModelError
 
 MAX_ATTEMPTS = 4
-RESTART_ATTEMPTS = 9  # two minutes, in which a server on this computer has started again and loaded its model
-RESTART_KINDS = ("refused", "overloaded")  # how a server fails that is starting
+RESTART_ATTEMPTS = 9  # about two minutes, in which a local server can restart and load its model
+RESTART_KINDS = ("refused", "overloaded")  # the errors of a server that is starting
 INITIAL_DELAY_S = 0.5
 MAX_DELAY_S = 60.0
-MAX_RETRY_AFTER_S = (
-    300.0  # longest Retry-After that is waited for without a fallback model, so that unattended runs do not fail
-)
+# The longest Retry-After that is accepted without a fallback model. It is long so that unattended runs do not fail.
+MAX_RETRY_AFTER_S = 300.0
 
 
 def retry_delay_s(
     error: ModelError, attempt: int, *, has_fallback: bool = False, has_answered: bool = False
 ) -> float | None:
-    """Return the delay before the next attempt in seconds, or None if the request is not retried.
+    """Return the delay in seconds before the next attempt; None if the request must not be retried.
 
     Args:
-        has_fallback: another model can take over, so a long Retry-After is not waited for.
-        has_answered: the server has answered in this run. If it is gone, it may be starting again.
+        attempt: the number of failed attempts so far.
+        has_fallback: whether another model can take over, so that a long Retry-After is not accepted.
+        has_answered: whether the server has answered in this run, so that it may be restarting now.
     """
     restarts = has_answered and not has_fallback and error.kind in RESTART_KINDS
     longest = MAX_DELAY_S if has_fallback else MAX_RETRY_AFTER_S

@@ -9,8 +9,8 @@ from core.domain.problems import Problem
 
 SCRIPTED_ERRORS = ("cut", "rate_limited", "server_error", "silence", "too_long")
 ERROR_CHOICES = " or ".join(SCRIPTED_ERRORS)
-MAX_NUMBER = 10**12  # upper limit of every number in a script
-THEN = ("end", "loop", "repeat_last")  # what follows the last reply of a script
+MAX_NUMBER = 10**12  # largest number allowed in a script
+THEN = ("end", "loop", "repeat_last")  # what happens after the last reply of a script
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,14 +21,14 @@ class ScriptedCall:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
-    """One scripted reply or error.
+    """A scripted reply or error.
 
     Attributes:
-        chunks: into how many deltas the text is split.
+        chunks: the number of deltas into which the text is split.
         delay_s: the total delay, spread over the chunks.
-        fault: the error to simulate; empty for none.
-        after_chars: how many characters are sent before a `cut`.
-        seconds: how long a `silence` lasts.
+        fault: the error to simulate; "" for none.
+        after_chars: the number of characters to send before a `cut`.
+        seconds: the duration of a `silence`.
     """
 
     text: str = ""
@@ -49,8 +49,12 @@ class ModelScript:
     """The replies of a script.
 
     Attributes:
-        answers: texts by name for each start of an answer; `{{name}}` in a reply is replaced by the text for the
-            user's last answer. The texts for "" apply to every answer that is not listed.
+        then: what happens after the last reply: `end`, `loop` or `repeat_last`.
+        window: the context window in tokens.
+        roles: the replies for other purposes than the agent's turns, by role.
+        answers: values of placeholders, by the beginning of the user's last answer and by name: `{{name}}` in a reply
+            is
+            replaced by the value. Those under "" apply to answers that are not listed.
     """
 
     replies: tuple[ScriptedReply, ...]
@@ -60,7 +64,7 @@ class ModelScript:
     answers: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def reply_at(self, role: str, turn: int) -> ScriptedReply:
-        """Return the reply for a turn, counted from 0. Each role has its own list and repeats the last reply."""
+        """Return the reply for a turn, counted from 0. Each role has its own replies, of which the last one repeats."""
         lines = self.roles.get(role, (ScriptedReply(text="ok"),)) if role else self.replies
         if turn < len(lines):
             return lines[turn]
@@ -70,7 +74,7 @@ class ModelScript:
 
 
 def parse_script(text: str) -> ModelScript:
-    """Parse a script. Raises `Problem` with the location of the first error."""
+    """Parse a script; raise `Problem` with the location of the first error."""
     if not text:
         cause, fix = "None was given, or the file is empty.", "Pass its file: journeyman run TASK --script FILE."
         raise Problem("There is no script for the scripted model.", cause, fix)

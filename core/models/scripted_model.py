@@ -14,7 +14,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 class ScriptedModel:
-    """Replies from a script. It keeps no state: the request carries the position in the script."""
+    """Replies from a script. It has no state, because each request contains the position in the script."""
 
     def __init__(self, script: ModelScript) -> None:
         self._script = script
@@ -39,7 +39,7 @@ class ScriptedModel:
         yield ReplyDelta(calls=calls, usage=Usage(reply.input, reply.output))
 
     def _values(self, request: Request) -> dict[str, str]:
-        """Return the values of all placeholders. The texts for an answer come first: they may contain the others."""
+        """Return the values of all placeholders. Those from the script come first: they may contain the others."""
         values = _placeholders(request.messages)
         answer, answers = values["{{answer}}"], self._script.answers
         key = next((key for key in answers if key and answer.startswith(key)), "")
@@ -48,7 +48,7 @@ class ScriptedModel:
 
 
 async def _chunks(text: str, reply: ScriptedReply) -> AsyncIterator[ReplyDelta]:
-    """Yield the text in the scripted number of chunks, spreading the delay over them."""
+    """Yield the text in the scripted number of chunks, with the delay spread over them."""
     size = max(1, -(-len(text) // reply.chunks))
     for start in range(0, max(len(text), 1), size):
         if reply.delay_s:
@@ -77,7 +77,7 @@ async def _fail(reply: ScriptedReply) -> AsyncIterator[ReplyDelta]:
 def _placeholders(messages: Any) -> dict[str, str]:
     """Return the values of `{{answer}}`, the last answer of the user, and `{{result}}`, the last other tool result.
 
-    The search starts at the end, so that long runs stay fast.
+    Messages are searched from the end, to be fast in long runs.
     """
     values: dict[str, str] = {}
     results: list[Message] = []
@@ -105,7 +105,7 @@ def _filled_arguments(plain: Any, values: dict[str, str]) -> str:
 
 
 def _encode_arguments(plain: Any) -> str:
-    """Encode arguments as JSON. A string is passed on as it is, so that a script can produce malformed arguments."""
+    """Return arguments as JSON; a string is returned unchanged, so that a script can produce malformed arguments."""
     return plain if isinstance(plain, str) else _ENCODER.encode(plain)
 
 

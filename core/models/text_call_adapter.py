@@ -1,7 +1,7 @@
-"""Text-based tool calls, for models without native tool calls.
+"""Text-based tool calls, for models without native tool calling.
 
-A call is a fenced block whose info string contains a secret boundary of the run, so that whatever a block without it
-contains, such as a quoted file, cannot end the run. Calls without the boundary are read like those of any other model.
+A call is a fenced block whose info string contains a secret boundary. So a block without it, such as a quoted file,
+cannot end the run. Calls without the boundary are treated like those in the text of any other model.
 """
 
 import json
@@ -22,12 +22,12 @@ from core.models.written_call_reader import FENCE_START, StreamedReply
 from core.models.written_calls import ArgumentCheck
 
 FINAL_TOOL = "final"
-FINAL_STATE = '{"final":true}'  # the provider state of a reply that marks itself as final
+FINAL_STATE = '{"final":true}'  # the provider state of a reply that declares itself final
 UNKNOWN_TOOL = "call"
 
 
 class TextCallAdapter:
-    """Adds tool calls to a model that has none by parsing them from its text. `boundary` is the secret of the run."""
+    """Adds tool calls to a model without them, by parsing its text. `boundary` is the session's secret boundary."""
 
     def __init__(self, model: Model, boundary: str, check_arguments: ArgumentCheck) -> None:
         self._model = model
@@ -40,7 +40,7 @@ class TextCallAdapter:
         return self._model.window
 
     async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
-        """Stream the reply as it comes, followed by the calls that its text makes, if any."""
+        """Stream the reply as it arrives, followed by the calls in its text, if any."""
         reply = StreamedReply()
         async with aclosing(reply.collect(self._model.stream(self._text_request(request)))) as deltas:
             async for delta in deltas:
@@ -87,22 +87,22 @@ class TextCallAdapter:
 
 
 def _add_result(messages: list[Message], text: str) -> None:
-    """Append a tool result, merging the results of one reply into one message."""
+    """Append a tool result, joining the results for one reply into one message."""
     if messages and messages[-1].role == "user" and messages[-1].call_id:
         text = f"{messages.pop().text.head}\n{text}"
     messages.append(Message("user", Text(text), call_id="results"))
 
 
 def _instructions(tool_lines: str, boundary: str) -> str:
-    """Return how to call these tools. What differs between runs comes last, so that the rest stays in prompt caches."""
+    """Return the instructions for calling tools. The boundary comes last, so that the rest stays in prompt caches."""
     text = (resources.files("resources") / "prompts" / "calls.md").read_text("utf-8")
     return Template(text).substitute(tools=tool_lines, boundary=boundary).strip()
 
 
 def parse_text_calls(text: str, fence: str) -> tuple[str, tuple[RequestedCall, ...], bool]:
-    """Return the text outside the marked blocks, their calls in order, and whether the reply marks itself as final.
+    """Return the text outside marked blocks, their calls in order, and whether the reply declares itself final.
 
-    What is in a marked block becomes a call even if it is malformed, so that the model receives the validation error.
+    A malformed block becomes a call as well, so that the model receives a validation error.
     """
     outside: list[str] = []
     calls: list[RequestedCall] = []
@@ -123,7 +123,7 @@ def parse_text_calls(text: str, fence: str) -> tuple[str, tuple[RequestedCall, .
 
 
 def _parse_fence(text: str, start: int) -> tuple[list[RequestedCall], int]:
-    """Return the calls of a marked block and the position after it."""
+    """Return the calls in a marked block that begins at `start`, and the position after the block."""
     closing = re.compile(r"^[ \t]*```[ \t]*(?:\n|$)", re.MULTILINE)
     content_start = len(text) - len(text[start:].lstrip())
     try:

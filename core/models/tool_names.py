@@ -1,4 +1,4 @@
-"""Mapping between Journeyman's tool names and the names that providers accept."""
+"""Maps Journeyman's tool names to names that providers accept, and back."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ MAX_NAME_LENGTH = 64
 
 
 class ToolNames:
-    """A two-way mapping to names of at most 64 ASCII letters, digits, `_` and `-`, without collisions."""
+    """A two-way mapping to unique names of at most 64 ASCII letters, digits, `_` and `-`."""
 
     def __init__(self, names: Iterable[str]) -> None:
         self._out: dict[str, str] = {}
@@ -19,7 +19,7 @@ class ToolNames:
             self.to_provider(name)
 
     def to_provider(self, name: str) -> str:
-        """Return the name to send for a tool."""
+        """Return the name to send to the provider for a tool."""
         if name not in self._out:
             base = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:MAX_NAME_LENGTH] or "_"
             number, unique = 2, base
@@ -30,12 +30,12 @@ class ToolNames:
         return self._out[name]
 
     def from_provider(self, name: str) -> str:
-        """Return the tool name for a name sent to the provider; an unknown name is returned unchanged."""
+        """Return the tool that a name from the provider means; an unknown name is returned unchanged."""
         return self._back.get(name, name)
 
 
 def function_tools(tools: Sequence[ToolSpec], names: ToolNames) -> list[dict[str, Any]]:
-    """Return the tool definitions in Chat Completions format, which Ollama also uses."""
+    """Return tool definitions in the format of Chat Completions, which Ollama uses as well."""
     return [
         {
             "type": "function",

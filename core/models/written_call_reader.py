@@ -1,4 +1,4 @@
-"""Reads tool calls from the text of replies, for models that write calls although they were offered tools natively."""
+"""Reads tool calls from the text of replies, for models that write calls despite native tool calling."""
 
 import re
 from collections.abc import AsyncGenerator, Iterable
@@ -9,13 +9,13 @@ from core.models.code_block import NOTE, write_call
 from core.models.model import Model, ReplyDelta, Request
 from core.models.written_calls import ArgumentCheck, WrittenCalls, read_written_calls
 
-FENCE_START = "```call-"  # the start of a call in the format of text-based tool calls
-UNDECIDED_CHARS = 200  # characters after which a possible call must have named a tool to be held back any longer
+FENCE_START = "```call-"  # the beginning of a call in the notation of text-based tool calls
+UNDECIDED_CHARS = 200  # a possible call that has not named a tool after this many characters is shown
 _SUSPICIOUS = re.compile(r"^[ \t]*(?:[`~{]|\[|\**A(?:c(?:t|$)|$))|<[|｜/a-zA-Z]|<$|\[T", re.MULTILINE)
 
 
 class WrittenCallReader:
-    """Adds the calls that a model wrote as text to its reply. A reply with structured calls is passed on unchanged."""
+    """Adds calls that a model wrote as text to its replies. A reply with native calls is passed on unchanged."""
 
     def __init__(self, model: Model, check_arguments: ArgumentCheck) -> None:
         self._model = model
@@ -26,7 +26,7 @@ class WrittenCallReader:
         return self._model.window
 
     async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
-        """Stream the reply as it comes, followed by the calls that its text makes, if any."""
+        """Stream the reply as it arrives, followed by the calls in its text, if any."""
         reply = StreamedReply()
         async with aclosing(reply.collect(self._model.stream(request))) as deltas:
             async for delta in deltas:
@@ -36,12 +36,12 @@ class WrittenCallReader:
 
 
 class StreamedReply:
-    """Collects the deltas of a reply while they are passed on."""
+    """Collects the deltas of a reply while passing them on."""
 
     def __init__(self) -> None:
         self._chunks: list[str] = []
         self._merged = ReplyDelta()
-        self.has_calls = False  # some models that write calls also make structured ones
+        self.has_calls = False  # whether there were native calls, besides any in the text
 
     @property
     def text(self) -> str:
@@ -49,7 +49,7 @@ class StreamedReply:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the provider withheld the reply or its end, so that no call in its text counts."""
+        """Whether the provider withheld all or the end of the reply, so that calls in its text do not count."""
         return self._merged.stop_reason in ("refused", "filtered")
 
     async def collect(self, stream: AsyncGenerator[ReplyDelta, None]) -> AsyncGenerator[ReplyDelta, None]:
@@ -62,7 +62,7 @@ class StreamedReply:
                 self._merged = self._merged.merge(delta)
 
     def written_calls(self, request: Request, check_arguments: ArgumentCheck) -> ReplyDelta | None:
-        """Return a delta with the calls that the text makes, or None. Structured calls take precedence."""
+        """Return a delta with the calls in the text; None without any, or if there were native calls."""
         if self.has_calls or self.is_refused:
             return None
         text = self.text
@@ -73,26 +73,26 @@ class StreamedReply:
         return ReplyDelta(calls.text, calls=calls.calls, note=note, written=text)
 
     def _written_file(self, text: str, request: Request) -> ReplyDelta | None:
-        """Return a delta with the call that writes the file whose text the reply was asked for, or None.
+        """Return a delta with a call that writes the requested file from the reply's code block; None if there is none.
 
-        The code block stays in the reply: a model repeats the form of its earlier replies.
+        The code block stays in the reply's text, because models repeat the form of their earlier replies.
         """
         call = write_call(text, request.asked_file) if request.asked_file else None
         return ReplyDelta(calls=(call,), note=" ".join(filter(None, (self._merged.note, NOTE)))) if call else None
 
 
 class CallScreen:
-    """Holds streamed text back from the display, from the first place on where a call of these tools may begin."""
+    """Holds back streamed text from the display, starting where a call of the given tools may begin."""
 
     def __init__(self, names: Iterable[str]) -> None:
         tool_names = tuple(names)
         self._openings = (*(f"{name}(" for name in tool_names), "functools[")
         self._named = _named_call(tool_names)
         self._held = ""
-        self._in_line = False  # whether the held text begins in the middle of a line
+        self._in_line = False  # whether the held text starts in the middle of a line
 
     def feed(self, text: str) -> str:
-        """Return the text that can be shown now."""
+        """Add text; return the text that can be displayed now."""
         self._held += text
         output = ""
         while (size := self._showable_length()) and self._held:
@@ -102,7 +102,7 @@ class CallScreen:
         return output
 
     def _showable_length(self) -> int:
-        """Return how many characters can be shown."""
+        """Return how many characters of the held text can be displayed now."""
         line_end = self._held.find("\n") + 1
         if not self._in_line and self._may_begin_call(self._held[:line_end] if line_end else self._held):
             start = 0
@@ -120,14 +120,14 @@ class CallScreen:
         return line_end or len(self._held)
 
     def _may_begin_call(self, line: str) -> bool:
-        """Return whether a line is, or may become, a call that begins with a word."""
+        """Return whether a line begins a call such as `read(…)`, or may do so when more text arrives."""
         start = line.lstrip(" \t[")
         return bool(start) and any(opening.startswith(start) or start.startswith(opening) for opening in self._openings)
 
 
 @lru_cache(maxsize=16)
 def _named_call(tool_names: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern for the name of a tool where it begins a call."""
+    """Return a pattern that matches the name of a tool at the start of a call, in any notation."""
     names = "|".join(map(re.escape, tool_names))
     return re.compile(
         rf"""["'](?:functions\.)?(?:{names})["']|(?:function=|name="?|[>|｜\]:]\s*)(?:{names})\b|^\s*\[?(?:{names})\(""",
@@ -136,12 +136,12 @@ def _named_call(tool_names: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def find_written_calls(text: str, request: Request, check_arguments: ArgumentCheck) -> WrittenCalls:
-    """Return the calls in the text of a reply to a request."""
+    """Return the tool calls in the text of the reply to a request."""
     return read_written_calls(text, request.tools, check_arguments, task_of(request), quotable_texts(request))
 
 
 def task_of(request: Request) -> str:
-    """Return the user's last message."""
+    """Return the text of the user's last message; "" if there is none."""
     user_messages = (
         message for message in reversed(request.messages) if message.role == "user" and message.category in ("", "user")
     )
@@ -149,7 +149,7 @@ def task_of(request: Request) -> str:
 
 
 def quotable_texts(request: Request) -> Iterable[str]:
-    """Yield the texts that a reply may quote: tool results, and the messages of the user and about their memories."""
+    """Return the texts that a reply may quote: tool results and messages with role `user`, except the harness's."""
     messages = (
         message for message in request.messages if message.role in ("tool", "user") and message.category != "harness"
     )

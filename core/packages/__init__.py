@@ -1,4 +1,4 @@
-"""Packages that the user installs: the index that pins them, and where their files come from.
+"""Packages that the user installs: where their files come from, and the index that records which files are trusted.
 
 What the files mean to an agent is in `core.engine.services`.
 """

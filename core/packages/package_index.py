@@ -1,6 +1,6 @@
-"""The installed packages: their files below `packages` in the data folder, and the index that pins each of them.
+"""The installed packages: their files in the folder `packages` of the data folder, and the index (`packages.json`).
 
-A package is used only while its files are exactly those that the user trusted.
+A package is used only while its files are exactly those that the user trusted. The index has their digest.
 """
 
 import json
@@ -28,20 +28,21 @@ PackageState = Literal["trusted", "untrusted", "changed", "missing"]
 *missing*: its files are missing or damaged."""
 NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 MAX_NAME: Final = 40
-Stamp = tuple[str, int, bool, int, int, int]  # path, size, whether it is executable, and what changes with the file
+# The path and size of a file, whether it is executable, and the times and inode that change when the file does.
+Stamp = tuple[str, int, bool, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class InstalledPackage:
-    """A package in the index.
+    """What the index records about a package.
 
     Attributes:
         source: the folder or git address that it was installed from.
         ref: the branch, tag or commit that the user asked for; "" for the default branch.
-        path: the folder of the package inside the source.
-        commit: the commit that it was installed from; "" for a folder.
-        trusted: the digest of the files that the user trusted; "" for none.
-        trusted_files: their paths, with the digest of each.
+        path: the folder in the source that has the files of the package; "" for the whole source.
+        commit: the git commit that it was installed from; "" if the source is a folder.
+        trusted: the digest of the files that the user trusted; "" if the user has not trusted the package.
+        trusted_files: the paths of these files, with the digest of each.
         has_hooks: whether these files included hooks.
     """
 
@@ -55,7 +56,7 @@ class InstalledPackage:
     has_hooks: bool = False
 
     def state(self, digest: str) -> PackageState:
-        """Return the state of the package if its files have this digest now."""
+        """Return the package's state. `digest` is the present digest of its files; "" if they cannot be read."""
         if not digest:
             return "missing"
         if not self.trusted:
@@ -64,19 +65,19 @@ class InstalledPackage:
 
 
 class PackageIndex:
-    """Reads and writes the index, and the files of the packages. Every method reads the current state of the disk."""
+    """Reads and changes the index and the files of the packages. Every method reads them again from the disk."""
 
     def __init__(self, data: Path, *, frozen: bool = False) -> None:
         self._data = data
         self._frozen = frozen
 
     def packages(self) -> tuple[InstalledPackage, ...]:
-        """Return all packages by name. Raise Problem if the index cannot be read."""
+        """Return all packages in the index, which is in order of their names. Raise Problem if it cannot be read."""
         path = self._data / INDEX_FILE
         try:
             entries = json.loads(path.read_bytes())["packages"]
             for entry in entries:
-                entry.pop("digest", None)  # written by earlier versions
+                entry.pop("digest", None)  # Earlier versions wrote it.
             return tuple(InstalledPackage(**entry) for entry in entries)
         except FileNotFoundError:
             return ()
@@ -86,7 +87,7 @@ class PackageIndex:
             ) from error
 
     def find(self, name: str) -> InstalledPackage:
-        """Return a package. Raise Problem if there is none with this name."""
+        """Return what the index records about a package. Raise Problem if there is no package with this name."""
         package = next((package for package in self.packages() if package.name == name), None)
         if package is None:
             raise Problem(f"There is no package {name!r}.", "", "List them with `journeyman packages`.")
@@ -94,12 +95,12 @@ class PackageIndex:
 
     def folder(self, name: str) -> Path:
         """Return the folder with the files of a package."""
-        if not NAME.fullmatch(name):  # the index is a file that anybody could have edited
+        if not NAME.fullmatch(name):  # The name may come from the index, a file that anyone could have edited.
             raise Problem(f"{name!r} is not a valid name of a package.", "", "Correct the file packages.json.")
         return self._data / PACKAGES_FOLDER / name
 
     def digest(self, name: str) -> str:
-        """Return the digest of a package's files as they are now; "" if they cannot be read."""
+        """Return the present digest of a package's files; "" if they cannot be read."""
         return folder_digest(self.folder(name))
 
     def state(self, package: InstalledPackage) -> PackageState:
@@ -112,13 +113,13 @@ class PackageIndex:
         return False
 
     def trusted_folders(self) -> dict[str, Path]:
-        """Return the folders of the packages that may be used, by name; none if the index cannot be read."""
+        """Return the folders of the packages that may be used, by package name; empty if the index cannot be read."""
         with suppress(Problem):
             return {one.name: self.folder(one.name) for one in self.packages() if self.state(one) == "trusted"}
         return {}
 
     def file_digests(self, name: str) -> dict[str, str]:
-        """Return the paths of a package's files, with the digest of each."""
+        """Return the paths of a package's files, with the present digest of each; empty if they cannot be read."""
         root = self.folder(name)
         with suppress(OSError, ValueError):
             return {stamp[0]: blob_name((root / stamp[0]).read_bytes()) for stamp in _stamps(root)}
@@ -130,12 +131,12 @@ class PackageIndex:
         self._write([*others, package])
 
     def remove(self, name: str) -> None:
-        """Remove a package from the index, and its files."""
+        """Remove a package from the index, and delete its files."""
         self._write([other for other in self.packages() if other.name != name])
         delete_folder(self.folder(name))
 
     def write_files(self, name: str, files: SkillContents) -> str:
-        """Replace the files of a package and return their digest. The files and folders are read-only."""
+        """Replace the files of a package and return their digest. The new files and their folders are read-only."""
         self.refuse_frozen()
         root = self.folder(name)
         new, old = root.with_name(f".new-{name}"), root.with_name(f".old-{name}")
@@ -145,7 +146,7 @@ class PackageIndex:
                 delete_folder(leftover)
             _write_folder(new, files)
             if root.exists():
-                root.chmod(0o755)  # a folder that is read-only cannot be renamed on every system
+                root.chmod(0o755)  # Some systems do not rename a read-only folder.
                 root.rename(old)
             new.rename(root)
             root.chmod(0o555)
@@ -174,9 +175,9 @@ class PackageIndex:
 
 
 def folder_digest(root: Path) -> str:
-    """Return one digest of all files in a folder; "" if it is missing or contains anything but files and folders.
+    """Return one digest of all files in a folder, or "" if it is missing or contains anything but files and folders.
 
-    A file is read again only if its status has changed.
+    A file is not read again unless its status (size, times, inode) has changed.
     """
     try:
         return _digest(root, tuple(_stamps(root)))
@@ -205,24 +206,24 @@ def _stamps(root: Path, before: str = "") -> Iterator[Stamp]:
 
 
 def _write_folder(root: Path, files: SkillContents) -> None:
-    """Write files as read-only, so that no program changes them by accident or leaves files of its own among them."""
+    """Write read-only files into a new folder, so that no program changes them or adds files by accident."""
     for path, (body, executable) in files.items():
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(body)
         file.chmod(0o555 if executable else 0o444)
     for folder, _, _ in os.walk(root, topdown=False):
-        if Path(folder) != root:  # `root` itself is renamed first
+        if Path(folder) != root:  # `root` becomes read-only later, after it was renamed.
             Path(folder).chmod(0o555)
 
 
 def delete_folder(root: Path) -> None:
-    """Delete a folder with read-only files; do nothing if it does not exist."""
+    """Delete a folder, even if its files are read-only. Do nothing if it does not exist."""
     if not root.exists():
         return
     for folder, _, files in os.walk(root):
         Path(folder).chmod(0o755)
         for file in (Path(folder) / name for name in files):
             if not file.is_symlink():
-                file.chmod(0o644)  # Windows deletes no read-only file
+                file.chmod(0o644)  # Windows does not delete read-only files.
     shutil.rmtree(root)

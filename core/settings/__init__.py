@@ -1,4 +1,4 @@
 """The user's settings file, and API keys in the operating system's keyring.
 
-The values themselves are used elsewhere: providers in `core.models`, MCP servers in `core.mcp`.
+Other packages use the values: `core.models` the providers, `core.mcp` the MCP servers.
 """

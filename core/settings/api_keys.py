@@ -1,4 +1,4 @@
-"""API keys: in the system keyring, in the environment, or in memory until Journeyman quits; never in a file."""
+"""API keys: in the system's keyring, in environment variables, or in memory until Journeyman quits; never in a file."""
 
 import asyncio
 import contextlib
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from keyring.backend import KeyringBackend as Keyring
 
 SERVICE = "journeyman"
-TIMEOUT_S = 5.0  # a keyring whose service does not respond would block forever
-TRUSTED_KEYRINGS = frozenset(  # the keyrings of operating systems; others store keys as plain text, or not at all
+TIMEOUT_S = 5.0  # Without a timeout, a keyring whose service does not respond would block forever.
+# The classes of the keyrings of operating systems. Other keyrings store keys as plain text, or not at all.
+TRUSTED_KEYRINGS = frozenset(
     {
         "keyring.backends.SecretService.Keyring",
         "keyring.backends.libsecret.Keyring",
@@ -25,15 +26,18 @@ TRUSTED_KEYRINGS = frozenset(  # the keyrings of operating systems; others store
     }
 )
 NO_KEYRING = "API keys are kept in memory until you quit Journeyman. You can also set an environment variable."
-PROBE_USER = "is anybody there"  # not a user name of ours; reading its password shows whether the keyring responds
+# A user name that is never stored. Reading its password shows whether the keyring responds.
+PROBE_USER = "is anybody there"
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """An API key and its source: `keyring`, `session` or the name of an environment variable; empty if there is none.
+    """An API key and where it was found; both are empty if there is none.
 
-    `error` says why the keyring could not be used.
+    Attributes:
+        source: `keyring`, `session` if it is kept in memory, or the name of an environment variable.
+        error: why the keyring could not be used.
     """
 
     value: str = ""
@@ -49,7 +53,13 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class KeyOwner:
-    """The provider that an API key belongs to, the only origin it is sent to, and the variable that may hold it."""
+    """What an API key is for.
+
+    Attributes:
+        name: the name of the provider.
+        origin: the scheme, host and port of its address. The key is sent to no other.
+        variable: the name of the environment variable that may hold the key; empty for none.
+    """
 
     name: str
     origin: str
@@ -57,11 +67,16 @@ class KeyOwner:
 
 
 class ApiKeys:
-    """Finds and stores API keys. `keyrings` returns the system's keyrings, the preferred one first.
+    """Finds and stores API keys.
+
+    Args:
+        environment: the environment variables.
+        keyrings: returns the system's keyrings, the preferred one first.
+        trusted: the full names of the keyring classes that may be used.
 
     Attributes:
-        seen: the keys found or stored so far, which are removed from requests.
-        lookup_failed: looking up a key failed, and no operation on the keyring has succeeded since.
+        seen: all keys that were found or stored so far. They are removed from requests to models.
+        lookup_failed: whether finding a key in the keyring failed, and nothing with the keyring has succeeded since.
     """
 
     def __init__(
@@ -84,7 +99,7 @@ class ApiKeys:
         return "ApiKeys(•••)"
 
     async def find(self, owner: KeyOwner) -> ApiKey:
-        """Return the owner's key: from memory, else the environment, else the keyring."""
+        """Return the key for `owner`: from memory, else from the environment, else from the keyring."""
         if key := self.find_without_keyring(owner):
             return key
         user = _user_name(owner)
@@ -99,7 +114,7 @@ class ApiKeys:
         return ApiKey(value, "keyring")
 
     async def look_up(self, owners: Sequence[KeyOwner]) -> bool:
-        """Add the owners' keys in the keyring to `seen`. Return False if the keyring failed."""
+        """Add the keys for all `owners` that are in the keyring to `seen`. Return False if the keyring failed."""
 
         def read_passwords(keyring: "Keyring") -> None:
             for owner in owners:
@@ -113,7 +128,7 @@ class ApiKeys:
         return not self.lookup_failed
 
     def find_without_keyring(self, owner: KeyOwner) -> ApiKey | None:
-        """Return the key from memory or the environment, or None if it is in neither."""
+        """Return the key from memory, else from the environment. Return None if it is in neither."""
         if value := self._session.get((owner.name, owner.origin)):
             return ApiKey(value, "session")
         if owner.variable and (value := self._environment.get(owner.variable, "").strip()):
@@ -122,7 +137,7 @@ class ApiKeys:
         return None
 
     async def save(self, owner: KeyOwner, value: str) -> ApiKey:
-        """Store a key in the keyring, or in memory if that fails; the result says why."""
+        """Store a key in the keyring, or in memory if that fails. The result says where, and why not in the keyring."""
         self.seen.add(value)
         user = _user_name(owner)
         try:
@@ -137,13 +152,13 @@ class ApiKeys:
         return ApiKey(value, "keyring")
 
     def keep_in_memory(self, owner: KeyOwner, value: str, trouble: ErrorDetails | None = None) -> ApiKey:
-        """Store a key in memory until Journeyman quits."""
+        """Keep a key in memory until Journeyman quits. `trouble` is why it is not stored in the keyring."""
         self.seen.add(value)
         self._session[owner.name, owner.origin] = value
         return ApiKey(value, "session", trouble)
 
     async def delete(self, owner: KeyOwner) -> bool:
-        """Delete a key from memory and the keyring. Return whether it existed."""
+        """Delete a key from memory and from the keyring. Return whether there was one."""
         was_in_memory = self._session.pop((owner.name, owner.origin), None) is not None
         user = _user_name(owner)
 
@@ -162,7 +177,7 @@ class ApiKeys:
         return was_in_keyring or was_in_memory
 
     async def keyring_name(self) -> str:
-        """Return the name of the keyring in use. Raises a Problem if no trusted keyring responds."""
+        """Return the class name of the keyring in use. Raise Problem if no trusted keyring responds."""
 
         def name_if_responding(keyring: "Keyring") -> str:
             keyring.get_password(SERVICE, PROBE_USER)
@@ -171,14 +186,18 @@ class ApiKeys:
         return await self._run(name_if_responding)
 
     async def _run(self, operation: Callable[["Keyring"], Result]) -> Result:
-        """Run `operation` on the keyring in a separate thread, which is abandoned if it does not return in time."""
+        """Run `operation` on the first trusted keyring in a separate thread. Raise Problem if it fails.
+
+        If it does not return in time, the thread is left alone. While it is still blocked, no other operation is
+        started.
+        """
         if self._stuck_thread and self._stuck_thread.is_alive():
             raise _not_responding(self._timeout_s)
         loop = asyncio.get_running_loop()
         outcome: asyncio.Future[Result] = loop.create_future()
 
         def deliver(result: Result | None, error: Problem | None) -> None:
-            if outcome.done():  # canceled by the timeout
+            if outcome.done():  # The timeout has canceled it.
                 return
             if error:
                 outcome.set_exception(error)
@@ -187,7 +206,7 @@ class ApiKeys:
 
         def work() -> None:
             result, error = _run_on_keyring(operation, self._keyrings, self._trusted)
-            with contextlib.suppress(RuntimeError):  # the event loop was closed meanwhile
+            with contextlib.suppress(RuntimeError):  # RuntimeError: the event loop was closed in the meantime.
                 loop.call_soon_threadsafe(deliver, result, error)
 
         thread = threading.Thread(target=work, name="keyring", daemon=True)
@@ -203,8 +222,8 @@ class ApiKeys:
 
 
 def system_keyrings() -> "list[Keyring]":
-    """Return the keyrings that the library finds, in its order; a chain of several is taken apart."""
-    import keyring  # slow to import
+    """Return the keyrings that the library `keyring` finds, the preferred one first."""
+    import keyring  # This import is slow.
     from keyring.backends.chainer import ChainerBackend
 
     preferred = keyring.get_keyring()
@@ -216,7 +235,7 @@ def _run_on_keyring(
 ) -> tuple[Result | None, Problem | None]:
     """Return the result of an operation on the first trusted keyring, or the Problem that prevented it.
 
-    Keyring backends may raise anything.
+    All exceptions become Problems, because a keyring may raise any of them.
     """
     try:
         keyrings = list_keyrings()
@@ -229,7 +248,7 @@ def _run_on_keyring(
 
 
 def _class_name(keyring: "Keyring") -> str:
-    """Return the full name of a keyring's class, as in TRUSTED_KEYRINGS."""
+    """Return the full name of a keyring's class, in the form of those in TRUSTED_KEYRINGS."""
     return f"{type(keyring).__module__}.{type(keyring).__qualname__}"
 
 
@@ -245,7 +264,10 @@ def _no_trusted_keyring(keyrings: Sequence["Keyring"]) -> Problem:
 
 
 def _keyring_error(error: Exception) -> Problem:
-    """Translate an error of the library, recognized by its class name so that the library need not be imported."""
+    """Return the Problem that explains an exception of the library `keyring`.
+
+    Its classes are recognized by name, so that the library need not be imported.
+    """
     message = str(error) or type(error).__name__
     kind = type(error).__name__
     if kind == "NoKeyringError":
@@ -264,8 +286,8 @@ def _not_responding(timeout_s: float) -> Problem:
 
 
 def _user_name(owner: KeyOwner) -> str:
-    """Return the user name under which a key is stored.
+    """Return the user name under which a key is stored in the keyring.
 
-    It includes the origin, so a key is never sent to a new address.
+    It includes the origin. If the provider's address changes, the key of the old address is not found and not sent.
     """
     return f"{owner.name} {owner.origin}"

@@ -1,4 +1,4 @@
-"""Names that settings files of version 1 used, from before the first release, and how they map to the present ones."""
+"""Maps the names in settings files of version 1, from before the first release, to the present names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +20,7 @@ SETTINGS = {
     "first_s": "first_token_timeout_s",
     "silence_s": "idle_timeout_s",
 }
-# The fields of the values inside a setting, by the setting's present name.
+# The old and the present names of the fields in the items of a setting, by the setting's present name.
 FIELDS: Mapping[str, Mapping[str, str]] = {
     "providers": {"wire": "api", "plain": "allow_http", "variable": "api_key_env"},
     "prices": {"cached": "cache_read", "window": "context_window"},
@@ -31,7 +31,7 @@ TIER_CONDITIONS = {"failure": "after_failure", "first": "first_step"}
 
 
 def renamed(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of a version 1 file under their present names. Unknown settings stay as they are."""
+    """Return the settings from a file of version 1 under their present names. Unknown settings keep their names."""
     settings = {SETTINGS.get(name, name): value for name, value in plain.items() if name != "form"}
     for name, fields in FIELDS.items():
         if isinstance(settings.get(name), list):

@@ -1,4 +1,4 @@
-"""The schema of the settings. The settings dialog, its search, the value checks and the help are generated from it."""
+"""Defines all settings. The settings dialog, its search, the help and the checks of values are generated from this."""
 
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, NewType
@@ -22,7 +22,13 @@ Theme = Literal["system", "light", "dark", "contrast"]
 
 
 class SettingInfo(NamedTuple):
-    """Label and help text of a setting. `low` and `high` bound a number; `page` is its page in the dialog."""
+    """How the settings dialog shows a setting.
+
+    Attributes:
+        page: the page of the dialog.
+        low, high: the limits of a number; None for no limit.
+        unit: the unit of a number.
+    """
 
     page: str
     label: str
@@ -33,24 +39,26 @@ class SettingInfo(NamedTuple):
 
 
 FIRST_TOKEN_TIMEOUT_S = 300.0
-FolderPath = NewType("FolderPath", str)  # the path of a folder
+FolderPath = NewType("FolderPath", str)  # a text that is the path of a folder
 
 
 def setting_field(default: Any, about: SettingInfo) -> Any:
-    """Return a dataclass field that carries its label and help text."""
+    """Return a field of the dataclass Settings with its default and how the dialog shows it."""
     return field(default=default, metadata={"about": about})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provider:
-    """A model provider that the user added. Its API key is in the keyring, under the provider's name and address.
+    """A model provider that the user added.
+
+    Its API key is stored in the keyring, under the provider's name and address.
 
     Attributes:
-        name: the part of model names before the slash.
-        api: the API format.
-        url: the base URL.
-        allow_http: http is permitted although the host is another computer.
-        api_key_env: the environment variable that holds the API key.
+        name: the part of its models' names before the slash.
+        url: the base URL of its API.
+        api: the format of the API.
+        allow_http: whether http is allowed although the host is another computer.
+        api_key_env: the name of the environment variable that holds the API key; empty for none.
     """
 
     name: str
@@ -62,13 +70,13 @@ class Provider:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceOverride:
-    """The user's own prices for a model, in US dollars per million tokens. They override every other source.
+    """Prices of a model that the user entered, in US dollars per million tokens. They are used instead of all others.
 
     Attributes:
-        model: `PROVIDER/MODEL`.
-        input, output: for prompt tokens and reply tokens.
-        cache_read: for prompt tokens served from the provider's cache; None means the same as `input`.
-        context_window: in tokens; None means unknown.
+        model: the name of the model, `PROVIDER/MODEL`.
+        input, output: the prices of prompt tokens and of reply tokens.
+        cache_read: the price of prompt tokens from the provider's cache; None if it is the same as `input`.
+        context_window: the size of the model's context window in tokens; None if unknown.
     """
 
     model: str
@@ -80,13 +88,13 @@ class PriceOverride:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpToolSettings:
-    """A tool of an MCP server as the user approved it. Models see this definition, never a newer one.
+    """A tool of an MCP server as the user approved it. If the server changes it, models still see this definition.
 
     Attributes:
-        name: its name on the server.
-        description: what models read about it.
-        input_schema: JSON Schema of its arguments.
-        enabled: whether agents may use it.
+        name: the name of the tool on the server.
+        description: the description that models read.
+        input_schema: the JSON Schema of the arguments, as JSON text.
+        enabled: whether agents may use the tool.
     """
 
     name: str
@@ -97,10 +105,10 @@ class McpToolSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpVariable:
-    """An environment variable of an MCP server, or an HTTP header if the server is remote.
+    """An environment variable of a local MCP server, or an HTTP header that is sent to a remote one.
 
-    `value` may refer to environment variables as `${NAME}`, because the settings file stores no secrets. If it is
-    empty, the value is in the keyring.
+    `value` can contain `${NAME}` for the value of another environment variable, because the settings file stores no
+    secrets. If `value` is empty, the value is in the keyring.
     """
 
     name: str
@@ -109,18 +117,18 @@ class McpVariable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpServerSettings:
-    """An MCP server that the user added: a local program or a URL.
+    """An MCP server that the user added: a local program, or a URL.
 
     Attributes:
-        name: the prefix of its tool names.
-        command, args: the program and its arguments.
-        url: the address, instead of a program.
-        allow_http: http is permitted although the host is another computer.
-        oauth: the user has signed in to the URL, and the keyring has the tokens.
-        variables: environment variables or headers in addition to the default ones.
+        name: the name that the names of its tools begin with.
+        command, args: the program and its arguments; empty if the server has a URL.
+        url: the address of the server; empty for a program.
+        allow_http: whether http is allowed although the host is another computer.
+        oauth: whether the user has signed in to the server; the tokens are in the keyring.
+        variables: environment variables or HTTP headers, in addition to the default ones.
         enabled: whether agents may use its tools.
-        tools: the tools the user approved.
-        package: the package that brought the server; empty if the user added it.
+        tools: the tools that the user approved.
+        package: the name of the package that contains the server; empty if the user added it.
     """
 
     name: str
@@ -137,10 +145,10 @@ class McpServerSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExternalAgentSettings:
-    """An external agent: a program that works in a folder and is controlled by the Agent Client Protocol (ACP).
+    """An external agent: a program that works in a folder. Journeyman controls it by the Agent Client Protocol (ACP).
 
     Attributes:
-        name: the part of the model name after `agent/`.
+        name: the part of its model name after `agent/`.
         command, args: the program and its arguments.
     """
 
@@ -154,7 +162,7 @@ class ExternalAgentSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All settings. To add one, add a field."""
+    """All settings with their defaults. To add a setting, add a field."""
 
     theme: Theme = setting_field(
         "system", SettingInfo("Appearance", "Theme", "Light, dark, high contrast, or the same as the system.")
@@ -403,12 +411,12 @@ class Settings:
 
 
 def setting_info(name: str) -> SettingInfo:
-    """Return label and help text of a setting."""
+    """Return how the dialog shows a setting, with its label and help text."""
     setting = next(setting for setting in fields(Settings) if setting.name == name)
     info: SettingInfo = setting.metadata["about"]
     return info
 
 
 def server_location(server: McpServerSettings) -> str:
-    """Return the URL of an MCP server, or the command line that starts it."""
+    """Return the URL of an MCP server, or if it is a local program, the command line that starts it."""
     return server.url or " ".join((server.command, *server.args))

@@ -1,4 +1,4 @@
-"""The settings file: validated when read, written atomically, with unknown content preserved."""
+"""Reads the settings file, checks its values, and changes it without losing what this version does not know."""
 
 import contextlib
 import itertools
@@ -20,11 +20,13 @@ Listener = Callable[[Settings], None]
 
 @dataclass(frozen=True, slots=True)
 class LoadedSettings:
-    """The contents of a settings file.
+    """The settings in a file.
 
     Attributes:
-        raw: its decoded JSON; None if the file exists but can neither be read nor set aside. It must not be replaced.
-        notes: messages for the user.
+        settings: the settings; those that are missing or invalid have their default values.
+        raw: the JSON content of the file. None means that the file must not be replaced, because it could neither be
+            read nor renamed.
+        notes: errors in the file, for the user.
     """
 
     settings: Settings
@@ -33,7 +35,7 @@ class LoadedSettings:
 
 
 class SettingsFile:
-    """The current settings, and the only way to change them."""
+    """The current settings. They can only be changed with this class."""
 
     def __init__(self, folder: Path, *, frozen: bool = False) -> None:
         self._path = folder / FILE
@@ -43,10 +45,12 @@ class SettingsFile:
         self.current, self.notes = loaded.settings, loaded.notes
 
     def change(self, **values: Any) -> Settings:
-        """Validate settings, write them to the file, and notify the listeners.
+        """Check the settings in `values`, write them to the file, and call the listeners. Return all settings.
 
-        Everything else in the file is preserved, even if another program changed it meanwhile. Raise Problem if the
-        file cannot be read or written. All listeners are notified, even if one of them raises an exception.
+        Everything else in the file stays as it is, even if another program changed it in the meantime. Raise Problem if
+        a value
+        is invalid, or if the file cannot be read or written. All listeners are called, even if one of them raises an
+        exception.
         """
         if self._frozen:
             raise Problem("The settings cannot be changed.", "The data folder is open read-only.", "")
@@ -54,7 +58,7 @@ class SettingsFile:
         if loaded.raw is None:
             raise Problem.from_details(loaded.notes[0])
         new = check_settings(replace(loaded.settings, **values))
-        # An invalid value stays in the file until the user sets a new one.
+        # Only the new values are written. An invalid value of another setting stays in the file until the user sets it.
         content = _merge(loaded.raw, {name: value for name, value in asdict(new).items() if name in values})
         _write(self._path, {**content, "version": FORMAT_VERSION})
         self.current, self.notes = new, loaded.notes
@@ -64,26 +68,27 @@ class SettingsFile:
         return new
 
     def check(self, **values: Any) -> None:
-        """Raise a Problem if any of these values is invalid."""
+        """Raise Problem if any of these values is invalid for its setting."""
         check_settings(replace(self.current, **values))
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` after each change. Return a function that removes the listener."""
+        """Register `listener`, to be called with the settings after each change. Return a function to remove it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
 
 def read_settings(path: Path, *, frozen: bool = False) -> LoadedSettings:
-    """Read a settings file. Errors are reported as notes.
+    """Return the settings in a file. Errors are returned as notes.
 
-    A damaged file, or one of a newer version, is renamed instead of overwritten; with `frozen` nothing is renamed. An
-    invalid setting has its default value until the user corrects it.
+    A damaged file, or one of a newer version, is renamed, so that it is not overwritten. With `frozen`, no file is
+    renamed.
+    An invalid setting has its default value until the user corrects it.
     """
     try:
         content = json.loads(path.read_bytes())
         if not isinstance(content, dict):
             raise ValueError("it is not a JSON object")
-        version = content.get("version", content.get("form", FORMAT_VERSION))  # version 1 called it `form`
+        version = content.get("version", content.get("form", FORMAT_VERSION))  # Version 1 called it `form`.
         if not isinstance(version, int) or version > FORMAT_VERSION:
             return _set_aside(
                 path,
@@ -105,7 +110,7 @@ def read_settings(path: Path, *, frozen: bool = False) -> LoadedSettings:
 
 
 def check_settings(settings: Settings) -> Settings:
-    """Return the settings, or raise a Problem that names the invalid one."""
+    """Return the settings. Raise Problem that names the first invalid one."""
     values = asdict(settings)
     for setting in fields(Settings):
         _validate(setting.name, values[setting.name])
@@ -126,8 +131,11 @@ def _load_valid(path: Path, content: dict[str, Any]) -> LoadedSettings:
 
 
 def _validate(name: str, json_value: Any) -> Any:
-    """Convert a JSON value to the type of its field. Unknown keys inside it are ignored."""
-    from pydantic import ValidationError  # slow to import, and the window reads its settings first
+    """Return a JSON value, converted to the type of the setting `name`. Unknown keys inside it are ignored.
+
+    Raise Problem if it is invalid.
+    """
+    from pydantic import ValidationError  # This import is slow, and the window needs the settings before it opens.
 
     from core.settings.validation import ADAPTERS, check_value
 
@@ -143,9 +151,10 @@ def _validate(name: str, json_value: Any) -> Any:
 
 
 def _merge(old: Any, new: Any) -> Any:
-    """Return `new` with the keys that only `old` has, at every depth. List items are matched by their names.
+    """Return the JSON value `new` with the keys that only `old` has, in it and in all values inside it.
 
-    Every dictionary in `new` is a dataclass with all its fields, so such a key is unknown to this version, not removed.
+    Each dictionary in `new` was made from a dataclass and has all of its fields. If `old` has another key, it was not
+    removed but is unknown to this version. The items of lists are matched by their names.
     """
     if isinstance(old, dict) and isinstance(new, dict):
         return {**old, **{name: _merge(old.get(name), value) for name, value in new.items()}}
@@ -156,7 +165,7 @@ def _merge(old: Any, new: Any) -> Any:
 
 
 def _item_key(item: dict[str, Any]) -> Any:
-    """Return what identifies an item of a list: every kind has a name, except prices, which have a model."""
+    """Return what identifies an item of a list: its name, or if it is a price, which has none, its model."""
     return item.get("name", item.get("model"))
 
 
@@ -179,7 +188,7 @@ def _set_aside(path: Path, suffix: str, cause: str, frozen: bool) -> LoadedSetti
 
 
 def _write(path: Path, content: dict[str, Any]) -> None:
-    """Replace the file atomically, readable for its owner only. File names that are not valid UTF-8 are kept."""
+    """Replace the file in one step, readable by its owner only. Names of files that are not valid UTF-8 are kept."""
     temporary = path.with_name(path.name + ".part")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

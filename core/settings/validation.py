@@ -1,4 +1,4 @@
-"""Validates setting values: by the types of the schema, and by rules that types cannot express."""
+"""Checks the values of settings: their types, which come from the dataclass Settings, and further rules."""
 
 import re
 from dataclasses import fields
@@ -20,7 +20,7 @@ _HINTS = get_type_hints(Settings)
 
 
 def _adapter(hint: Any) -> TypeAdapter[Any]:
-    """Return a validator for a type. Built-in types are strict: the text "yes" is not accepted as a bool."""
+    """Return a pydantic validator for a type. Simple types are not converted: the text "yes" is not valid as a bool."""
     lenient = not isinstance(hint, type) or hint.__module__ != "builtins"
     return TypeAdapter(hint) if lenient else TypeAdapter(hint, config=ConfigDict(strict=True, allow_inf_nan=False))
 
@@ -29,7 +29,7 @@ ADAPTERS = {one.name: _adapter(_HINTS[one.name]) for one in fields(Settings)}
 
 
 def check_value(name: str, value: Any) -> None:
-    """Raise a Problem for a value that has the right type but is not valid for the setting."""
+    """Raise Problem if a value has the right type but is not valid for the setting `name`."""
     info = setting_info(name)
     if isinstance(value, int | float) and not isinstance(value, bool):
         low, high = info.low, info.high
@@ -100,11 +100,12 @@ def _check_mcp_servers(servers: tuple[McpServerSettings, ...]) -> None:
 
 
 def _check_mcp_server(server: McpServerSettings) -> None:
-    """Check how a server is started or reached, and its variables or headers."""
+    """Raise Problem if a server's command or URL, or one of its variables or headers, is invalid."""
     texts = (server.command, *server.args, *(variable.value for variable in server.variables))
     if bool(server.command.strip()) == bool(server.url) or "\0" in "".join(texts):
         raise _invalid("mcp_servers", f"{server.name} needs either a command or a URL.")
-    if server.url and "${" not in server.url:  # otherwise it is checked once the variables are filled in
+    # A URL with variables is checked later, when they have been replaced by their values.
+    if server.url and "${" not in server.url:
         check_address(server.url, server.allow_http, "MCP server")
     pattern, kind = (HEADER, "a header") if server.url else (VARIABLE, "an environment variable")
     for variable in server.variables:

@@ -1,7 +1,7 @@
 """Parses the front matter of a skill, a small subset of YAML, and reports errors with line numbers.
 
 Every value is text: `no`, `1.10` and dates stay as written. Anchors, tags and deep nesting are not expanded, so a small
-file cannot become a large value. Lines that cannot be parsed are reported and left as they are.
+file cannot become a large value. A line that cannot be parsed is reported, and stays unchanged in the file.
 """
 
 import re
@@ -21,15 +21,15 @@ ESCAPES: Final = {
     '"': '"', "/": "/", "\\": "\\", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",
 }  # fmt: skip
 ESCAPE_SEQUENCE: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|\n|.)", re.DOTALL)
-# Characters that need no quotation marks. `quote_yaml` also quotes text such as `true` or `a: b`.
+# Text of these characters needs no quotation marks, unless YAML would read it as something else, such as `true`.
 PLAIN_SCALAR: Final = re.compile(r"[A-Za-z0-9_./(À-ɏ][^\n\r\t\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]*")
 
 
 @dataclass(frozen=True, slots=True)
 class FrontMatterField:
-    """A key with its value: a text in `text`, a list in `items`, or a mapping in `pairs`.
+    """A key of the front matter and its value: a text in `text`, a list in `items`, or a mapping in `pairs`.
 
-    `line` is its first line in the file, counted from 1, and `end` the line after it.
+    `line` is the field's first line in the file, counted from 1, and `end` is the line after its last.
     """
 
     key: str
@@ -42,7 +42,10 @@ class FrontMatterField:
 
 @dataclass(slots=True)
 class FrontMatter:
-    """The fields in order, and the errors. `end` is the line of the closing `---`, or 0 if it is missing."""
+    """The fields of a front matter in order, and its errors.
+
+    `end` is the line of the closing `---`; 0 if it is missing.
+    """
 
     fields: list[FrontMatterField] = field(default_factory=list)
     findings: list[SkillFinding] = field(default_factory=list)
@@ -70,7 +73,10 @@ def parse_front_matter(lines: Sequence[str]) -> FrontMatter:
 
 
 def _field(head: FrontMatter, lines: list[str], at: int) -> int:
-    """Parse the field that starts at index `at`. Return the index after it."""
+    """Parse the field that starts at the index `at` of `lines`, and add it to `head`.
+
+    Return the index after the field.
+    """
     line, number = lines[at], at + 2
     if "---" in line:
         head.add_error(
@@ -96,7 +102,7 @@ def _field(head: FrontMatter, lines: list[str], at: int) -> int:
 
 
 def _end(lines: list[str], at: int, value: str) -> int:
-    """Return the index after the indented lines and list items of a key, without trailing blank lines."""
+    """Return the index after the last line of a key's value. `at` is the index after the line of the key itself."""
     end = at
     allows_items = not _uncommented(value.strip())
     for index in range(at, len(lines)):
@@ -131,7 +137,7 @@ def _value(head: FrontMatter, key: str, value: str, block: list[str], line: int,
 
 
 def _scalar(head: FrontMatter, key: str, first_line: str, block: list[str], line: int) -> str:
-    """Parse a plain or quoted text of one or more lines."""
+    """Parse a plain or quoted text of one or more lines. Report errors in `head`."""
     if first_line[:1] in ('"', "'"):
         quoted = "\n".join([first_line, *(text.strip() for text in block)])
         end = _closing(quoted)
@@ -150,7 +156,7 @@ def _scalar(head: FrontMatter, key: str, first_line: str, block: list[str], line
 
 
 def _nested(head: FrontMatter, key: str, block: list[str], line: int, end: int) -> FrontMatterField:
-    """Parse the lines below a key: list items, a mapping, or plain text."""
+    """Parse the lines below a key as list items, a mapping, or plain text."""
     lines = [text for text in block if text.strip() and not text.lstrip().startswith("#")]
     if not lines:
         return FrontMatterField(key, line, end)
@@ -181,7 +187,7 @@ def _pairs(head: FrontMatter, key: str, block: list[str], line: int) -> Iterator
 
 
 def _item(head: FrontMatter, key: str, value: str, block: list[str], line: int) -> str:
-    """Parse a list item or a value of a mapping. Deeper nesting is kept as text."""
+    """Parse a list item or a value of a mapping. Text with deeper nesting is returned as written."""
     plain = _uncommented(value)
     if plain[:1] in tuple("[{&*!%@`|>"):
         head.add_error(line, f"A value of `{key}` is not plain text.", "", "Put it in quotation marks.")
@@ -192,7 +198,7 @@ def _item(head: FrontMatter, key: str, value: str, block: list[str], line: int) 
 
 
 def _indent_groups(lines: list[str]) -> list[list[str]]:
-    """Split the lines into groups. Each group starts with a line that has the smallest indentation."""
+    """Split indented lines into groups. A line with the smallest indentation starts a new group."""
     indent = min(len(text) - len(text.lstrip()) for text in lines)
     groups: list[list[str]] = []
     for text in lines:
@@ -219,7 +225,10 @@ def _folded(text: str) -> str:
 
 
 def _uncommented(text: str) -> str:
-    """Remove a comment. A # starts one only after whitespace and outside of quotation marks."""
+    """Return the line without its comment.
+
+    A `#` starts a comment only after whitespace and outside of quotation marks.
+    """
     if text[:1] in ('"', "'"):
         end = _closing(text)
         return text[:end] + re.sub(r"(^|\s)#.*", "", text[end:], flags=re.DOTALL) if end else text
@@ -227,7 +236,7 @@ def _uncommented(text: str) -> str:
 
 
 def _closing(text: str) -> int:
-    """Return the index after the closing quotation mark of a quoted text, or 0 if there is none."""
+    """Return the index after the closing quotation mark of a quoted text, or 0 if there is no closing mark."""
     pattern = r'"(?:[^"\\]|\\.)*"' if text[0] == '"' else r"'(?:[^']|'')*'"
     match = re.match(pattern, text, re.DOTALL)
     return match.end() if match else 0
@@ -249,14 +258,14 @@ def _decoded(code: str) -> str:
 
 
 def _flow(inner: str) -> Iterator[str]:
-    """Yield the items of a list in brackets."""
+    """Yield the items of a list that is written in brackets. `inner` is the text between the brackets."""
     for match in re.finditer(r"""\s*("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^,]*)\s*(?:,|$)""", inner):
         if match[1].strip():
             yield _unquoted(match[1].strip())
 
 
 def quote_yaml(text: str) -> str:
-    """Return the text as a YAML value that every parser reads as this text, quoted if necessary."""
+    """Return the text as a YAML value, in quotation marks if a YAML parser would otherwise read something else."""
     if PLAIN_SCALAR.fullmatch(text) and not re.search(r":(\s|$)|\s#|\s$|---", text) and not _is_no_text(text):
         return text
     escapes = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\0": "\\0"}

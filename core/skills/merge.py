@@ -9,7 +9,7 @@ from core.domain.skill import MergeHunk
 
 
 def diff_three_ways(base: str, yours: str, theirs: str) -> tuple[MergeHunk, ...]:
-    """Compare two changes of a base text. Return the parts of all three texts in order."""
+    """Compare two changed versions of a base text. Return all parts of the texts in order, equal and changed ones."""
     base_lines, your_lines, their_lines = (text.splitlines(keepends=True) for text in (base, yours, theirs))
     anchors = _anchors(base_lines, your_lines, their_lines)
     hunks: list[MergeHunk] = []
@@ -28,14 +28,14 @@ def diff_three_ways(base: str, yours: str, theirs: str) -> tuple[MergeHunk, ...]
 
 
 def merge_parts(parts: Sequence[MergeHunk]) -> str | None:
-    """Return the text with both changes, or None if they conflict."""
+    """Return the text with the changes of both versions, or None if they conflict."""
     if any(part.kind == "clash" for part in parts):
         return None
     return "".join("".join(part.theirs if part.kind == "theirs" else part.yours) for part in parts)
 
 
 def _anchors(old: list[str], yours: list[str], theirs: list[str]) -> list[tuple[int, int, int]]:
-    """Return (index in old, index in yours, index in theirs) of the lines that all three texts share, in order."""
+    """Return the indexes (in old, in yours, in theirs) of the lines that all three texts share, in order."""
     in_yours, in_theirs = dict(_matching_lines(old, yours)), dict(_matching_lines(old, theirs))
     return [(n, in_yours[n], in_theirs[n]) for n in range(len(old)) if n in in_yours and n in in_theirs]
 
@@ -55,7 +55,7 @@ def _matching_lines(old: list[str], new: list[str]) -> Iterator[tuple[int, int]]
 
 
 def _match_unique_lines(old: list[str], new: list[str]) -> list[tuple[int, int]]:
-    """Align the lines that occur once in each text by their longest common subsequence (patience diff)."""
+    """Return the indexes of matching lines that occur exactly once in each text, in order (patience diff)."""
     positions: dict[str, int] = {}
     for n, line in enumerate(new):
         positions[line] = -1 if line in positions else n

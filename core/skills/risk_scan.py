@@ -12,7 +12,7 @@ HIDDEN_CHARACTERS: Final = re.compile(
 
 
 class RiskPattern(NamedTuple):
-    """A pattern to search for, with the message and the explanation shown for a match."""
+    """A suspicious pattern, with the message and the explanation to show for a match."""
 
     pattern: re.Pattern[str]
     message: str
@@ -67,7 +67,7 @@ RISKS: Final = (
 )
 
 
-# Capabilities of a script that are not suspicious but worth showing to the user.
+# Things that a script can do which are not suspicious, but which the user should know before trusting it.
 CAPABILITIES: Final = (
     _pattern(
         r"\b(requests|httpx|aiohttp|urllib|urllib3|socket)\b[.\w]*\.?(get|post|put|request|urlopen|socket|connect)?\(|"
@@ -97,8 +97,8 @@ CAPABILITIES: Final = (
         "Commands are stopped at their time limit.",
     ),
 )
-MAX_SCANNED_BYTES: Final = 1 << 20  # bytes of a file that are scanned
-MAX_LINE_CHARS: Final = 4096  # characters of a line that are scanned
+MAX_SCANNED_BYTES: Final = 1 << 20  # only the first 1 MiB of a file is scanned
+MAX_LINE_CHARS: Final = 4096  # only the beginning of a line is scanned
 
 
 def scan_file(path: str, body: bytes) -> Iterator[SkillFinding]:
@@ -131,7 +131,8 @@ def scan_text(text: str) -> Iterator[SkillFinding]:
     hidden = HIDDEN_CHARACTERS.search(text) is not None
     lines = text.split("\n")
     shown = "\n".join(line[:MAX_LINE_CHARS] for line in lines)
-    risks = [risk for risk in RISKS if risk.pattern.search(shown)]  # most texts have none, so few lines are searched
+    # Searching the whole text first is faster, because most texts have no match.
+    risks = [risk for risk in RISKS if risk.pattern.search(shown)]
     for number, line in enumerate(lines, 1):
         if hidden and (match := HIDDEN_CHARACTERS.search(line.lstrip("\ufeff") if number == 1 else line)):
             message = f"There is an invisible character (U+{ord(match[0]):04X})."

@@ -1,4 +1,4 @@
-"""Reads skills from an untrusted zip file or folder, checking every name, size and link."""
+"""Reads skills from an untrusted zip file or folder. Every name, size and link is checked."""
 
 import re
 import stat
@@ -19,7 +19,7 @@ MAX_FILES: Final = 2_000
 MAX_FILE_BYTES: Final = 10 << 20
 MAX_TOTAL_BYTES: Final = 100 << 20
 MAX_RATIO: Final = 100
-RATIO_FREE_BYTES: Final = 64 << 10  # bytes up to which the compression ratio is not checked
+RATIO_FREE_BYTES: Final = 64 << 10  # entries up to this size may be compressed to any ratio
 MAX_DEPTH: Final = 12
 MAX_ENTRIES: Final = 50_000
 IGNORED_NAMES: Final = frozenset({".git", "node_modules", "__pycache__", "__MACOSX", ".DS_Store", "Thumbs.db"})
@@ -36,7 +36,10 @@ OTHER_FORMATS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PackedSkill:
-    """The files of a skill and its folder name. If it cannot be imported, `files` is empty and `error` says why."""
+    """A skill in an archive: its folder name and its files.
+
+    If it cannot be imported, `files` is empty and `error` says why.
+    """
 
     folder: str
     files: Mapping[str, bytes]
@@ -45,10 +48,10 @@ class PackedSkill:
 
 
 def read_skills(path: Path) -> list[PackedSkill]:
-    """Return the skills in a zip file or folder, or of a SKILL.md file. Raise Problem if `path` cannot be read."""
+    """Return the skills in a zip file or folder, or the one of a SKILL.md file. Raise Problem if it cannot be read."""
     if path.is_dir():
         skills = _read_folder(path)
-    elif path.exists() and not path.is_file():  # reading a pipe could block forever
+    elif path.exists() and not path.is_file():  # for example a pipe, which could block forever
         raise Problem(f"{path.name} is not a regular file.", "", "Choose a folder or a zip file.")
     elif path.name.lower() == SKILL_FILE.lower():
         skills = _split({SKILL_FILE: _read_small_file(path)}, frozenset(), path.resolve().parent.name)
@@ -64,7 +67,7 @@ def read_skills(path: Path) -> list[PackedSkill]:
 
 
 def _split(bodies: Mapping[str, bytes], executables: frozenset[str], name: str) -> list[PackedSkill]:
-    """Split files into skills, one for each SKILL.md."""
+    """Split files into skills, one for each SKILL.md. `name` is for a skill that is not in a folder of its own."""
     skills = []
     for root in _roots(bodies):
         inner = {path[len(root) :]: body for path, body in bodies.items() if path.startswith(root)}
@@ -74,7 +77,7 @@ def _split(bodies: Mapping[str, bytes], executables: frozenset[str], name: str) 
 
 
 def _roots(paths: Iterable[str]) -> list[str]:
-    """Return the folders that contain a SKILL.md, except those inside another one."""
+    """Return the folders that contain a SKILL.md, except folders inside another skill."""
     roots = sorted(path[: -len(SKILL_FILE)] for path in paths if path == SKILL_FILE or path.endswith(f"/{SKILL_FILE}"))
     return [root for root in roots if not any(other != root and root.startswith(other) for other in roots)]
 
@@ -84,7 +87,10 @@ def _folder_name(root: str) -> str:
 
 
 def _read_folder(path: Path) -> list[PackedSkill]:
-    """Read a folder with FileBroker, without following links. A skill that cannot be read does not stop the import."""
+    """Return the skills in a folder, read without following links.
+
+    One that cannot be read is returned with its error.
+    """
     skills: list[PackedSkill] = []
     count = total = 0
     try:
@@ -101,7 +107,10 @@ def _read_folder(path: Path) -> list[PackedSkill]:
 
 
 def _read_skill(broker: FileBroker, root: str, names: Iterable[tuple[str, str]], count: int, total: int) -> PackedSkill:
-    """Read the skill at `root`. `count` files of `total` bytes were read before it."""
+    """Read the skill in the folder `root`.
+
+    The limits also count the `count` files of `total` bytes that were read before.
+    """
     bodies: dict[str, bytes] = {}
     executables = set()
     try:
@@ -124,7 +133,7 @@ def _read_skill(broker: FileBroker, root: str, names: Iterable[tuple[str, str]],
 
 
 def walk_files(broker: FileBroker, folder: str, depth: int = 0) -> Iterator[tuple[str, str]]:
-    """Yield the path and kind of everything under a folder except folders."""
+    """Yield the path and kind of everything below a folder, except folders and IGNORED_NAMES."""
     for name, kind in broker.entries(folder) if depth < MAX_DEPTH else []:
         path = name if folder == "." else f"{folder}/{name}"
         if name in IGNORED_NAMES:
@@ -194,7 +203,7 @@ def _entries(archive: zipfile.ZipFile) -> tuple[dict[str, bytes], frozenset[str]
 
 
 def _check_entry(entry: zipfile.ZipInfo, names: dict[str, str]) -> None:
-    if entry.orig_filename != entry.filename:  # Python truncates names at NUL and normalizes separators
+    if entry.orig_filename != entry.filename:  # Python changes a name with NUL or a foreign separator
         raise _bad_name(entry.orig_filename)
     check_file_name(entry.filename.rstrip("/"))
     kind = stat.S_IFMT(entry.external_attr >> 16)
@@ -214,7 +223,7 @@ def _check_entry(entry: zipfile.ZipInfo, names: dict[str, str]) -> None:
 
 
 def check_file_name(name: str) -> None:
-    """Raise Problem unless a file name stays inside the skill and is valid on every operating system."""
+    """Raise Problem unless the file name stays inside the skill and is valid on every operating system."""
     parts = name.split("/")
     bad = (
         not name
@@ -231,7 +240,7 @@ def check_file_name(name: str) -> None:
 
 
 def _check_overlap(entries: list[zipfile.ZipInfo]) -> None:
-    """Raise Problem if entries overlap. A zip bomb uses overlaps to contain many large files in a small archive."""
+    """Raise Problem if entries of a zip file overlap. In a zip bomb, many large files share the same bytes."""
     end = 0
     for entry in sorted(entries, key=lambda info: info.header_offset):
         if entry.header_offset < end:
@@ -240,7 +249,10 @@ def _check_overlap(entries: list[zipfile.ZipInfo]) -> None:
 
 
 def _inflated(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
-    """Return the contents of an entry. Their size is limited while reading, as the size in the entry may be wrong."""
+    """Return the contents of an entry.
+
+    The limit is checked while reading, because the size in the archive may be wrong.
+    """
     limit = min(MAX_FILE_BYTES, max(RATIO_FREE_BYTES, entry.compress_size * MAX_RATIO))
     chunks, size = [], 0
     with archive.open(entry) as file:

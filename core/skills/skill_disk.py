@@ -24,13 +24,13 @@ from core.workspace.broker import FileBroker
 
 PACKAGE_BASE: Final = "skills"
 BASES: Final = (".agents/skills", ".claude/skills")
-MAX_LEVELS: Final = 4  # of subfolders below a base in which skills are found
+MAX_LEVELS: Final = 4  # how many folders deep skills are searched below each base folder
 MAX_FOLDERS: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class DiskSkill:
-    """The state of a skill on disk. `skill_md` is the content of SKILL.md; `error` says why it cannot be read."""
+    """A skill as it is on disk. `skill_md` is the content of its SKILL.md; `error` says why it cannot be read."""
 
     key: str
     source: SkillSource
@@ -44,7 +44,7 @@ class DiskSkill:
         return files_digest(self.files)
 
     def parse(self) -> ParsedSkill:
-        """Parse its SKILL.md."""
+        """Parse the SKILL.md of this skill."""
         text, encoding_findings = decode_text(self.skill_md)
         parsed = parse_skill(text, [file.path for file in self.files], folder=self.folder.name)
         return ParsedSkill(parsed.skill, (*encoding_findings, *parsed.findings))
@@ -60,14 +60,14 @@ def files_digest(files: tuple[SkillFile, ...]) -> str:
 
 
 def blob_name(body: bytes) -> str:
-    """Return the hash that the store identifies a blob by."""
+    """Return the hash under which the database stores these contents as a blob."""
     return sha256(body).hexdigest()
 
 
 class SkillDisk:
-    """Scans the disk for skills. A file is read again only if its state has changed.
+    """Scans the disk for skills. A file is read again only after it has changed.
 
-    `packages` returns the folders of the packages that the user trusts, by name.
+    `packages` returns the folder of each package that the user trusts, by name.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class SkillDisk:
         self._builtin: tuple[DiskSkill, ...] | None = None
 
     def scan(self, folder: Path | None) -> list[DiskSkill]:
-        """Return the skills of a folder, of the home folder and of packages, and the built-in ones, in this order."""
+        """Return the skills of the folder, of the home folder, of packages, and the built-in ones, in this order."""
         skills = list(self._under(folder, "folder")) if folder else []
         if self._home and (folder is None or folder.resolve() != self._home.resolve()):
             skills += self._under(self._home, "home")
@@ -92,7 +92,7 @@ class SkillDisk:
         return [*skills, *self.builtin()]
 
     def builtin(self) -> tuple[DiskSkill, ...]:
-        """Return the built-in skills, which are read only once."""
+        """Return the built-in skills. They are read only once."""
         if self._builtin is None:
             self._builtin = tuple(self._read_builtin(item) for item in _folders(self._builtin_root))
         return self._builtin
@@ -119,7 +119,7 @@ class SkillDisk:
             return None
 
     def read_files(self, skill: DiskSkill) -> dict[str, bytes]:
-        """Return the contents of the skill's files by path."""
+        """Return the current contents of the skill's files by path."""
         if skill.source == "builtin":
             root = self._builtin_root / skill.folder.name
             return {file.path: _at(root, file.path).read_bytes() for file in skill.files}
@@ -134,7 +134,7 @@ class SkillDisk:
                     for folder in _skill_folders(broker, base):
                         if (
                             real := broker.resolve(folder)
-                        ) not in names:  # One of the BASES may be a link to the other.
+                        ) not in names:  # one of the base folders may be a link to another
                             names.add(real)
                             yield self._read_skill(broker, root, folder, source)
         except (Problem, OSError):
@@ -180,7 +180,7 @@ class SkillDisk:
 
 
 def _skill_folders(broker: FileBroker, folder: str, level: int = 0) -> Iterator[str]:
-    """Yield the folders that contain a SKILL.md, without searching below them."""
+    """Yield the folders that contain a SKILL.md, at most MAX_LEVELS deep. Folders inside a skill are not searched."""
     try:
         entries = broker.entries(folder)
     except Problem:

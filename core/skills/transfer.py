@@ -17,11 +17,11 @@ from core.skills.skill_archive import PackedSkill, read_skills
 from core.skills.skill_disk import files_digest
 from core.skills.skill_md import decode_text, parse_skill
 
-ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that exporting a skill twice gives identical zip files
+ZIP_DATE = (1980, 1, 1, 0, 0, 0)  # a fixed date, so that two exports of a skill are identical
 
 
 async def preview_import(library: SkillLibrary, path: Path, *, replace: bool = False) -> tuple[ImportedSkill, ...]:
-    """Return what an import would add, without adding it."""
+    """Return what importing a zip file or folder would add, without adding it."""
     return tuple(preview for preview, _ in await asyncio.to_thread(_preview_all, library, path, replace))
 
 
@@ -42,7 +42,10 @@ def _failed_import(packed: PackedSkill, problem: Problem) -> ImportedSkill:
 
 
 def _inspect(packed: PackedSkill) -> tuple[str, tuple[SkillFinding, ...], str]:
-    """Return the name of a skill (empty if it is unusable), the findings for all its files, and its SKILL.md text."""
+    """Return a skill's name, the findings for all of its files, and its SKILL.md text.
+
+    The name of an unusable one is "".
+    """
     text, encoding_findings = decode_text(packed.files[SKILL_FILE])
     parsed = parse_skill(text, packed.files.keys(), folder=packed.folder)
     file_findings = (
@@ -54,10 +57,10 @@ def _inspect(packed: PackedSkill) -> tuple[str, tuple[SkillFinding, ...], str]:
 async def import_skills(
     library: SkillLibrary, path: Path, names: Collection[str] = (), *, replace: bool = False
 ) -> tuple[ImportedSkill, ...]:
-    """Add the skills of a zip file or folder to the library, or only those whose key or name is in `names`.
+    """Add the skills of a zip file or folder to the library: all, or those whose key or name is in `names`.
 
-    Added skills are untrusted. If the name of a skill is taken, a number is appended; with `replace`, the skill becomes
-    the next version of the existing skill instead. If a name is not found, raise Problem and add nothing.
+    Added skills are untrusted. If a skill of the same name exists, a number is appended to the name or, with `replace`,
+    a version is added to the existing skill. Raise Problem, with nothing added, if one of `names` is not found.
     """
     imported, previews = [], await asyncio.to_thread(_preview_all, library, path, replace)
     existing = {name for preview, _ in previews for name in (preview.name, preview.key)}
@@ -159,7 +162,7 @@ def _preview_one(library: SkillLibrary, packed: PackedSkill, taken_keys: set[str
 
 
 def _name(name: str, folder: str) -> str:
-    """Return the library name of a skill: its own name, or the closest valid one."""
+    """Return the name for an imported skill: its own, or the closest valid one."""
     for candidate in (name, folder):
         if is_valid_name(candidate):
             return candidate

@@ -1,4 +1,4 @@
-"""Read memories from the SQLite database of ALMA, which is never written to."""
+"""Reads memories from the SQLite database of ALMA, another memory system for agents. The file is never changed."""
 
 import contextlib
 import sqlite3
@@ -10,7 +10,7 @@ from typing import Any
 from core.domain.problems import Problem
 
 HEAD = b"SQLite format 3\0"
-# By table of ALMA: the memory kind, and which field of that kind each column becomes; "" is the text of the memory.
+# For each table of ALMA: the kind of its memories, and the field of that kind for each column. "" is the memory's text.
 ALMA: Mapping[str, tuple[str, Mapping[str, str]]] = MappingProxyType(
     {
         "heuristics": ("heuristic", {"condition": "when", "strategy": "do"}),

@@ -8,14 +8,14 @@ from pathlib import Path
 from core.store.files import file_size, replace_atomically
 
 BALLAST_SIZE = 16 * 2**20
-MARGIN = 3  # the ballast is recreated only if this multiple of its size stays free afterwards
+MARGIN = 3  # multiple of the size that must stay free after the file is created again
 
 
 class Ballast:
-    """A file of `size` bytes in the data folder, which can be deleted to free space.
+    """A file of `size` bytes in the data folder, which can be deleted to free space on a full disk.
 
     Attributes:
-        on_release: called on the writing thread when the space was released, so that runs can pause.
+        on_release: Called on the writing thread when the space was released, so that runs can pause.
     """
 
     def __init__(self, folder: Path, size: int = BALLAST_SIZE) -> None:
@@ -24,7 +24,7 @@ class Ballast:
         self._size = size
 
     def release(self) -> bool:
-        """Release the reserved space. Return false if it was released before."""
+        """Delete the file to free its space. Return false if that was done before."""
         existed = file_size(self.path) > 0
         self.path.unlink(missing_ok=True)
         if existed:
@@ -32,7 +32,7 @@ class Ballast:
         return existed
 
     def fill(self) -> bool:
-        """Reserve the space again if the disk has plenty. Return whether it is reserved."""
+        """Create the file again if the disk has plenty of space. Return whether the file exists now."""
         if file_size(self.path) == self._size:
             return True
         try:
@@ -41,15 +41,15 @@ class Ballast:
             with replace_atomically(self.path) as part:
                 _allocate(part, self._size)
         except OSError:
-            return False  # There is no space after all, which is not an error.
+            return False  # the space is gone meanwhile, which is not an error
         return True
 
 
 def _allocate(path: Path, size: int) -> None:
-    """Allocate real blocks: deleting a sparse file would free nothing."""
+    """Write a file of this size whose blocks are allocated. Deleting a sparse file would free no space."""
     with path.open("r+b") as file:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(file.fileno(), 0, size)
         else:
             for _ in range(0, size, 2**20):
-                file.write(os.urandom(2**20))  # A compressing file system would store zeros in no space.
+                file.write(os.urandom(2**20))  # a compressing file system would store zeros in almost no space

@@ -1,4 +1,4 @@
-"""Content stored outside its event: addressed by its SHA-256 hash and compressed."""
+"""Blobs: contents that are stored outside of the events, compressed, under their SHA-256 hash."""
 
 import sqlite3
 import threading
@@ -6,20 +6,20 @@ import zlib
 from functools import cache
 from hashlib import sha256
 
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"  # start of a zstd frame; content stored before schema version 15 is zlib
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"  # start of a zstd frame; blobs from before schema version 15 are zlib
 LEVEL = 3
-MAX_BLOB_SIZE = 1 << 31  # bytes of content, because a corrupt header may claim any size
+MAX_BLOB_SIZE = 1 << 31  # largest size of a blob in bytes; a corrupt header may claim any size
 
 
 class CorruptBlob(ValueError):
-    """Raised when stored content cannot be decompressed."""
+    """Raised when a blob cannot be decompressed."""
 
 
 class _Zstd(threading.local):
-    """The zstd compressor and decompressor of one thread. Creating one takes longer than compressing a page of text."""
+    """The zstd compressor and decompressor of one thread. They are kept, because creating them is slow."""
 
     def __init__(self) -> None:
-        import zstandard  # Imported on first use, to keep it out of the window's startup.
+        import zstandard  # slow to import, and not needed for the window's first paint
 
         self.pack = zstandard.ZstdCompressor(LEVEL, write_checksum=True).compress
         self.unpack = zstandard.ZstdDecompressor()
@@ -38,7 +38,7 @@ def blob_hash(body: bytes) -> str:
 
 
 def decompress(body: bytes, limit: int = 0) -> bytes:
-    """Decompress a stored blob, or only its first `limit` bytes. Raises CorruptBlob."""
+    """Decompress a stored blob, or only its first `limit` bytes. Raise CorruptBlob if that fails."""
     if not body.startswith(ZSTD_MAGIC):
         try:
             return zlib.decompressobj().decompress(body, limit) if limit else zlib.decompress(body)
@@ -57,7 +57,7 @@ def decompress(body: bytes, limit: int = 0) -> bytes:
 
 
 def compress(body: bytes) -> bytes:
-    """Compress content. The level is low because outputs are many and repetitive, and the user is waiting."""
+    """Compress a blob at a low level: outputs of tools are many and repetitive, and the user is waiting."""
     return _zstd().pack(body)
 
 

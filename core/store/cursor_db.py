@@ -1,4 +1,4 @@
-"""Read the SQLite database in which Cursor's command line stores one session."""
+"""Reads the SQLite database in which Cursor's command line stores one session."""
 
 import json
 from pathlib import Path
@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 from core.domain.protobuf import fields
 from core.store.foreign_db import has_columns, open_foreign_db
 
-MESSAGES, FOLDERS = 1, 9  # fields of the root blob: the ids of the messages, and the folders
+MESSAGES, FOLDERS = 1, 9  # field numbers in the root blob: the IDs of the messages, and the folders
 
 
 class CursorSession(NamedTuple):
-    """A session: its details, its folder as a file URI, and the JSON of its messages."""
+    """A session of Cursor: its details, its folder as a file URI, and the JSON of each message."""
 
     details: dict[str, Any]
     folder: str
@@ -23,7 +23,7 @@ def is_cursor_db(path: Path) -> bool:
 
 
 def read_cursor_session(path: Path) -> CursorSession:
-    """Read a session. Raises ValueError if the schema or the contents are not as expected."""
+    """Read the session in a database. Raise ValueError if the schema or the contents are not as expected."""
     with open_foreign_db(path) as db:
         row = db.execute("SELECT value FROM meta WHERE key = '0'").fetchone()
         details = json.loads(bytes.fromhex(row["value"])) if row else {}

@@ -1,4 +1,4 @@
-"""Open the data folder: check the state of the file, repair it if needed, and report what was done."""
+"""Opens the data folder: checks the data file, repairs it if needed, and reports what was done."""
 
 import os
 import sqlite3
@@ -24,10 +24,11 @@ DATABASE_FILE = "journeyman.db"
 
 @dataclass(frozen=True, slots=True)
 class DataFolder:
-    """An open data folder. `database` is None if the folder is read-only, and data can only be viewed.
+    """An open data folder.
 
-    `immutable` is the argument of that name for `core.store.reader.Reader`. `warnings` are shown to the user, in order.
-    `was_closed` is false after a crash, which may have left runs to recover.
+    `database` is None if the folder is read-only, so that data can only be viewed. `immutable` is passed on to
+    `core.store.reader.Reader`. `warnings` are to be shown to the user, in order. `was_closed` is false after a crash,
+    which may have left runs to recover.
     """
 
     path: Path
@@ -38,7 +39,7 @@ class DataFolder:
     was_closed: bool = False
 
     def open_reader(self) -> Reader:
-        """Open a reader, for the calling thread."""
+        """Open a reader for the calling thread."""
         return Reader(self.path, immutable=self.immutable, catch_up=self.catch_up)
 
     def catch_up(self) -> None:
@@ -48,9 +49,9 @@ class DataFolder:
 
 
 def open_data_folder(folder: Path, *, synchronous: str = "FULL") -> DataFolder:
-    """Open the data in `folder` for writing, or read-only if it cannot be written. Raises Problem.
+    """Open the data in `folder` for writing, or read-only if it cannot be written. Raise Problem if that fails.
 
-    Only one process at a time may do this, which `app.process.data_folder_lock` ensures.
+    Only one process at a time may do this; the caller holds `app.process.data_folder_lock`.
     """
     make_private(folder)
     path = folder / DATABASE_FILE
@@ -77,7 +78,7 @@ def open_data_folder(folder: Path, *, synchronous: str = "FULL") -> DataFolder:
 
 
 def _prepare(path: Path, marker: ShutdownMarker | None) -> list[ErrorDetails]:
-    """Make sure the file can be opened, salvaging it if it is damaged. Return warnings, or raise Problem."""
+    """Make sure that the data file can be opened: salvage it if it is damaged. Return warnings, or raise Problem."""
     log_is_missing = marker is not None and not marker.closed and not wal_path(path).exists()
     clean = marker is not None and path.exists() and is_unchanged(path, marker) and not file_size(wal_path(path))
     health = check_health(path, thorough=not clean)
@@ -97,7 +98,10 @@ def _prepare(path: Path, marker: ShutdownMarker | None) -> list[ErrorDetails]:
 
 
 def _repair_reported(path: Path) -> list[ErrorDetails]:
-    """Repair the damage that a check found while the file was in use. Return warnings that describe the result."""
+    """Repair the damage that an earlier check found while the file was in use.
+
+    Return warnings that describe the result.
+    """
     report = read_report(path)
     if report is None or not report.errors:
         return []
@@ -107,7 +111,7 @@ def _repair_reported(path: Path) -> list[ErrorDetails]:
 
 
 def _repair_found(path: Path) -> list[ErrorDetails]:
-    """Check the whole file. Rebuild its indexes if only they are damaged, and salvage it otherwise."""
+    """Check the whole file and repair it: rebuild the indexes if only they are damaged, else salvage the file."""
     errors = IntegrityCheck(path).run()
     if not errors:
         return []
@@ -115,9 +119,9 @@ def _repair_found(path: Path) -> list[ErrorDetails]:
 
 
 def repair_data_folder(folder: Path) -> list[ErrorDetails]:
-    """Check the closed data file completely and repair what is damaged. Return warnings that describe the result.
+    """Check a closed data file completely, and repair it if it is damaged. Return warnings that describe the result.
 
-    An intact file gives no warnings. Raise Problem if there is no data, or if it cannot be repaired.
+    For an intact file there are no warnings. Raise Problem if there is no data file, or if it cannot be repaired.
     """
     path = folder / DATABASE_FILE
     try:
@@ -133,7 +137,7 @@ def repair_data_folder(folder: Path) -> list[ErrorDetails]:
 
 
 def _open(path: Path, synchronous: str) -> tuple[Database, list[ErrorDetails]]:
-    """Open a file that was checked. Corruption that is found only now is repaired as well."""
+    """Open a file that was checked. If it turns out to be corrupt only now, repair it first."""
     notes: list[ErrorDetails] = []
     try:
         database = Database(path, synchronous=synchronous)
@@ -160,13 +164,13 @@ def _mark_open(path: Path) -> None:
 
 
 def _mark_closed(path: Path, intact: bool) -> bool:
-    """Record a clean shutdown, which spares the next start a full check. Return whether it was recorded."""
+    """Record a clean shutdown, so that the next start can skip the full check. Return whether it was recorded."""
     if not intact or file_size(wal_path(path)):
         return False
     try:
         write_marker(path, closed=True, events=_event_count(path))
     except (OSError, sqlite3.Error):
-        return False  # The marker still says "open", so the next start makes a full check.
+        return False  # without the record, the next start makes a full check
     return True
 
 
@@ -177,7 +181,7 @@ def _event_count(path: Path) -> int:
 
 
 class _ReadOnlyReason(NamedTuple):
-    """Why the folder cannot be written and how to fix that; `fix_with_wal` applies if not even the WAL can be read."""
+    """Why a folder cannot be written, and how to fix that. `fix_with_wal` is for a WAL that cannot be read either."""
 
     cause: str
     fix: str
@@ -195,7 +199,7 @@ _FULL = _ReadOnlyReason(
 
 
 def _view(path: Path, reason: _ReadOnlyReason) -> DataFolder:
-    """Open the data read-only, without writing a byte."""
+    """Open the data read-only, without writing anything to the folder."""
     cause, fix = reason.cause.format(path.parent), reason.fix
     has_wal = file_size(wal_path(path)) > 0
     try:
@@ -221,14 +225,17 @@ def _view(path: Path, reason: _ReadOnlyReason) -> DataFolder:
 
 
 def _has_events_without_rows(path: Path) -> bool:
-    """Return whether a crash left events whose timeline rows could be written only in a writable folder."""
+    """Return whether a crash left events whose timeline rows are missing.
+
+    They could only be written in a writable folder.
+    """
     with closing(open_read_only(path)) as db:
         return bool(sessions_behind(db))
 
 
 def _repair(path: Path) -> list[ErrorDetails]:
     """Salvage a damaged file and return a warning that describes the result."""
-    # Imported here because it imports the codec, which a normal start should not wait for.
+    # Imported here because it imports the codec, which would delay a normal start.
     from core.store.salvage import salvage
 
     saved = salvage(path)

@@ -1,4 +1,7 @@
-"""The single writing SQLite connection, on its own thread. Queued jobs are committed in batches, one sync per batch."""
+"""The only SQLite connection that writes, on a thread of its own.
+
+Queued jobs share transactions, with one sync each.
+"""
 
 import asyncio
 import contextlib
@@ -22,15 +25,15 @@ from core.store.migrate import check_compatible, latest_version, migrate, schema
 
 T = TypeVar("T")
 MAX_BATCH_JOBS = 256
-DEFER_S = 0.25  # seconds that rows derived from committed events may wait to be written
-RETRY_S = 5.0  # seconds after which writing them is tried again
+DEFER_S = 0.25  # seconds for which rows derived from committed events may remain unwritten
+RETRY_S = 5.0  # seconds after which a failed attempt to write derived rows is repeated
 
 
 class WriteJob(NamedTuple):
-    """A unit of work for the writing connection.
+    """A unit of work for the writing connection, which is passed to `work`.
 
-    `work` gets the connection. `done` is called on `loop` with the result and the error, one of which is None. A job
-    with `no_transaction` runs outside any transaction.
+    `done` is called on `loop` with the result and the error, one of which is None. A job with `no_transaction` runs
+    outside of any transaction.
     """
 
     work: Callable[[sqlite3.Connection], Any]
@@ -40,16 +43,16 @@ class WriteJob(NamedTuple):
 
 
 class Database:
-    """The writing connection, open from construction until `close`. The constructor raises Problem if it fails.
+    """The writing connection, open from construction until `close`. The constructor raises Problem if opening fails.
 
     Attributes:
-        derived: the rows derived from events. They are written at most DEFER_S after the events are committed, when a
+        derived: The rows derived from events. They are written at most DEFER_S after the events are committed, when a
             reader asks for them with `catch_up`, and before the connection is closed.
-        on_disk_full: called on the writing thread when the disk is full; returns whether it freed any space.
-        on_space_freed: called on the writing thread after a successful commit that follows `on_disk_full`; returns
-            whether the reserved space is available again.
-        on_closed: called on the writing thread at the end with a flag that is false if corruption was ever detected. It
-            returns whether it could record a clean shutdown; if not, it is called a second time after the connection is
+        on_disk_full: Called on the writing thread when the disk is full. Returns whether it freed any space.
+        on_space_freed: Called on the writing thread after the first successful commit that follows `on_disk_full`.
+            Returns whether the reserved space is available again.
+        on_closed: Called on the writing thread at the end, with a flag that is false if corruption was ever detected.
+            Returns whether it could record a clean shutdown. If not, it is called once more after the connection is
             closed.
     """
 
@@ -67,8 +70,8 @@ class Database:
         self._submit_lock = threading.Lock()
         self._jobs: SimpleQueue[list[WriteJob | None]] = SimpleQueue()
         self._taken: deque[WriteJob | None] = deque()  # used on the writing thread only
-        self._due: float | None = None  # when to write the derived rows; used on the writing thread only
-        self._waiting: deque[threading.Event] = deque()  # one for each thread that waits for the derived rows
+        self._due: float | None = None  # the time at which to write the derived rows; used on the writing thread only
+        self._waiting: deque[threading.Event] = deque()  # one event for each thread that waits for the derived rows
         opened: Future[None] = Future()
         self._thread = threading.Thread(target=self._write, args=(opened,), name="store", daemon=True)
         self._thread.start()
@@ -79,7 +82,7 @@ class Database:
             raise
 
     async def run(self, work: Callable[[sqlite3.Connection], T], *, no_transaction: bool = False) -> T:
-        """Run `work` in a transaction, or outside any transaction if `no_transaction` is set, and return its result."""
+        """Run `work` on the writing thread, in a transaction unless `no_transaction` is set, and return its result."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
 
@@ -95,7 +98,10 @@ class Database:
         return await future
 
     def submit(self, job: WriteJob) -> None:
-        """Queue a job from the running loop. Jobs queued in the same loop iteration share a transaction."""
+        """Queue a job from the running event loop.
+
+        Jobs queued in the same iteration of the loop share a transaction.
+        """
         with self._submit_lock:
             first = job.loop not in self._submitted
             self._submitted.setdefault(job.loop, []).append(job)
@@ -110,11 +116,11 @@ class Database:
             self._fail_pending()
 
     def wait_until_written(self, timeout_s: float) -> bool:
-        """Wait until every job submitted so far is committed, and return whether that is so. Any thread may call it."""
+        """Wait until every job submitted so far is committed. Return false at the timeout. Any thread may call it."""
         if self._ended:
             return True
         committed = threading.Event()
-        for loop in tuple(self._submitted):  # The loops may be blocked, and then they would not send their jobs.
+        for loop in tuple(self._submitted):  # a blocked event loop could not send its jobs itself
             self._send(loop)
         loop = asyncio.new_event_loop()
         loop.close()
@@ -124,7 +130,7 @@ class Database:
     def catch_up(self) -> None:
         """Wait until the derived rows of everything committed so far are written. Any thread may call it.
 
-        If they cannot be written, the caller reads the older rows.
+        If they cannot be written, it returns all the same, and the caller reads older rows.
         """
         if not self.derived.is_pending or not self._thread.is_alive() or threading.current_thread() is self._thread:
             return
@@ -135,7 +141,7 @@ class Database:
             pass
 
     def close(self) -> None:
-        """Finish the queued jobs, then close the file. Closing it again does nothing."""
+        """Finish the queued jobs, then close the connection. A second call does nothing."""
         if self._ended:
             return
         for loop in tuple(self._submitted):
@@ -154,11 +160,11 @@ class Database:
             self._run_jobs(db)
         finally:
             self._write_derived(db)
-            with contextlib.suppress(sqlite3.Error):  # On a full disk the WAL stays and is recovered at the next start.
+            with contextlib.suppress(sqlite3.Error):  # on a full disk, the WAL stays, and the next start recovers it
                 db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             recorded = self.on_closed(not self._damaged)
             db.close()
-            if not recorded:  # Closing the connection has tried the checkpoint once more.
+            if not recorded:  # closing has retried the checkpoint, so it may succeed now
                 self.on_closed(not self._damaged)
             self._ended = True
             self._fail_pending()
@@ -181,7 +187,7 @@ class Database:
                 self._commit(db, [job, *self._more_jobs()])
 
     def _next(self, db: sqlite3.Connection) -> WriteJob | None:
-        """Return the next job, after writing the derived rows if they are due. None means to close."""
+        """Return the next job, or None to close. Write the derived rows first if they are due."""
         while True:
             if self._due is None and self.derived.is_pending:
                 self._due = time.monotonic() + DEFER_S
@@ -195,9 +201,9 @@ class Database:
                     self._taken.extend(self._jobs.get(timeout=wait_s))
 
     def _write_derived(self, db: sqlite3.Connection) -> None:
-        """Write the derived rows without a sync: the next commit of a job syncs them, and they can be derived again.
+        """Write the derived rows. No sync is needed: the next commit syncs them, and they can be derived again.
 
-        An error is not reported here. The next job meets it as well, and the rows are tried again later.
+        An error is not reported, because the next job meets it as well. The rows are tried again later.
         """
         waiting, self._due = len(self._waiting), None
         try:
@@ -209,7 +215,7 @@ class Database:
         except (sqlite3.Error, OSError, Problem) as error:
             if is_corruption(error):
                 self._damaged = True
-                damage_in(error, self.path)  # has the next start repair the file
+                damage_in(error, self.path)  # marks the file for repair at the next start if the error means damage
             self._due = time.monotonic() + RETRY_S
         finally:
             with contextlib.suppress(sqlite3.Error):
@@ -218,7 +224,7 @@ class Database:
                 self._waiting.popleft().set()
 
     def _more_jobs(self) -> Iterator[WriteJob]:
-        """Yield the queued jobs that may share the current transaction, up to MAX_BATCH_JOBS."""
+        """Yield queued jobs that may share the current transaction, at most MAX_BATCH_JOBS."""
         for _ in range(MAX_BATCH_JOBS):
             while not self._taken:
                 try:
@@ -232,7 +238,10 @@ class Database:
             yield job
 
     def _commit(self, db: sqlite3.Connection, batch: list[WriteJob]) -> None:
-        """Commit a batch in one transaction. If that fails, retry each job alone, so that only the faulty job fails."""
+        """Commit a batch in one transaction.
+
+        If that fails, run each job in a transaction of its own, so that only a faulty one fails.
+        """
         if not batch:
             return
         try:
@@ -258,7 +267,7 @@ class Database:
             results = [work(db) for work in works]
             db.execute("COMMIT")
         except BaseException:
-            with contextlib.suppress(sqlite3.Error):  # SQLite rolls back on its own after severe errors.
+            with contextlib.suppress(sqlite3.Error):  # after a severe error, SQLite has rolled back already
                 if db.in_transaction:
                     db.execute("ROLLBACK")
             self.derived.on_rollback()
@@ -266,7 +275,7 @@ class Database:
         return results
 
     def _check_exists(self) -> None:
-        """Raise Problem if the file was deleted: SQLite would keep writing to the unlinked file."""
+        """Raise Problem if the file was deleted: SQLite would not notice, and keep writing to the deleted file."""
         if not self.path.exists():
             raise Problem(
                 "The data file was removed while Journeyman was open.",
@@ -281,12 +290,12 @@ class Database:
             return None, to_problem(error, self.path.parent)
 
     def _finish(self, ends: list[tuple[WriteJob, Any, BaseException | None]]) -> None:
-        """Report results to the loops in commit order, waking each loop once."""
+        """Report the results of jobs to their event loops, in the order of the commits. Each loop is woken once."""
         by_loop: dict[asyncio.AbstractEventLoop, list[tuple[WriteJob, Any, BaseException | None]]] = {}
         for end in ends:
             by_loop.setdefault(end[0].loop, []).append(end)
         for loop, ended in by_loop.items():
-            with contextlib.suppress(RuntimeError):  # The loop is closed.
+            with contextlib.suppress(RuntimeError):  # raised if the loop is closed
                 loop.call_soon_threadsafe(_deliver, ended)
 
 
@@ -296,12 +305,12 @@ def _deliver(ends: list[tuple[WriteJob, Any, BaseException | None]]) -> None:
 
 
 def connect(path: Path, synchronous: str) -> sqlite3.Connection:
-    """Open the file for writing and migrate it to the latest schema, after a backup if it has an older one."""
+    """Open the file for writing and migrate it to the latest schema. An older file is backed up first."""
     try:
         if file_size(path):
             with contextlib.closing(
                 open_read_only(path)
-            ) as first:  # Closing a writable connection would modify the file.
+            ) as first:  # a writable connection would modify the file when it is closed
                 check_compatible(first)
         touch_private(path)
     except OSError as error:
@@ -325,10 +334,10 @@ def connect(path: Path, synchronous: str) -> sqlite3.Connection:
 
 
 def is_disk_full(error: BaseException | None, folder: Path) -> bool:
-    """Return whether the disk is full.
+    """Return whether the error means that the disk is full.
 
-    A full disk also refuses deletions, and SQLite reports SQLITE_IOERR instead of SQLITE_FULL if its WAL index cannot
-    grow.
+    On a full disk even deletions fail, and SQLite reports SQLITE_IOERR instead of SQLITE_FULL if it cannot enlarge its
+    WAL index.
     """
     name = _name_of(error)
     return (
@@ -343,9 +352,9 @@ def _name_of(error: BaseException | None) -> str:
 
 
 def to_problem(error: BaseException, folder: Path | None = None) -> BaseException:
-    """Convert a SQLite error to a Problem with a fix; return any other error unchanged.
+    """Convert an SQLite error to a Problem with a fix. Return any other error unchanged.
 
-    If `folder` is on a full disk, errors that SQLite reports differently also become "disk full".
+    If `folder` is on a full disk, errors that SQLite reports under another code also become "disk full".
     """
     name = "SQLITE_FULL" if folder and is_disk_full(error, folder) else _name_of(error)
     for start, (message, fix) in SQLITE_PROBLEMS.items():

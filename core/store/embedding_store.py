@@ -1,4 +1,4 @@
-"""Stored embeddings of memories. They are derived data, recomputed when a memory or the embedding model changes."""
+"""Stored embeddings of memories. They are computed again when a memory or the embedding model changes."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from core.domain.problems import Problem
 
-SLICE = 5_000  # embeddings read at once
+SLICE = 5_000  # embeddings read from the database at a time
 
 
 class UnembeddedMemory(NamedTuple):
-    """Version `version` of a memory that has no embedding yet; `key` is its row."""
+    """A memory that has no embedding for its current `version`. `key` is the key of its row."""
 
     key: int
     version: int
@@ -21,16 +21,15 @@ class UnembeddedMemory(NamedTuple):
 
 
 class EmbeddingStore:
-    """Embedding queries and updates within the caller's transaction."""
+    """Reads and writes embeddings within the caller's transaction."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
 
     def save(self, model: str, embeddings: Iterable[tuple[UnembeddedMemory, bytes]], at: int) -> None:
-        """Save embeddings, skipping memories that changed meanwhile.
+        """Save embeddings. Skip those of memories that have changed meanwhile. `at` is the time in microseconds.
 
-        Each embedding gets a higher number than all earlier ones, so that a reader can ask for newer embeddings. `at`
-        is the time in microseconds.
+        Each embedding gets a higher number than all earlier ones, so that a reader can ask for the newer ones only.
         """
         (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM memory_embedding").fetchone()
         for number, (memory, body) in enumerate(embeddings, max(at, last + 1)):
@@ -41,16 +40,16 @@ class EmbeddingStore:
             )
 
     def existing(self, numbers: Sequence[int]) -> set[int]:
-        """Return which of these embeddings still exist; the rest were replaced or deleted."""
+        """Return which of the embeddings with these numbers still exist. The others were replaced or deleted."""
         marks = ", ".join("?" for _ in numbers)
         rows = self._db.execute(f"SELECT number FROM memory_embedding WHERE number IN ({marks})", numbers)
         return {row[0] for row in rows}
 
 
 def find_unembedded(file: Path, model: str, after: int, limit: int) -> list[UnembeddedMemory]:
-    """Return up to `limit` active memories without an embedding by this model, whose key is above `after`, by key.
+    """Return active memories that this model has no embedding for, ordered by key, at most `limit`.
 
-    Call it on a worker thread.
+    `after` is the key to continue after. Call this on a worker thread.
     """
     with _connect(file) as db:
         rows = db.execute(
@@ -63,7 +62,7 @@ def find_unembedded(file: Path, model: str, after: int, limit: int) -> list[Unem
 
 
 def count_embedded(file: Path, model: str) -> tuple[int, int]:
-    """Return the number of embeddings by this model, and the number of active memories."""
+    """Return how many active memories have an embedding by this model, and how many there are."""
     with _connect(file) as db:
         (embedded,) = db.execute("SELECT count(*) FROM memory_embedding WHERE model = ?", (model,)).fetchone()
         (active,) = db.execute("SELECT count(*) FROM memory WHERE status = 'active'").fetchone()
@@ -71,7 +70,10 @@ def count_embedded(file: Path, model: str) -> tuple[int, int]:
 
 
 def read_newer(file: Path, model: str, after: int) -> Iterator[list[tuple[int, int, bytes]]]:
-    """Yield lists of (number, memory key, embedding) of a model with numbers above `after`, in ascending order."""
+    """Yield lists of (number, memory key, embedding) for a model.
+
+    Only numbers above `after` are read, in ascending order.
+    """
     with _connect(file) as db:
         while True:
             rows = db.execute(
@@ -88,7 +90,7 @@ def read_newer(file: Path, model: str, after: int) -> Iterator[list[tuple[int, i
 
 @contextmanager
 def _connect(file: Path) -> Iterator[sqlite3.Connection]:
-    """Open a read-only connection; a SQLite error becomes a Problem."""
+    """Open a read-only connection for the block. An SQLite error in the block becomes a Problem."""
     try:
         with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as db:
             yield db

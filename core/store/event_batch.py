@@ -1,4 +1,4 @@
-"""Append many events of one session at once, as an import does: with few statements, and indexed for search later."""
+"""Appends many events of one session at once, as an import does, with few statements and full-text indexing later."""
 
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -16,10 +16,10 @@ from core.store.write_state import WriteState
 
 
 class BulkEvent(NamedTuple):
-    """An event ready to be written.
+    """An event that is ready to be written.
 
-    In `event`, long texts are truncated to their heads. `words` is the full text to index; None if a part of it is in a
-    blob that is not at hand.
+    In `event`, long texts are truncated to their heads. `words` is the text for the search index; None if a part of it
+    is in a blob that is not in memory.
     """
 
     at: int
@@ -37,16 +37,17 @@ class EventBatch(NamedTuple):
 
 
 def encode_batch(events: Iterable[tuple[int, SessionEvent]], blobs: Mapping[str, bytes]) -> EventBatch:
-    """Encode (time, event) pairs, adding the blobs they need to `blobs`, which are compressed only when written.
+    """Encode (time, event) pairs as a batch. Any thread may call this, because it needs no database.
 
-    This needs no database, so any thread may call it.
+    The blobs that the events need are added to `blobs`. They are compressed only when they are written.
     """
     encoded: list[BulkEvent] = []
     all_blobs = dict(blobs)
     for at, event in events:
         packed = encode_event(event)
         all_blobs |= packed.blobs
-        refers_to_blobs = '"blob"' in packed.payload  # as texts of exported events do, and those just truncated
+        # True for truncated texts, and for events that already referred to blobs.
+        refers_to_blobs = '"blob"' in packed.payload
         words = _words(packed.full_event, all_blobs) if refers_to_blobs else indexed_text(packed.full_event)
         encoded.append(BulkEvent(at, packed.stored_event, packed.kind, packed.payload, words))
     return EventBatch(tuple(encoded), all_blobs)
@@ -67,9 +68,9 @@ def _words(event: SessionEvent, blobs: Mapping[str, bytes]) -> str | None:
 def append_batch(
     db: sqlite3.Connection, state: WriteState, batch: EventBatch, unindexed_texts: TextsInHand
 ) -> JournalUpdate:
-    """Append a batch with its derived rows, within a transaction of the writing thread.
+    """Append a batch and write its derived rows, in a transaction of the writing thread. Return one update for all.
 
-    The full-text index follows later, from `unindexed_texts`. Return one update for the whole batch.
+    The full-text index is updated later; `unindexed_texts` receives the texts for it.
     """
     write_rows(db, state)
     number, first = state.number, state.row.last_seq + 1

@@ -1,6 +1,6 @@
-"""Names that data folders used before the first release, and the present names that replace them.
+"""Names that data folders used before the first release, and the names that replace them.
 
-Migration 16 and the salvage of older files use these tables. They are history and never change.
+Migration 16 and the salvage of older files use these tables. They describe the past, so they never change.
 """
 
 import json
@@ -8,11 +8,12 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from typing import Any
 
-SLICE = 2_000  # events read at once, to limit the use of memory
+SLICE = 2_000  # events in memory at a time
 VERSION = 16  # the first schema version with the present names
 
 MODES = {"accept": "accept-edits", "ask": "ask-all", "edits": "ask", "trust": "auto"}
-MODE_REASONS = {f"mode: {old}": f"mode: {new}" for old, new in MODES.items()}  # stored reasons why a call was approved
+# Reasons that are stored with approved calls.
+MODE_REASONS = {f"mode: {old}": f"mode: {new}" for old, new in MODES.items()}
 USER = {"person": "user"}
 STEP_KINDS = {
     "person": "user",
@@ -31,7 +32,7 @@ METRICS = {
     "exit": "exit_code",
     "children": "subagents",
 }
-HOOK_MOMENTS = {  # hooks.toml files may also contain these
+HOOK_MOMENTS = {  # also used in the user's hooks.toml files
     "run start": "run_start",
     "run end": "run_end",
     "before call": "before_call",
@@ -39,7 +40,7 @@ HOOK_MOMENTS = {  # hooks.toml files may also contain these
     "end": "before_end",
 }
 PROPOSAL_STATES = {"open": "pending", "kept": "accepted"}
-# Values of columns: table, column, old value -> new value.
+# Values of columns, as table, column, {old value: new value}.
 VALUES: tuple[tuple[str, str, Mapping[str, str]], ...] = (
     ("session", "mode", MODES),
     ("session", "activity_kind", STEP_KINDS),
@@ -86,7 +87,7 @@ KINDS = {
     "agent_joined": "external_agent_started",
     "agent_turned": "external_agent_setting_changed",
 }
-# The fields of each event and of the values inside it, by their class names at the time: old field -> new field.
+# Fields of each event and of the objects in it: {class name at the time: {old field: new field}}.
 FIELDS: dict[str, dict[str, str]] = {
     "SessionOpened": {"workspace": "folder", "called": "subagent", "source": "imported_from"},
     "SessionForked": {"origin": "forked_from", "until": "until_seq", "why": "reason"},
@@ -192,7 +193,7 @@ FIELDS: dict[str, dict[str, str]] = {
     "AgentSetting": {"plain": "is_config_option", "said": "value_name"},
     "AgentTurned": {"setting": "setting_id"},
 }
-# By class, the fields (by their old names) that hold an object or a list of objects, and the class of that object.
+# Fields, by old name, that hold an object or a list of objects: {class name: {field: class name of the object}}.
 NESTED: dict[str, dict[str, str]] = {
     "RunStarted": {"guides": "Guide"},
     "ContextCompacted": {"usage": "Usage", "trouble": "Trouble"},
@@ -297,7 +298,7 @@ TOKENS = {"person": "user", "notes": "harness"}
 
 
 def rename_values(db: sqlite3.Connection) -> None:
-    """Rename the stored values of every table except the event log. Tables and columns have been renamed already."""
+    """Rename the stored values of every table but the event log. The caller has renamed tables and columns before."""
     for table, column, values in VALUES:
         _replace(db, table, column, values)
     for old, new in METRICS.items():
@@ -323,7 +324,7 @@ def rename_events(db: sqlite3.Connection) -> None:
 
 
 def renamed_text(kind: str, payload: str) -> tuple[str, str]:
-    """Return the present kind and payload of a stored event. A damaged payload stays as it is."""
+    """Return the present kind and payload of a stored event. A damaged payload is returned unchanged."""
     try:
         old_payload = json.loads(payload)
     except ValueError:
@@ -338,7 +339,7 @@ def renamed_text(kind: str, payload: str) -> tuple[str, str]:
 
 def renamed(kind: str, payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the present kind and payload for an event that was stored under former names."""
-    if kind == "call_started" and "kind" in payload:  # `step` was first called `kind`
+    if kind == "call_started" and "kind" in payload:  # this payload is so old that `step` is still called `kind`
         payload = {("step" if name == "kind" else name): value for name, value in payload.items()}
     new_payload = _fields(CLASSES.get(kind, kind), kind, payload)
     if kind == "request_sent" and "tokens" in new_payload:
@@ -349,7 +350,7 @@ def renamed(kind: str, payload: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _details(text: str) -> str:
-    """Rename the fields of a proposed memory, which a proposal keeps as JSON text."""
+    """Rename the fields in the JSON text of a proposed memory."""
     try:
         old_details = json.loads(text)
     except ValueError:
@@ -381,7 +382,7 @@ def _fields(owner: str, event_kind: str, old_fields: dict[str, Any]) -> dict[str
 
 
 def _replace(db: sqlite3.Connection, table: str, column: str, values: Mapping[str, str]) -> None:
-    """Map all values in one statement: some new values equal other old ones."""
+    """Replace all values of a column in one statement, because some new values equal other old ones."""
     cases = " ".join("WHEN ? THEN ?" for _ in values)
     marks = ", ".join("?" for _ in values)
     pairs = [value for pair in values.items() for value in pair]
@@ -397,7 +398,7 @@ def _rename_details(db: sqlite3.Connection) -> None:
 
 
 def _rename_outcome_fields(db: sqlite3.Connection) -> None:
-    """Rename the field `verdict` of outcomes, in the memories and in their versions."""
+    """Rename the field `verdict` in the outcomes of memories and of their versions."""
 
     def fields(plain: Any) -> Any:
         return {("rating" if name == "verdict" else name): value for name, value in plain.items()}

@@ -1,4 +1,4 @@
-"""Read the SQLite database of Goose."""
+"""Reads the SQLite database of Goose."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ def is_goose_db(path: Path) -> bool:
 
 
 def read_goose_sessions(path: Path, since: str = "") -> Iterator[dict[str, Any]]:
-    """Yield the row of each session, parents first, with its `messages` and the `requests` to models.
+    """Yield each session as a dictionary, parents first, with its `messages` and its `requests` to models.
 
     Only sessions updated at or after `since`, a time in UTC such as 2026-01-31 08:00:00, are included.
     """

@@ -1,4 +1,4 @@
-"""Determine the state of a data file without changing it."""
+"""Determines the state of a data file without changing it."""
 
 import sqlite3
 import struct
@@ -23,7 +23,7 @@ HealthState = Literal["missing", "empty", "good", "foreign", "newer", "damaged"]
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """The state of a data file. `events` is the total number of events; `error` is what a check found wrong."""
+    """The state of a data file. `events` is its number of events. `error` says what is wrong, empty if nothing is."""
 
     state: HealthState
     version: int = 0
@@ -33,10 +33,9 @@ class Health:
 
 
 def check_health(path: Path, *, thorough: bool = True) -> Health:
-    """Return the state of the file.
+    """Return the state of a file. With `thorough`, every page is read.
 
-    `thorough` reads every page; otherwise only the header and the schema are checked, and `events` is what the session
-    rows claim.
+    Otherwise only the header and the schema are checked, and `events` is the sum that the session rows give.
     """
     size = file_size(path)
     if not size:
@@ -53,11 +52,9 @@ def check_health(path: Path, *, thorough: bool = True) -> Health:
 
 
 def open_read_only(path: Path) -> sqlite3.Connection:
-    """Open the database read-only. If there is no WAL to read, SQLite creates no files next to it either."""
+    """Open the database read-only. If there is no WAL to read, SQLite also creates no files next to it."""
     if file_size(path.with_name(path.name + "-journal")) and _application_id(path) in {0, APPLICATION_ID}:
-        flags = (
-            "mode=rw"  # A crash during the very first write left a rollback journal; only a writer can roll it back.
-        )
+        flags = "mode=rw"  # only a writer can roll back the journal that a crash during the first write left
     else:
         flags = "mode=ro" if file_size(wal_path(path)) else "immutable=1"
     return sqlite3.connect(f"{path.absolute().as_uri()}?{flags}", uri=True, isolation_level=None)
@@ -87,13 +84,16 @@ def _check(db: sqlite3.Connection, thorough: bool) -> Health:
 
 
 def _application_id(path: Path) -> int:
-    """Return the application id from the database header."""
+    """Return the application ID in the header of the database, which identifies its program."""
     with path.open("rb") as file:
         return int.from_bytes(file.read(72)[68:])
 
 
 def _header_error(path: Path, size: int) -> str:
-    """Return why the header shows that the file is damaged, or "". A file that is too short never reaches SQLite."""
+    """Return how the header shows that the file is damaged, or "".
+
+    Also detects a file that is too short for SQLite to open.
+    """
     with path.open("rb") as file:
         header = file.read(100)
     if not header.startswith(MAGIC):

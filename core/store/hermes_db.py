@@ -1,4 +1,4 @@
-"""Read the SQLite database of Hermes."""
+"""Reads the SQLite database of Hermes."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +13,9 @@ def is_hermes_db(path: Path) -> bool:
 
 
 def read_hermes_sessions(path: Path, since: float = 0.0) -> Iterator[dict[str, Any]]:
-    """Yield the row of each session, parents first, with its `messages`.
+    """Yield each session as a dictionary, parents first, with its `messages`.
 
-    Only sessions with a message at or after `since`, in seconds, are included.
+    Only sessions with a message at or after `since`, in seconds since 1970, are included.
     """
     with open_foreign_db(path) as db:
         sessions = db.execute(

@@ -1,4 +1,4 @@
-"""Check every page and index of the data file while it is in use, and record the result for the next start."""
+"""Checks every page and index of the data file while it is in use, and stores the result for the next start."""
 
 import json
 import sqlite3
@@ -18,14 +18,14 @@ INDEX_ERRORS = ("wrong # of entries in index", "missing from index", "non-unique
 
 @dataclass(frozen=True, slots=True)
 class IntegrityReport:
-    """The result of a check at a time in microseconds. `errors` is empty if the file is intact."""
+    """The result of a check. `at` is its time in microseconds. `errors` is empty if the file is intact."""
 
     at: int
     errors: tuple[str, ...] = ()
 
 
 class IntegrityCheck:
-    """One check of a data file, on its own connection, so that nothing waits for it."""
+    """One check of a data file. It has a connection of its own, so that nothing else waits for it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -52,7 +52,7 @@ class IntegrityCheck:
         """End the check early. Any thread may call it."""
         self._interrupted = True
         if db := self._db:
-            with suppress(sqlite3.ProgrammingError):  # The check has just closed the connection.
+            with suppress(sqlite3.ProgrammingError):  # raised if the check has just closed the connection
                 db.interrupt()
 
 
@@ -61,7 +61,10 @@ def report_path(path: Path) -> Path:
 
 
 def read_report(path: Path) -> IntegrityReport | None:
-    """Return the result of the last check of a data file, or None. An unreadable report counts as no check."""
+    """Return the result of the last check of a data file.
+
+    Return None if there was none or the result cannot be read.
+    """
     try:
         fields = json.loads(report_path(path).read_text("utf-8"))
         return IntegrityReport(int(fields["at"]), tuple(map(str, fields["errors"])))
@@ -75,9 +78,9 @@ def write_report(path: Path, report: IntegrityReport) -> None:
 
 
 def damage_in(error: BaseException, path: Path) -> BaseException:
-    """If a read or write failed because the file is damaged, return the Problem and let the next start repair the file.
+    """Return a Problem if a read or write failed because the file is damaged, and mark it for repair at the next start.
 
-    Return any other error unchanged.
+    Any other error is returned unchanged.
     """
     if not is_corruption(error):
         return error
@@ -88,13 +91,13 @@ def damage_in(error: BaseException, path: Path) -> BaseException:
 
 
 def is_due(path: Path, at: int) -> bool:
-    """Return whether the last check is too long ago, found damage or never happened."""
+    """Return whether a check is due: the last one is too long ago, found damage, or never happened."""
     report = read_report(path)
     return report is None or bool(report.errors) or not 0 <= at - report.at < CHECK_EVERY
 
 
 def damage(report: IntegrityReport) -> StorageProblem:
-    """Return the Problem for a check that found damage."""
+    """Return the Problem that describes the damage found by a check."""
     more = f" And {len(report.errors) - 1} more." if len(report.errors) > 1 else ""
     return StorageProblem(
         "The data file is damaged.",
@@ -104,7 +107,10 @@ def damage(report: IntegrityReport) -> StorageProblem:
 
 
 def rebuild_indexes(path: Path, errors: tuple[str, ...]) -> bool:
-    """Rebuild the indexes of a closed file, if nothing else is wrong with it. Return whether the file is intact now."""
+    """Rebuild the indexes of a closed file if `errors` are about nothing else.
+
+    Return whether the file is intact now.
+    """
     if not all(any(known in text for known in INDEX_ERRORS) for text in errors):
         return False
     try:

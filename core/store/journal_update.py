@@ -1,4 +1,7 @@
-"""Reports of changes in the store. The window imports this module without loading the code that writes."""
+"""Reports of changes in the store.
+
+They have a module of their own, so that the window need not load the code that writes.
+"""
 
 from dataclasses import dataclass
 
@@ -9,24 +12,24 @@ from core.domain.steps import Step
 
 @dataclass(frozen=True, slots=True)
 class SessionsPurged:
-    """The ids of sessions that were permanently deleted."""
+    """Reports that sessions were permanently deleted, by their IDs."""
 
     sessions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MemoriesChanged:
-    """Memories were saved, changed or used."""
+    """Reports that memories were saved, changed or used."""
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEnded:
-    """A command of another process, such as `journeyman models use`, has ended, and may have changed anything."""
+    """Reports that a command of another process has ended. It may have changed anything, for example the providers."""
 
 
 @dataclass(frozen=True, slots=True)
 class JournalUpdate:
-    """A committed event, the steps it changed, and the session row after it."""
+    """A committed event, the steps that it changed, and the row of its session after it."""
 
     entry: EventRecord
     steps: list[Step]

@@ -9,10 +9,9 @@ from core.store.files import replace_atomically
 
 @dataclass(frozen=True, slots=True)
 class ShutdownMarker:
-    """State of the database when it was last opened or closed.
+    """The state of the database when it was last opened or closed.
 
-    `closed` is false while the database is open and after a crash. `size` and `mtime_ns` are those of the database
-    file.
+    `closed` is false while the database is open, and after a crash. `size` and `mtime_ns` are those of the file.
     """
 
     closed: bool
@@ -22,7 +21,10 @@ class ShutdownMarker:
 
     @property
     def had_data(self) -> bool:
-        """Whether the database may have held events. Those added while it was open are not counted in `events`."""
+        """Whether the database may have held events.
+
+        `events` does not count those added since the database was opened.
+        """
         return not self.closed or self.events > 0
 
 
@@ -31,7 +33,10 @@ def marker_path(path: Path) -> Path:
 
 
 def read_marker(path: Path) -> ShutdownMarker | None:
-    """Return the marker of the database at `path`, or None. An unreadable marker counts as an unclean shutdown."""
+    """Return the marker of the database at `path`, or None if there is none.
+
+    A marker that cannot be read is returned as one with `closed` false, as after a crash.
+    """
     try:
         return ShutdownMarker(**json.loads(marker_path(path).read_text("utf-8")))
     except FileNotFoundError:
@@ -49,6 +54,6 @@ def write_marker(path: Path, *, closed: bool, events: int) -> None:
 
 
 def is_unchanged(path: Path, marker: ShutdownMarker) -> bool:
-    """Return whether the file is unchanged since it was closed cleanly."""
+    """Return whether the database file is unchanged since it was closed cleanly."""
     stat = path.stat()
     return marker.closed and (stat.st_size, stat.st_mtime_ns) == (marker.size, marker.mtime_ns)

@@ -1,4 +1,7 @@
-"""Bring a data file to the latest schema: numbered migrations, each in a transaction that also sets `user_version`."""
+"""Updates a data file to the latest schema.
+
+Each numbered migration is one transaction, which also sets `user_version`.
+"""
 
 import sqlite3
 from collections.abc import Callable
@@ -10,16 +13,18 @@ from itertools import pairwise
 
 from core.domain.problems import Problem
 
-APPLICATION_ID = 0x4A4E5259  # "JNRY"
-SNAPSHOT_VERSION = 19  # of schema.sql, which a new file gets at once, because the migrations to it take much longer
+APPLICATION_ID = 0x4A4E5259  # "JNRY", which marks an SQLite file as ours
+# The version of schema.sql. A new file gets that schema at once, because running all migrations takes much longer.
+SNAPSHOT_VERSION = 19
 
 Migration = Callable[[sqlite3.Connection], None]
 
 
 def list_migrations(folder: Traversable | None = None) -> list[tuple[int, Migration]]:
-    """Return every migration in order, from files `NNNN_title.sql`, or `NNNN_title.py` with a function `run(db)`.
+    """Return all migrations in order.
 
-    Raises ValueError if two files have the same number, because only one of them would be applied.
+    They are files `NNNN_title.sql`, or `NNNN_title.py` with a function `run(db)`. Raise ValueError if two files have
+    the same number, because only one of them would be applied.
     """
     folder = folder or resources.files("core.store.migrations")
     names = sorted(item.name for item in folder.iterdir() if item.name[:4].isdigit())
@@ -41,7 +46,7 @@ def schema_version(db: sqlite3.Connection) -> int:
 
 
 def is_ours_or_empty(db: sqlite3.Connection) -> bool:
-    """Return whether the file was written by Journeyman or is still empty."""
+    """Return whether the file was written by Journeyman or is empty."""
     owner = db.execute("PRAGMA application_id").fetchone()[0]
     return owner == APPLICATION_ID or (
         owner == 0 and db.execute("SELECT 1 FROM sqlite_schema").fetchone() is None and schema_version(db) == 0
@@ -73,13 +78,13 @@ def newer_schema(number: int) -> Problem:
 
 
 def migrate(db: sqlite3.Connection, folder: Traversable | None = None) -> None:
-    """Apply every missing migration. A crash in the middle leaves the previous version."""
+    """Apply all missing migrations. A crash during one leaves the previous version of the schema."""
     if folder is None and not schema_version(db):
         snapshot = resources.files("core.store.migrations") / "schema.sql"
         _apply(db, SNAPSHOT_VERSION, partial(_run_script, snapshot.read_text("utf-8")))
     missing = [(number, apply) for number, apply in list_migrations(folder) if number > schema_version(db)]
     (enforced,) = db.execute("PRAGMA foreign_keys").fetchone()
-    db.execute("PRAGMA foreign_keys = 0")  # A migration may recreate a table, so references are checked at its end.
+    db.execute("PRAGMA foreign_keys = 0")  # a migration may recreate a table, so references are checked only at its end
     try:
         for number, apply in missing:
             _apply(db, number, apply)
@@ -102,9 +107,9 @@ def _apply(db: sqlite3.Connection, number: int, apply: Migration) -> None:
 
 
 def statements(script: str) -> list[str]:
-    """Split a script into statements, because `executescript` commits on its own.
+    """Split a script into statements. `executescript` is not used, because it commits.
 
-    Raises ValueError if the last statement is incomplete, as without its semicolon.
+    Raise ValueError if the last statement is incomplete, for example without its semicolon.
     """
     complete: list[str] = []
     pending = ""
@@ -130,7 +135,7 @@ def _run_script(script: str, db: sqlite3.Connection) -> None:
 
 
 def _run_module(file: Traversable, db: sqlite3.Connection) -> None:
-    """Load and run a Python migration. The import statement cannot name a module that starts with a digit."""
+    """Load and run a Python migration. An import statement could not, because module names start with a digit."""
     with resources.as_file(file) as path:
         spec = spec_from_file_location(f"migration_{path.stem}", path)
         assert spec is not None and spec.loader is not None

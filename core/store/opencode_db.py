@@ -1,4 +1,4 @@
-"""Read the SQLite database of OpenCode, yielding records in the format of OpenCode's JSON export."""
+"""Reads the SQLite database of OpenCode and yields its contents in the format of OpenCode's JSON export."""
 
 import json
 import sqlite3
@@ -10,10 +10,10 @@ from core.store.foreign_db import column_names, has_columns, open_foreign_db
 
 
 def read_opencode_sessions(path: Path, since: int = 0) -> Iterator[dict[str, Any]]:
-    """Yield a record with the `info` of each OpenCode session, parents first, then a record for each of its messages.
+    """Yield the `info` of each session, parents first, and after it each of the session's messages.
 
-    Only sessions that changed at or after `since`, in milliseconds, are included. Raises ValueError if the schema or
-    the contents are not as expected.
+    Only sessions changed at or after `since`, in milliseconds since 1970, are included. Raise ValueError if the schema
+    or the contents are not as expected.
     """
     with open_foreign_db(path) as db:
         changed = "time_updated" if "time_updated" in column_names(db, "session") else "time_created"

@@ -1,4 +1,4 @@
-"""Read rows directly from the pages of a database file, ignoring its b-trees, to recover data when they are corrupt.
+"""Reads rows directly from the pages of a database file, without its b-trees, to recover data from a corrupt file.
 
 The layout is that of https://www.sqlite.org/fileformat2.html, which will not change.
 """
@@ -10,17 +10,17 @@ from pathlib import Path
 Value = None | int | float | str | bytes
 RawRow = tuple[int, tuple[Value, ...]]
 
-LEAF = 0x0D  # page type: leaf of a table b-tree
+LEAF = 0x0D  # type of a page that is a leaf of a table b-tree
 DEFAULT_PAGE_SIZE = 4096
 SIZES = {8: 1, 9: 1} | {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
 class PageReader:
-    """The pages of a database file with its WAL applied.
+    """The pages of a database file with the changes in its WAL.
 
     Attributes:
-        page: the page size in bytes, or SQLite's default if the header is implausible.
-        count: the number of pages.
+        page: The size of a page in bytes, or SQLite's default if the header is implausible.
+        count: The number of pages.
     """
 
     def __init__(self, main: Path, wal: Path) -> None:
@@ -31,7 +31,7 @@ class PageReader:
         self.count = max(-(-len(self._main) // self.page), max(self._wal_pages, default=0))
 
     def read(self, number: int) -> bytes:
-        """Return page `number`, from 1 on; it is short or empty if the file ends before."""
+        """Return the page with a number, which counts from 1. It is short or empty if the file ends before."""
         return self._wal_pages.get(number) or self._main[(number - 1) * self.page : number * self.page]
 
     def rows(self) -> Iterator[RawRow]:
@@ -49,7 +49,7 @@ class PageReader:
             try:
                 yield self._row(body, struct.unpack_from(">H", body, at)[0])
             except (IndexError, ValueError, struct.error):
-                continue  # The neighbors of a broken cell may be intact.
+                continue  # skip a broken cell: the next one may be intact
 
     def _row(self, body: bytes, at: int) -> RawRow:
         size, at = _varint(body, at)
@@ -67,7 +67,7 @@ class PageReader:
         return number, tuple(_values(payload))
 
     def _overflow(self, link: bytes, size: int) -> bytes:
-        """Return the rest of a long row from its chain of overflow pages."""
+        """Return the rest of a long row, `size` bytes, from its chain of overflow pages."""
         if size > len(self._main) + len(self._log):
             raise ValueError("longer than the file")
         parts: list[bytes] = []
@@ -82,7 +82,7 @@ class PageReader:
         return b"".join(parts)
 
     def _free_pages(self) -> set[int]:
-        """Return the numbers of the pages in the freelist, which hold deleted rows, up to the first invalid entry."""
+        """Return the numbers of the free pages, which may hold deleted rows, up to the first invalid entry."""
         pages: set[int] = set()
         header = self.read(1)
         trunk = int.from_bytes(header[32:36]) if len(header) >= 36 else 0
@@ -99,21 +99,21 @@ class PageReader:
 
 
 def _page_size(main: bytes, log: bytes) -> int:
-    """Return the page size of the WAL or file header, or SQLite's default if it is implausible."""
+    """Return the page size in the header of the WAL or the file, or SQLite's default if it is implausible."""
     page = int.from_bytes(log[8:12]) if len(log) > 32 else int.from_bytes(main[16:18])
     page = 65536 if page == 1 else page
     return page if 512 <= page <= 65536 and page & (page - 1) == 0 else DEFAULT_PAGE_SIZE
 
 
 def _wal_pages(log: bytes, page: int) -> dict[int, bytes]:
-    """Return the pages of the WAL up to its last commit."""
+    """Return the pages in the WAL up to its last commit, by page number."""
     committed: dict[int, bytes] = {}
     uncommitted: dict[int, bytes] = {}
     salts = log[16:24]
     for at in range(32, len(log) - page - 23, 24 + page):
         number, commits = struct.unpack_from(">II", log, at)
         if log[at + 8 : at + 16] != salts:
-            break  # left over from before the WAL was last restarted
+            break  # the rest is left over from before the WAL was last restarted
         uncommitted[number] = log[at + 24 : at + 24 + page]
         if commits:
             committed.update(uncommitted)
@@ -122,7 +122,7 @@ def _wal_pages(log: bytes, page: int) -> dict[int, bytes]:
 
 
 def _varint(body: bytes, at: int) -> tuple[int, int]:
-    """Decode an integer of one to nine bytes; return it and the position after it."""
+    """Decode a variable-length integer of one to nine bytes. Return it and the position after it."""
     value = 0
     for index in range(8):
         byte = body[at + index]
@@ -134,7 +134,7 @@ def _varint(body: bytes, at: int) -> tuple[int, int]:
 
 
 def _values(payload: bytes) -> Iterator[Value]:
-    """Yield the columns of a record."""
+    """Decode a record, and yield the values of its columns."""
     end, at = _varint(payload, 0)
     body = end
     while at < end:

@@ -1,4 +1,4 @@
-"""Permanently delete sessions: events, steps, search terms, and blobs that nothing else refers to."""
+"""Permanently deletes sessions: events, steps, search terms, and the blobs that nothing else refers to."""
 
 import asyncio
 import re
@@ -23,10 +23,11 @@ PreparePurge = Callable[[sqlite3.Connection, str], None]
 
 
 async def purge_sessions(database: Database, sessions: Iterable[str], prepare: PreparePurge) -> int:
-    """Purge sessions in slices, so that other writers are not blocked, and return the number of deleted blobs.
+    """Purge sessions in slices, so that other writers wait only briefly. Return the number of deleted blobs.
 
-    After a crash, purging the same sessions again completes it. `prepare` is called with a session id on the writing
-    thread before the first event of that session is deleted; it writes the derived rows, which are then deleted.
+    If a crash interrupts this, purging the same sessions again completes it. `prepare` is called on the writing thread
+    with the ID of a session before its first event is deleted. It writes the session's derived rows, so that they can
+    be deleted too.
     """
     candidates: set[str] = set()
     for session in sessions:
@@ -40,7 +41,7 @@ async def purge_sessions(database: Database, sessions: Iterable[str], prepare: P
     referenced, last_seqs = await asyncio.to_thread(_find_referenced, database.path, candidates)
 
     def delete(db: sqlite3.Connection) -> int:
-        database.derived.write(db)  # `last_seq` of the session rows must not miss an event that refers to a blob
+        database.derived.write(db)  # `last_seq` must be current, so that no event that refers to a blob is overlooked
         return delete_unreferenced_blobs(db, candidates - referenced, last_seqs)
 
     return await database.run(delete)
@@ -66,7 +67,7 @@ def _find_referenced(path: Path, names: set[str]) -> tuple[set[str], dict[int, i
 
 
 def delete_session(db: sqlite3.Connection, session: str) -> None:
-    """Delete a session within a transaction, without its blobs. Call `prepare` for it before."""
+    """Delete a session, but not its blobs, within a transaction. The caller has called `prepare` for the session."""
     if number := session_number(db, session):
         has_more = True
         while has_more:
@@ -74,13 +75,13 @@ def delete_session(db: sqlite3.Connection, session: str) -> None:
 
 
 def session_number(db: sqlite3.Connection, session: str) -> int:
-    """Return the number of a session, or 0 if there is no such session."""
+    """Return the number under which a session is stored, or 0 if it does not exist."""
     row = db.execute("SELECT number FROM session WHERE id = ?", (session,)).fetchone()
     return int(row[0]) if row else 0
 
 
 def delete_last_events(db: sqlite3.Connection, number: int) -> set[str]:
-    """Delete the last SLICE events of a session, and return the hashes of the blobs they referred to."""
+    """Delete the last SLICE events of a session. Return the hashes of the blobs they referred to."""
     rows = db.execute(
         "SELECT id, kind, payload FROM event WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?",
         (*key_range(number), SLICE),
@@ -102,7 +103,7 @@ def has_events(db: sqlite3.Connection, number: int) -> bool:
 
 
 def delete_session_rows(db: sqlite3.Connection, number: int) -> None:
-    """Delete what remains of a session: its steps, open requests, skill uses and list row."""
+    """Delete what remains of a session after its events: steps, open requests, skill uses and its row."""
     db.execute("DELETE FROM step WHERE id BETWEEN ? AND ?", key_range(number))
     db.execute("DELETE FROM pending_request WHERE session = ?", (number,))
     db.execute("DELETE FROM skill_use WHERE event BETWEEN ? AND ?", key_range(number))
@@ -110,7 +111,7 @@ def delete_session_rows(db: sqlite3.Connection, number: int) -> None:
 
 
 def find_referenced_blobs(db: sqlite3.Connection, names: set[str]) -> tuple[set[str], dict[int, int]]:
-    """Return which of these blobs any event refers to, and the last sequence number seen, by session number."""
+    """Return which of the blobs events refer to, and the last sequence number searched, by session number."""
     db.execute("BEGIN")
     try:
         last_seqs: dict[int, int] = dict(db.execute("SELECT number, last_seq FROM session"))
@@ -123,10 +124,10 @@ def find_referenced_blobs(db: sqlite3.Connection, names: set[str]) -> tuple[set[
 
 
 def delete_unreferenced_blobs(db: sqlite3.Connection, names: set[str], last_seqs: dict[int, int]) -> int:
-    """Delete blobs and return how many.
+    """Delete blobs, and return how many were deleted.
 
-    A blob is kept if a skill version refers to it, or an event whose sequence number is above that of its session in
-    `last_seqs`.
+    A blob is kept if a skill version refers to it, or an event that is newer than the number in `last_seqs` for its
+    session.
     """
     referenced: set[str] = set()
     for number, seq in db.execute("SELECT number, last_seq FROM session").fetchall():

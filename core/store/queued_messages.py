@@ -1,6 +1,6 @@
-"""The messages queued for the next request, read from the end of the event log.
+"""Reads the messages that are queued for the next model request, from the end of the event log.
 
-This module imports little, because the window needs it at startup.
+The window needs this module at startup, so it imports little.
 """
 
 import json
@@ -14,7 +14,10 @@ KINDS = ("user_message", "queue_changed", "run_started")
 
 
 class QueuedMessage(NamedTuple):
-    """A queued message. `entry` is the sequence number of its event; `blob` names the full text if it is long."""
+    """A queued message. `entry` is the sequence number of its event.
+
+    `blob` is the hash of the full text if it is long.
+    """
 
     entry: int
     text: str
@@ -25,7 +28,7 @@ class QueuedMessage(NamedTuple):
 def read_queued_messages(db: sqlite3.Connection, session: int, running: bool) -> list[QueuedMessage]:
     """Return the queued messages in the order in which they will be sent.
 
-    While a run is in progress (`running`), the messages before its start are its task and not queued.
+    If a run is in progress (`running`), messages from before its start are its task, so they are not queued.
     """
     lines = list(_since_request(db, session))
     run_start = max((seq for seq, kind, _ in lines if kind == "run_started"), default=0) if running else 0
@@ -46,7 +49,7 @@ def read_queued_messages(db: sqlite3.Connection, session: int, running: bool) ->
 
 
 def _since_request(db: sqlite3.Connection, session: int) -> Iterable[tuple[int, str, dict[str, Any]]]:
-    """Yield events from the newest back to the last request, which sent everything queued before it."""
+    """Yield the events after the last model request, newest first. That request sent everything queued before it."""
     rows = db.execute(
         "SELECT id, kind, payload FROM event WHERE id BETWEEN ? AND ? AND kind IN (?, ?, ?, 'request_sent')"
         " ORDER BY id DESC",

@@ -1,7 +1,7 @@
-"""Reads sessions and their timelines straight from the data file, so that a command can print them at once.
+"""Reads sessions and timelines directly from the data file, so that a command can print them at once.
 
-A file that has to be repaired, migrated or recovered, or in which rows are missing, is not read: then one of
-CANNOT_READ is raised. No module that takes noticeable time to import is imported.
+It raises one of CANNOT_READ for a file that must first be repaired, migrated or recovered, or whose derived rows are
+incomplete. To be fast, it imports no module that takes noticeable time.
 """
 
 import os
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 FILE = "journeyman.db"
 MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
 UNFINISHED = ("running", "waiting", "interrupted", "paused")
-BEHIND = (  # Whether a session has events that its row does not contain.
+BEHIND = (  # selects whether a session has events that its row does not include
     "EXISTS (SELECT 1 FROM event WHERE event.id > session.number << 32 | session.last_seq"
     f" AND event.id <= session.number << 32 | {MASK})"
 )
-CANNOT_READ = (sqlite3.Error, OSError, ValueError)  # raised if the engine has to open the file
+# The errors after which the caller opens the data in the normal, slower way.
+CANNOT_READ = (sqlite3.Error, OSError, ValueError)
 
 
 class QuickReader:
-    """A read-only connection to the data file in a folder. `in_use` says whether another process has the file open.
+    """A read-only connection to the data file in a folder. `in_use` tells whether another process has the file open.
 
-    The rows are objects with the fields of `SessionRow` and `Step`, and of the columns that these do not have.
+    Rows are returned as plain objects with the attributes of `SessionRow` and `Step`, and of further columns.
     """
 
     def __init__(self, folder: str, *, in_use: bool) -> None:
@@ -37,7 +38,7 @@ class QuickReader:
         self._in_use = in_use
         name = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
         self._db = sqlite3.connect(f"file:{name}?{'mode=ro' if in_use else 'immutable=1'}", uri=True)
-        self._db.execute("BEGIN")  # Everything is read from the same snapshot.
+        self._db.execute("BEGIN")  # one transaction, so that all reads see the same state
         newest = max(name[:4] for name in os.listdir(MIGRATIONS) if name[:4].isdigit())
         if self._db.execute("PRAGMA user_version").fetchone()[0] != int(newest):
             raise ValueError("The file has another schema.")
@@ -49,7 +50,7 @@ class QuickReader:
         self._db.close()
 
     def sessions(self, id_start: str = "") -> "list[Any]":
-        """Return the sessions whose id starts with `id_start`, most recently updated first."""
+        """Return the sessions whose ID starts with `id_start`, most recently updated first."""
         query = f"SELECT *, {BEHIND} behind FROM session WHERE substr(id, 1, ?) = ? ORDER BY updated_at DESC"
         rows = self._rows(query, len(id_start), id_start)
         if any(row.behind or (not self._in_use and _needs_recovery(row)) for row in rows):
@@ -71,25 +72,25 @@ class QuickReader:
 
 
 class _Row:
-    """A row with its columns as attributes."""
+    """A row of the database with its columns as attributes."""
 
     def __init__(self, columns: "Iterable[tuple[str, object]]") -> None:
         self.__dict__.update(columns)
 
 
 def _metrics(text: str) -> dict[str, int]:
-    """Parse the metrics of a row, which are JSON with plain names and integers."""
+    """Parse the metrics of a step, a JSON object of plain names and integers, without importing json."""
     pairs = (pair.split(":") for pair in text[1:-1].split(",") if pair)
     return {name.strip('"'): int(amount) for name, amount in pairs}
 
 
 def _needs_recovery(row: "Any") -> bool:
-    """Return whether the engine ends this run when it starts, because what it belonged to has ended."""
+    """Return whether the engine would end this run when it starts, because nothing executes the run any more."""
     return row.status == "running" or (row.imported_from != "" and row.status in UNFINISHED)
 
 
 def _is_closed(path: str) -> bool:
-    """Return whether the file is as it was when it was closed cleanly, and no check has found damage since."""
+    """Return whether the file is unchanged since it was closed cleanly, and no later check has found damage."""
     base = os.path.splitext(path)[0]
     with open(f"{base}.mark", encoding="utf-8") as file:
         marker = file.read()

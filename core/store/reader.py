@@ -1,6 +1,6 @@
-"""Reads the data file while another connection writes it: sessions, steps, events and search.
+"""Reads the data file while another connection writes it: sessions, steps, events and search results.
 
-This module imports little, because the window needs it at startup.
+The window needs this module at startup, so it imports little.
 """
 
 import json
@@ -28,22 +28,22 @@ from core.store.untrusted_files import (
 )
 
 PAGE = 200
-MAX_UTF8_BYTES = 4  # bytes of a UTF-8 character
-ReadError = sqlite3.Error  # raised by reads if the file is damaged or has another schema
+MAX_UTF8_BYTES = 4  # the most bytes that a character takes in UTF-8
+ReadError = sqlite3.Error  # raised by each read if the file is damaged or has another schema
 
 
 class Reader:
-    """A read-only connection, used by one thread.
+    """A read-only connection, to be used by one thread.
 
-    `immutable` is for a file in a read-only folder, which no other process can change. `catch_up` is called before rows
-    that are derived from events are read; it waits until they are up to date.
+    `immutable` is for a file in a read-only folder, which no other process can change. `catch_up` is called before
+    derived rows are read, and waits until they are up to date.
     """
 
     def __init__(self, path: Path, *, immutable: bool = False, catch_up: Callable[[], None] = lambda: None) -> None:
         self.path = path
         self.catch_up = catch_up
         self._location = (path, immutable)
-        # Open read-write: the last connection to close deletes the WAL, and a read-only connection could not.
+        # Not read-only, since the last connection to close deletes the WAL, and a read-only connection cannot do that.
         flags = "immutable=1" if immutable else "mode=rw"
         self._db = sqlite3.connect(f"{path.absolute().as_uri()}?{flags}", uri=True, isolation_level=None)
         self._db.execute("PRAGMA query_only = 1")
@@ -58,7 +58,7 @@ class Reader:
 
     @property
     def _derived(self) -> sqlite3.Connection:
-        """The connection, with the rows derived from events up to date."""
+        """The connection, after the derived rows were brought up to date."""
         self.catch_up()
         return self._db
 
@@ -88,14 +88,14 @@ class Reader:
         return read_session(row) if row else None
 
     def sessions_starting_with(self, start: str) -> list[SessionRow]:
-        """Return the sessions whose id starts with `start`, so that the user may type a short one."""
+        """Return the sessions whose ID starts with `start`. So the user may type a short form of an ID."""
         rows = self._derived.execute(
             f"SELECT {SESSION_COLUMNS} FROM session WHERE substr(id, 1, ?) = ?", (len(start), start)
         )
         return [read_session(row) for row in rows]
 
     def steps(self, session: str, first: int, count: int) -> list[Step]:
-        """Return `count` rows of the timeline, starting at `first`."""
+        """Return `count` rows of the timeline from the row `first` on."""
         number = self._number(session)
         rows = self._derived.execute(
             f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? ORDER BY id",
@@ -113,7 +113,7 @@ class Reader:
         return [read_step(found) for found in rows]
 
     def run_opening(self, session: str, run: int) -> list[Step]:
-        """Return the messages of a run and its header."""
+        """Return the timeline rows that open a run: its messages and its header."""
         rows = self._derived.execute(
             f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND run = ? AND kind IN ('user', 'run')"
             " ORDER BY id",
@@ -122,29 +122,29 @@ class Reader:
         return [read_step(row) for row in rows]
 
     def sample(self, session: str, count: int, limit: int) -> list[RowSample]:
-        """Return at most `limit` of the first `count` rows, evenly spaced."""
+        """Return at most `limit` rows out of the first `count` rows of the timeline, evenly spaced."""
         return sample_rows(self._derived, self._number(session), count, limit)
 
     def row_samples(self, session: str, first: int, count: int) -> list[RowSample]:
-        """Return `count` rows, starting at `first`, with only the columns that the overview chart needs."""
+        """Return `count` rows from the row `first` on, with only the columns that the overview chart needs."""
         return read_rows(self._derived, self._number(session), first, count)
 
     def events_of(
         self, session: str, kinds: Iterable[str], after: int, until: int, limit: int = 1_000
     ) -> list[dict[str, Any]]:
-        """Return the first `limit` events of these kinds with `after` < seq <= `until`."""
+        """Return at most `limit` events of these kinds with `after` < sequence number <= `until`, in order."""
         return read_events(self._db, self._number(session), kinds, after, until, limit)
 
     def last_event_of(self, session: str, kind: str) -> dict[str, Any] | None:
-        """Return the last event of this kind, or None."""
+        """Return the last event of this kind in a session, or None."""
         return read_last_event(self._db, self._number(session), kind)
 
     def untrusted_sources(self, session: str) -> tuple[str, ...]:
-        """Return the untrusted sources of a session: those that it has read, and those that it started with."""
+        """Return the untrusted sources that a session has read, or had when it started."""
         return tuple(read_untrusted_sources(self._db, self._number(session)))
 
     def queued_messages(self, session: str, running: bool) -> list[QueuedMessage]:
-        """Return the messages queued for the next request."""
+        """Return the messages that are queued for the next model request."""
         waiting = read_queued_messages(self._db, self._number(session), running)
         return [
             message._replace(text=self.blob(message.blob).decode("utf-8", "replace")) if message.blob else message
@@ -163,14 +163,14 @@ class Reader:
         return has_untrusted_files(self._db)
 
     def untrusted_files(self, folder: str) -> list[UntrustedFile]:
-        """Return the files in a folder that runs wrote after reading untrusted content, unless the user reviewed them.
+        """Return the unreviewed files in a folder that runs wrote after reading untrusted content.
 
-        Without any such file, this costs a single query.
+        If there is no such file, this needs only a single query.
         """
         return untrusted_files_in(self._db, folder) if has_untrusted_files(self._db) else []
 
     def match_untrusted_files(self, files: Sequence[tuple[str, str, int]]) -> dict[str, UntrustedFile]:
-        """Return those of the files that are untrusted; see `core.store.untrusted_files`."""
+        """Return which of the files are untrusted, by path; see `core.store.untrusted_files`."""
         return match_untrusted_files(self._db, files) if has_untrusted_files(self._db) else {}
 
     def step_by_number(self, session: str, number: int) -> Step | None:
@@ -184,7 +184,7 @@ class Reader:
     def raw_events(self, session: str, after: int = 0, until: int = 0) -> Iterator[tuple[int, int, int, str, str]]:
         """Yield stored events as (seq, run, at, kind, payload).
 
-        They are read in pages, so that no read transaction lasts long.
+        They are read in pages, because a read transaction must not last long.
         """
         number = self._number(session)
         last = row_key(number, until) if until else key_range(number)[1]
@@ -201,13 +201,13 @@ class Reader:
             start = rows[-1][0]
 
     def event(self, session: str, seq: int) -> dict[str, Any]:
-        """Return an event as a dict, or {} if it does not exist. Long texts are cut off; see `full_text`."""
+        """Return an event as a dictionary, empty if it does not exist. Long texts are truncated; see `full_text`."""
         for number, run, at, kind, payload in self.raw_events(session, seq - 1, seq):
             return {"session": session, "seq": number, "run": run, "at": at, "kind": kind, **json.loads(payload)}
         return {}
 
     def full_text(self, session: str, seq: int, field: str = "text", limit: int | None = None) -> str:
-        """Return the full text of an event's field, or its first `limit` characters."""
+        """Return the full text in a field of an event, or its first `limit` characters."""
         text = self.event(session, seq).get(field) or {}
         head: str = text.get("head", "")
         if not text.get("blob") or (limit is not None and limit <= len(head)):
@@ -224,7 +224,7 @@ class Reader:
         return read_blob(self._db, name)
 
     def questions(self) -> list[tuple[str, Question]]:
-        """Return the open questions with their sessions, oldest first."""
+        """Return the open questions, each with its session, oldest first."""
         rows = self._pending("question_asked")
         return [(name, _question(json.loads(payload)["question"], at)) for name, at, payload in rows]
 
@@ -236,7 +236,7 @@ class Reader:
         return int(row[0])
 
     def open_proposal_counts(self, session: str) -> dict[str, int]:
-        """Return how many open proposals a session made, by target kind (`skill` or `memory`)."""
+        """Return how many open proposals a session has made, by target kind (`skill` or `memory`)."""
         query = (
             "SELECT target_kind, count(*) FROM proposal WHERE state = 'pending' AND session = ? GROUP BY target_kind"
         )
@@ -252,7 +252,7 @@ class Reader:
         return self._pending_permission(*rows[0]) if rows else None
 
     def question_origin(self, question: str) -> tuple[str, str] | None:
-        """Return the session and the tool call id of an open question, or None."""
+        """Return the session and the ID of the tool call that an open question belongs to; None if it is not open."""
         row = self._db.execute(
             "SELECT s.id, e.payload FROM pending_request q JOIN session s ON s.number = q.session"
             " JOIN event e ON e.id = q.session << 32 | q.seq WHERE q.id = ? AND e.kind = 'question_asked'",
@@ -274,7 +274,7 @@ class Reader:
         return {name: (bool(used), rating) for name, used, rating in rows}
 
     def search_backlog(self) -> int:
-        """Return how many events are not in the full-text index yet, as after an import."""
+        """Return how many events are not in the search index yet, for example after an import."""
         return int(
             self._db.execute("SELECT coalesce(sum(last_event - first_event + 1), 0) FROM search_backlog").fetchone()[0]
         )
@@ -300,7 +300,10 @@ class Reader:
         return PendingPermissionRequest(session, parsed, full_arguments or arguments.get("head", ""), asked_at)
 
     def _number(self, session: str) -> int:
-        """Return the number of the session; it is not kept, because a session that is imported again gets another."""
+        """Return the number under which a session is stored.
+
+        It is not cached: a session imported again gets another number.
+        """
         row = self._db.execute("SELECT number FROM session WHERE id = ?", (session,)).fetchone()
         return row[0] if row else 0
 

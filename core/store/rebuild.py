@@ -1,4 +1,4 @@
-"""Rebuild everything that is derived from the events: session rows, steps, open requests and the full-text index."""
+"""Rebuilds everything that is derived from events: session rows, steps, open requests and the full-text index."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ NO_NAMES: Mapping[int, str] = MappingProxyType({})
 
 @dataclass(slots=True)
 class RebuildResult:
-    """Counts of a rebuild. `gaps` is the number of missing events, by gaps in the sequence numbers of the sessions."""
+    """What a rebuild found. `gaps` is the number of missing events, as gaps in the sequence numbers show."""
 
     sessions: int = 0
     events: int = 0
@@ -30,7 +30,10 @@ class RebuildResult:
 
 
 def rebuild(db: sqlite3.Connection, names: Mapping[int, str] = NO_NAMES) -> RebuildResult:
-    """Rebuild within the caller's transaction. `names` maps session numbers to ids, for lost first events."""
+    """Rebuild within the caller's transaction.
+
+    `names` maps session numbers to IDs, for sessions without their first event.
+    """
     names = {**names, **dict(db.execute("SELECT number, id FROM session"))}
     for table in ("pending_request", "skill_use", "step", "session", "search_backlog"):
         db.execute(f"DELETE FROM {table}")
@@ -71,7 +74,7 @@ def _rebuild_session(db: sqlite3.Connection, number: int, name: str, result: Reb
 
 
 def _begin(db: sqlite3.Connection, number: int, name: str, entry: EventRecord) -> SessionRow:
-    """Insert the session row. If the first event is lost, the title says so, and an unknown id becomes `lostNNNN`."""
+    """Insert the row of a session. If its first event is lost, the title says so. An unknown ID becomes `lostNNNN`."""
     if isinstance(entry.event, SessionCreated):
         row = SessionRow(entry.event.session_id, created_at=entry.at)
     else:
@@ -81,7 +84,7 @@ def _begin(db: sqlite3.Connection, number: int, name: str, entry: EventRecord) -
 
 
 def _entries(db: sqlite3.Connection, number: int, name: str) -> Iterator[EventRecord]:
-    """Yield the events of a session in order, adding each to the full-text index."""
+    """Yield the events of a session in order. Each is also added to the full-text index."""
     start, last = key_range(number)
     while True:
         page = db.execute(

@@ -1,11 +1,14 @@
-"""Keys of event and step rows: the session number and the offset in the session, as `session << 32 | offset`."""
+"""Keys of event and step rows.
+
+A key is `session << 32 | offset`, from the session's number and an offset in the session.
+"""
 
 BITS = 32
 MASK = (1 << BITS) - 1
 
 
 def row_key(session: int, offset: int) -> int:
-    """Return the key of the event with this sequence number, or of the step in this row."""
+    """Return the key of an event or a step. `offset` is the event's sequence number or the step's row."""
     return session << BITS | offset
 
 
@@ -18,5 +21,5 @@ def offset_of(number: int) -> int:
 
 
 def key_range(session: int) -> tuple[int, int]:
-    """Return the first and the last key that a session can have."""
+    """Return the first and the last key that rows of a session can have."""
     return session << BITS, session << BITS | MASK

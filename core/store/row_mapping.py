@@ -1,4 +1,4 @@
-"""Conversion of steps and sessions to rows and back, without pydantic, because the window reads them at startup."""
+"""Converts steps and sessions to rows and back. It does without pydantic, because the window needs it at startup."""
 
 import json
 import sqlite3
@@ -19,7 +19,7 @@ _UPDATE_SESSION = "UPDATE session SET " + ", ".join(f"{name} = ?" for name in Se
 
 
 def write_steps(db: sqlite3.Connection, session: int, steps: Iterable[Step]) -> None:
-    """Insert steps or update existing ones; the key of a step never changes."""
+    """Insert new steps and update existing ones. The key of a step never changes."""
     db.executemany(
         f"INSERT INTO step ({STEP_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
         " ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, status = excluded.status, object = excluded.object,"
@@ -49,13 +49,13 @@ def write_steps(db: sqlite3.Connection, session: int, steps: Iterable[Step]) -> 
 
 
 def _metrics_json(metrics: Mapping[str, int]) -> str:
-    """Return the metrics as JSON, built by hand for speed. The names are plain identifiers, which need no escaping."""
+    """Return the metrics as JSON. It is built by hand for speed; metric names need no escaping."""
     figures = ",".join([f'"{name}":{amount}' for name, amount in metrics.items()])
     return f"{{{figures}}}" if figures else ""
 
 
 def read_step(row: tuple[Any, ...]) -> Step:
-    """Convert a row whose columns are in the order of STEP_COLUMNS."""
+    """Return the step in a row whose columns are in the order of STEP_COLUMNS."""
     number, kind, name, status, object, started_at, ended_at, run, depth, tokens, cost, metrics, first_seq, last_seq = (
         row[1:]
     )
@@ -66,7 +66,7 @@ def read_step(row: tuple[Any, ...]) -> Step:
 
 
 def insert_session(db: sqlite3.Connection, row: SessionRow, number: int | None = None) -> int:
-    """Insert a session and return its number: `number`, or the next free one."""
+    """Insert a session under `number`, or the next free number. Return the number."""
     places = ", ".join("?" for _ in row)
     cursor = db.execute(f"INSERT INTO session (number, {SESSION_COLUMNS}) VALUES (?, {places})", (number, *row))
     assert cursor.lastrowid is not None
@@ -79,5 +79,5 @@ def update_session(db: sqlite3.Connection, number: int, row: SessionRow) -> None
 
 
 def read_session(row: tuple[Any, ...]) -> SessionRow:
-    """Convert a row whose columns are in the order of SESSION_COLUMNS."""
+    """Return the session in a row whose columns are in the order of SESSION_COLUMNS."""
     return SessionRow(*row)

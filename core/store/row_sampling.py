@@ -1,4 +1,4 @@
-"""Cheap reads of parts of a session: an even sample of its timeline rows, row ranges, and events of selected kinds."""
+"""Fast reads of parts of a session: evenly spaced timeline rows, ranges of rows, and events of selected kinds."""
 
 import json
 import sqlite3
@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from core.store.row_keys import key_range, offset_of, row_key
 
-NEAR = 400  # how many rows back `find_row` looks for a row that the event closed
+NEAR = 400  # rows before the event in which `find_row` looks for a row that the event closed
 
 _COLUMNS = "id, kind, status, started_at, ended_at, depth"
 
@@ -24,9 +24,9 @@ class RowSample(NamedTuple):
 
 
 def sample_rows(db: sqlite3.Connection, session: int, count: int, limit: int) -> list[RowSample]:
-    """Return at most `limit` of the first `count` rows, evenly spaced and including the first and the last.
+    """Return at most `limit` rows out of the first `count`, evenly spaced, with the first and the last of them.
 
-    The cost depends on `limit` only, not on the length of the session.
+    The time depends only on `limit`, not on the length of the session.
     """
     if count <= limit:
         return read_rows(db, session, 0, count)
@@ -39,7 +39,7 @@ def sample_rows(db: sqlite3.Connection, session: int, count: int, limit: int) ->
 
 
 def read_rows(db: sqlite3.Connection, session: int, first: int, count: int) -> list[RowSample]:
-    """Return `count` rows from row `first` on."""
+    """Return `count` rows from the row `first` on."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM step WHERE id BETWEEN ? AND ? ORDER BY id",
         (row_key(session, first), row_key(session, first + count - 1)),
@@ -50,7 +50,7 @@ def read_rows(db: sqlite3.Connection, session: int, first: int, count: int) -> l
 def read_events(
     db: sqlite3.Connection, session: int, kinds: Iterable[str], after: int, until: int, limit: int
 ) -> list[dict[str, Any]]:
-    """Return the first `limit` events of these kinds with `after` < seq <= `until`, as plain dictionaries."""
+    """Return at most `limit` events of these kinds with `after` < sequence number <= `until`, as dictionaries."""
     rows = db.execute(
         "SELECT id, run, at, kind, payload FROM event WHERE id > ? AND id <= ?"
         " AND kind IN (SELECT value FROM json_each(?)) ORDER BY id LIMIT ?",
@@ -62,7 +62,7 @@ def read_events(
 
 
 def read_last_event(db: sqlite3.Connection, session: int, kind: str) -> dict[str, Any] | None:
-    """Return the payload of the last event of this kind, or None. The search runs from the end."""
+    """Return the payload of the last event of this kind, or None. The search starts at the end of the session."""
     row = db.execute(
         "SELECT payload FROM event WHERE id BETWEEN ? AND ? AND kind = ? ORDER BY id DESC LIMIT 1",
         (*key_range(session), kind),
@@ -71,16 +71,16 @@ def read_last_event(db: sqlite3.Connection, session: int, kind: str) -> dict[str
 
 
 def find_row(db: sqlite3.Connection, session: int, seq: int) -> int | None:
-    """Return the row that an event opened or closed; otherwise the nearest row before it. None if there are no rows.
+    """Return the row that an event opened or closed, else the nearest row before the event; None if there are no rows.
 
-    A reply both closes a row of thinking and opens a row with its text, which is preferred.
+    A reply closes a row of reasoning and opens a row with its text. The row that it opens is returned.
     """
     start, end = key_range(session)
     last = db.execute("SELECT max(id) FROM step WHERE id BETWEEN ? AND ?", (start, end)).fetchone()[0]
     if last is None:
         return None
     low, high = start, last
-    while low < high:  # Rows are ordered by the events that opened them.
+    while low < high:  # a binary search: rows are ordered by the events that opened them
         middle = (low + high + 1) // 2
         opened = db.execute("SELECT first_seq FROM step WHERE id = ?", (middle,)).fetchone()
         if opened is None or opened[0] > seq:

@@ -1,4 +1,4 @@
-"""The backlog of events that are not in the full-text index yet. They are indexed one slice at a time."""
+"""The backlog of events that are not in the full-text index yet. It is indexed in slices."""
 
 import sqlite3
 from contextlib import suppress
@@ -8,13 +8,13 @@ from core.store.blobs import read_blob
 from core.store.codec import decode_event, load_texts
 from core.store.search import index_text, indexed_text
 
-SLICE = 1_000  # events
-SLICE_CHARACTERS = 2 << 20  # characters after which a slice ends
-MAX_IN_HAND = 48 << 20  # characters of texts that are kept until they are indexed
+SLICE = 1_000  # most events in a slice
+SLICE_CHARACTERS = 2 << 20  # a slice ends after this many characters
+MAX_IN_HAND = 48 << 20  # characters of texts kept in memory until they are indexed
 
 
 class TextsInHand:
-    """The texts of events in the backlog, as far as they are kept in memory; the others are read from the events.
+    """The texts of events in the backlog that are kept in memory. Other texts are read from the event log.
 
     Used on the writing thread only.
     """
@@ -24,25 +24,25 @@ class TextsInHand:
         self._characters = 0
 
     def keep(self, key: int, text: str | None) -> None:
-        """Keep the text of an event until it is indexed, if it is known and there is room."""
+        """Keep the text of an event until it is indexed, unless it is None or there is no room."""
         if text is not None and self._characters + len(text) <= MAX_IN_HAND:
             self._texts[key] = text
             self._characters += len(text)
 
     def take(self, key: int) -> str | None:
-        """Return the text of an event, and forget it; None if it is not kept."""
+        """Remove and return the text of an event; None if it is not kept."""
         text = self._texts.pop(key, None)
         self._characters -= len(text or "")
         return text
 
     def clear(self) -> None:
-        """Forget all texts."""
+        """Remove all texts."""
         self._texts.clear()
         self._characters = 0
 
 
 def add_to_backlog(db: sqlite3.Connection, first: int, last: int) -> None:
-    """Add a range of keys to the backlog."""
+    """Add the events with keys from `first` to `last` to the backlog."""
     if not db.execute("UPDATE search_backlog SET last_event = ? WHERE last_event = ?", (last, first - 1)).rowcount:
         db.execute("INSERT INTO search_backlog VALUES (?, ?)", (first, last))
 
@@ -60,7 +60,7 @@ def index_slice(db: sqlite3.Connection, texts: TextsInHand) -> bool:
         "SELECT first_event, last_event FROM search_backlog ORDER BY first_event DESC LIMIT 1"
     ).fetchone()
     if range_ is None:
-        texts.clear()  # what is left belongs to sessions that were purged
+        texts.clear()  # the remaining texts belong to sessions that were purged
         return False
     first, last = range_
     keys = db.execute("SELECT id FROM event WHERE id BETWEEN ? AND ? ORDER BY id LIMIT ?", (first, last, SLICE))
@@ -81,7 +81,7 @@ def index_slice(db: sqlite3.Connection, texts: TextsInHand) -> bool:
 
 
 def _stored_text(db: sqlite3.Connection, key: int) -> str:
-    """Return the text of an event, read from the event log; empty if the event is damaged."""
+    """Return the text to index for an event, read from the event log; empty if the event is damaged."""
     kind, payload = db.execute("SELECT kind, payload FROM event WHERE id = ?", (key,)).fetchone()
     with suppress(ValueError, KeyError):
         return indexed_text(load_texts(decode_event(kind, payload), partial(read_blob, db)))
@@ -89,6 +89,6 @@ def _stored_text(db: sqlite3.Connection, key: int) -> str:
 
 
 def remove_from_backlog(db: sqlite3.Connection, first: int, last: int) -> None:
-    """Remove a range of deleted keys from the backlog. They must be the last keys of their session."""
+    """Remove deleted events from the backlog. Their keys must be the last ones of their session."""
     db.execute("DELETE FROM search_backlog WHERE first_event BETWEEN ? AND ?", (first, last))
     db.execute("UPDATE search_backlog SET last_event = ? WHERE last_event BETWEEN ? AND ?", (first - 1, first, last))

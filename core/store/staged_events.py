@@ -1,4 +1,4 @@
-"""Events that wait a moment to be committed together with the next ones of their session."""
+"""Events that wait a moment, so that they can be committed together with the next events of their session."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from core.domain.events import EventRecord, RunEnded, SessionEvent
 from core.store.codec import encode_event
 
-HOLD_S = 0.02  # seconds that staged events wait for the next ones before they are committed alone
+HOLD_S = 0.02  # seconds after which staged events are committed without waiting any longer
 
 TimedEvents = tuple[tuple[int, SessionEvent], ...]
 
 
 @dataclass(slots=True)
 class _SessionQueue:
-    """What is known about a session that is appended to.
+    """The staged events of one session.
 
-    `last` is the last event that was committed; it is unknown while appends are in flight or after one has failed.
+    `last` is the last committed event. It is None while appends are in flight and after one has failed.
     """
 
     in_flight: int = 0
@@ -28,7 +28,7 @@ class _SessionQueue:
 class StagedEvents:
     """The staged events of all sessions. Used on the event loop of the journal only.
 
-    `commit` is called with a session whose staged events have waited long enough.
+    `commit` is called with the ID of a session whose events have waited for HOLD_S.
     """
 
     def __init__(self, commit: Callable[[str], object]) -> None:
@@ -36,10 +36,10 @@ class StagedEvents:
         self._sessions: dict[str, _SessionQueue] = {}
 
     def stage(self, session: str, at: int, events: tuple[SessionEvent, ...]) -> list[EventRecord]:
-        """Stage events and return the records that they will be committed as.
+        """Stage events. Return the records with which they will be committed.
 
-        Return nothing, and stage nothing, if that is unknown because an append is in flight, or if an event has a text
-        that is read from its blob, which is stored with the commit.
+        Stage nothing and return an empty list if the records cannot be known, because an append is in flight, or if an
+        event has a long text. Such a text is read from its blob, which is stored only with the commit.
         """
         queue = self._sessions.get(session)
         if queue is None or queue.last is None or queue.in_flight:
@@ -55,7 +55,7 @@ class StagedEvents:
         return [EventRecord(session, seq + n, last.run, at, each.stored_event) for n, each in enumerate(encoded, 1)]
 
     def take(self, session: str) -> TimedEvents:
-        """Return the staged events of a session, in order, and forget them, because they are being appended."""
+        """Remove and return the staged events of a session, in order, because the caller appends them."""
         queue = self._sessions.get(session)
         if queue is None or not queue.events:
             return ()
@@ -65,11 +65,11 @@ class StagedEvents:
         return events
 
     def on_submit(self, session: str) -> None:
-        """Note that an append of a session is in flight."""
+        """Note that an append to a session has begun."""
         self._sessions.setdefault(session, _SessionQueue()).in_flight += 1
 
     def on_done(self, session: str, last: EventRecord | None) -> None:
-        """Note that an append was committed, up to the event `last`, or that it failed."""
+        """Note that an append was committed, with `last` as its last event, or that it failed, with None."""
         queue = self._sessions[session]
         queue.in_flight -= 1
         queue.last = last

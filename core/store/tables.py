@@ -1,4 +1,4 @@
-"""SQLModel declarations of every table, and the size statistics of the data file.
+"""SQLModel declarations of all tables, and statistics on the size of the data file.
 
 This module is slow to import, so the window does not import it at startup.
 """
@@ -69,7 +69,7 @@ class SessionTable(SQLModel, table=True):
 
 
 class EventTable(SQLModel, table=True):
-    """One event of a session's event log."""
+    """One event in the event log of a session."""
 
     __tablename__ = "event"
     id: int | None = Field(default=None, primary_key=True)
@@ -80,7 +80,7 @@ class EventTable(SQLModel, table=True):
 
 
 class StepTable(SQLModel, table=True):
-    """One row of a session's timeline."""
+    """One row in the timeline of a session."""
 
     __tablename__ = "step"
     id: int | None = Field(default=None, primary_key=True)
@@ -109,7 +109,7 @@ class SearchBacklogTable(SQLModel, table=True):
 
 
 class BlobTable(SQLModel, table=True):
-    """Content stored outside the event that refers to it."""
+    """A blob: content that is stored outside of the event that refers to it."""
 
     __tablename__ = "blob"
     hash: str = Field(sa_type=Text, primary_key=True)
@@ -160,7 +160,7 @@ class UntrustedFileTable(SQLModel, table=True):
 
 
 class ScheduleTable(SQLModel, table=True):
-    """A scheduled task. `due` is the next start time, or 0 if the task will not run again."""
+    """A scheduled task. `due` is the time of the next start, or 0 if there is none."""
 
     __tablename__ = "schedule"
     id: str = Field(sa_type=Text, primary_key=True)
@@ -180,9 +180,10 @@ class ScheduleTable(SQLModel, table=True):
 
 
 class SkillTable(SQLModel, table=True):
-    """A known skill.
+    """A skill with the user's settings.
 
-    `trusted_digest` is the digest that the user approved; `pinned`, `disabled` and `archived` are times, or 0.
+    `trusted_digest` identifies the files that the user trusts. `pinned`, `disabled` and `archived` are the times at
+    which the user set them, or 0.
     """
 
     __tablename__ = "skill"
@@ -212,7 +213,7 @@ class SkillVersionTable(SQLModel, table=True):
 
 
 class SkillUseTable(SQLModel, table=True):
-    """An index entry for an event that records the use of a skill."""
+    """Refers to an event that records the use of a skill, so that uses are found fast."""
 
     __tablename__ = "skill_use"
     event: int | None = Field(default=None, primary_key=True)
@@ -221,7 +222,7 @@ class SkillUseTable(SQLModel, table=True):
 
 
 class ProposalTable(SQLModel, table=True):
-    """A change to a skill or memory that awaits or received the user's decision; lists are JSON."""
+    """A proposed change of a skill or memory, with the user's decision if there is one. Lists are stored as JSON."""
 
     __tablename__ = "proposal"
     id: str = Field(sa_type=Text, primary_key=True)
@@ -245,7 +246,7 @@ class ProposalTable(SQLModel, table=True):
 
 
 class MemoryScopeTable(SQLModel, table=True):
-    """A scope (folder, agent or session) that memories apply to, with the size of its search index."""
+    """A scope of memories (a folder, agent or session), and the size of its part of the search index."""
 
     __tablename__ = "memory_scope"
     __table_args__ = (UniqueConstraint("scope", "scope_id"),)
@@ -258,7 +259,7 @@ class MemoryScopeTable(SQLModel, table=True):
 
 
 class MemoryTable(SQLModel, table=True):
-    """The current state of a memory, folded from its versions; `fields` and `conflicts` are JSON or empty."""
+    """The current state of a memory, which results from its changes. `fields` and `conflicts` are JSON or empty."""
 
     __tablename__ = "memory"
     key: int | None = Field(default=None, primary_key=True)
@@ -331,7 +332,7 @@ class MemoryUseTable(SQLModel, table=True):
 
 @dataclass(frozen=True, slots=True)
 class LargeSession:
-    """One of the longest sessions."""
+    """A session in the list of the longest sessions."""
 
     id: str
     title: str
@@ -340,9 +341,9 @@ class LargeSession:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseStats:
-    """Size statistics of the data file.
+    """Statistics on the size of the data file.
 
-    `disk_bytes` includes the WAL; `blob_bytes` is the total uncompressed size of the blobs.
+    `disk_bytes` includes the WAL. `blob_bytes` is the total size of the blobs before compression.
     """
 
     disk_bytes: int
@@ -352,9 +353,9 @@ class DatabaseStats:
 
 
 def collect_stats(path: Path) -> DatabaseStats:
-    """Collect size statistics. This reads every page of the file, so do not call it on the UI thread.
+    """Return statistics on the data file. Raise Problem if it is damaged.
 
-    Raise Problem if the file is damaged.
+    This reads every page of the file, so do not call it on the UI thread.
     """
     engine = create_engine("sqlite://", creator=lambda: open_read_only(path), poolclass=NullPool)
     try:

@@ -1,6 +1,6 @@
-"""Stores which files were written by runs that had read untrusted content, until the user has looked at them.
+"""Keeps a list of the files that runs wrote after reading untrusted content, until the user has reviewed them.
 
-The rows are written in the transaction of the event that reports the change, so that a crash cannot separate them.
+A row is written in the transaction of the event that reports the change, so that a crash cannot separate the two.
 """
 
 import json
@@ -26,23 +26,23 @@ from core.domain.events import (
 from core.domain.untrusted_file import UntrustedFile, root_sources
 from core.store.row_keys import key_range
 
-if TYPE_CHECKING:  # the window reads untrusted files at startup, but writes none
+if TYPE_CHECKING:  # the window only reads untrusted files, so it does not need this import
     from core.store.write_state import WriteState
 
-MAX_ROWS = 5_000  # of a session's folder; beyond that, rows stand for whole subfolders
-MAX_HASHES = 20_000  # contents of earlier versions that are kept
-# Prefixes of the path in a row that only recognizes copies by their contents, because no file has such a path.
-MERGED = "in:"  # a file of a folder that one row covers
-EARLIER = "old:"  # earlier contents, which the user has not seen, of a file that the user reviewed
-MIN_COPY_BYTES = 32  # smaller contents are too common to be recognized as a copy
-MAX_AGE = 30 * 24 * 60 * 60 * 1_000_000  # microseconds after which the row of a missing file is deleted
+MAX_ROWS = 5_000  # rows for the folder of a session; if there are more, one row stands for a whole subfolder
+MAX_HASHES = 20_000  # rows that only recognize copies; the oldest beyond this number are deleted
+# Prefixes of the path in a row that only recognizes copies by their contents. No file has such a path.
+MERGED = "in:"  # another row represents the folder of the file
+EARLIER = "old:"  # the contents are an earlier version, which the user has not seen, of a reviewed file
+MIN_COPY_BYTES = 32  # smaller contents occur too often to be recognized as a copy
+MAX_AGE = 30 * 24 * 60 * 60 * 1_000_000  # microseconds after which a missing file is removed from the list
 COLUMNS = "path, hash, earlier, sources, session, created_at"
 
 
 def note_untrusted_files(db: sqlite3.Connection, state: "WriteState", events: Iterable[SessionEvent], at: int) -> None:
-    """Note the files that events of a session report as changed, if the session has read untrusted content.
+    """Add the files that the events of a session report as changed, if the session has read untrusted content.
 
-    A copy of an untrusted file is noted in any session. Called in the transaction that appends the events.
+    A copy of an untrusted file is added in any session. Called in the transaction that appends the events.
     """
     inserted = 0
     for event in events:
@@ -54,7 +54,7 @@ def note_untrusted_files(db: sqlite3.Connection, state: "WriteState", events: It
             case FileChanged(after=after) if after:
                 inserted += _note_change(db, state, event, at)
             case RunInterrupted(call_ids=calls) if calls and (sources := _sources(db, state)):
-                folder = f"{os.path.realpath(state.row.folder)}/"  # What these calls changed is unknown.
+                folder = f"{os.path.realpath(state.row.folder)}/"  # it is unknown what the interrupted calls changed
                 _insert(db, UntrustedFile(folder, "", "", sources, state.row.id, at))
                 inserted += 1
             case (
@@ -73,7 +73,7 @@ def note_untrusted_files(db: sqlite3.Connection, state: "WriteState", events: It
 
 
 def _note_change(db: sqlite3.Connection, state: "WriteState", event: FileChanged, at: int) -> bool:
-    """Note a changed file if it counts as untrusted, and return whether it does."""
+    """Add a changed file if it counts as untrusted. Return whether it does."""
     path, sources = absolute_path(state.row.folder, event.path), _sources(db, state)
     if not sources:
         size = db.execute("SELECT size FROM blob WHERE hash = ?", (event.after,)).fetchone()
@@ -88,14 +88,14 @@ def _note_change(db: sqlite3.Connection, state: "WriteState", event: FileChanged
 
 
 def _sources(db: sqlite3.Connection, state: "WriteState") -> tuple[str, ...]:
-    """Return the untrusted sources of a session, reading them from its events the first time."""
+    """Return the untrusted sources of a session. They are read from its events once, then kept in `state`."""
     if state.untrusted is None:
         state.untrusted = read_untrusted_sources(db, state.number)
     return root_sources(state.untrusted)
 
 
 def read_untrusted_sources(db: sqlite3.Connection, number: int) -> dict[str, None]:
-    """Return the untrusted sources that a session has read, and those of the author of its tasks, in order."""
+    """Return the untrusted sources that a session has read or inherited with its tasks, in order, as keys."""
     found: dict[str, None] = {}
     events = db.execute(
         "SELECT kind, payload FROM event WHERE id BETWEEN ? AND ?"
@@ -117,7 +117,7 @@ def _insert(db: sqlite3.Connection, file: UntrustedFile) -> None:
 
 
 def _limit_rows(db: sqlite3.Connection, folder: str) -> None:
-    """While a folder has too many rows, replace those of its largest subfolder, or all, by one that covers it."""
+    """Replace rows of a folder by one for its largest subfolder or the folder, until there are at most MAX_ROWS."""
     while _count_rows(db, folder) > MAX_ROWS:
         rows = [row for row in untrusted_files_in(db, folder) if row.path.startswith(f"{folder}/")]
         counts = Counter(row.path[len(folder) + 1 :].partition("/")[0] + "/" for row in rows)
@@ -132,24 +132,24 @@ def _limit_rows(db: sqlite3.Connection, folder: str) -> None:
 
 
 def _count_rows(db: sqlite3.Connection, folder: str) -> int:
-    """Return the number of rows of files in a folder, and of the folder itself."""
+    """Return how many rows there are for files in a folder and for the folder itself."""
     query = "SELECT count(*) FROM untrusted_file WHERE path >= ? AND path < ?"
     return int(db.execute(query, (f"{folder}/", f"{folder}0")).fetchone()[0])
 
 
 def _keep_hash(db: sqlite3.Connection, row: UntrustedFile, prefix: str) -> None:
-    """Keep only the contents of a row, by which its copies are recognized."""
+    """Keep the hash of a row that was deleted, so that copies of the file are still recognized."""
     if row.hash:
         _insert(db, replace(row, path=f"{prefix}{row.path}"))
 
 
 def absolute_path(folder: str, path: str) -> str:
-    """Return the absolute path of a file that an event names relative to its folder."""
+    """Return the absolute path of a file, whose path in an event may be relative to the folder of the session."""
     return posixpath.normpath(posixpath.join(os.path.realpath(folder), path.replace(os.sep, "/")))
 
 
 def _unrecorded(folder: str, name: str) -> str:
-    """Return the path for a changed file without recorded contents: the whole folder if the name is not exact."""
+    """Return the path for a file whose changed contents are unknown. If `name` is not exact, it is the whole folder."""
     exact = not name.startswith("and ") and name.isprintable() and "\\" not in name
     path = absolute_path(folder, name if exact else "")
     return f"{path}/" if not exact or name.endswith("/") else path
@@ -160,7 +160,7 @@ def has_untrusted_files(db: sqlite3.Connection) -> bool:
 
 
 def untrusted_files_in(db: sqlite3.Connection, folder: str) -> list[UntrustedFile]:
-    """Return the untrusted files in a folder, ordered by path, and the rows of folders that contain it."""
+    """Return the untrusted files in a folder by path, preceded by the rows that stand for a folder around them."""
     root = os.path.realpath(folder)
     rows_inside = db.execute(
         f"SELECT {COLUMNS} FROM untrusted_file WHERE path > ? AND path < ? ORDER BY path, created_at DESC, id DESC",
@@ -170,17 +170,18 @@ def untrusted_files_in(db: sqlite3.Connection, folder: str) -> list[UntrustedFil
 
 
 def read_untrusted_files(path: Path, folder: str) -> list[UntrustedFile]:
-    """Return the untrusted files in a folder, on a connection of its own, so that any thread may call it."""
-    from core.store.health import open_read_only  # loads what checks and migrates the data file
+    """Return the untrusted files in a folder. Any thread may call this, because it opens its own connection."""
+    # Imports the code that checks and migrates the data file, which is slow.
+    from core.store.health import open_read_only
 
     with closing(open_read_only(path)) as db:
         return untrusted_files_in(db, folder)
 
 
 def match_untrusted_files(db: sqlite3.Connection, files: Sequence[tuple[str, str, int]]) -> dict[str, UntrustedFile]:
-    """Return those of the files that are untrusted, by path or as a copy, each with the row that says so.
+    """Return which of the files are untrusted, because of their path or as a copy, each with the row that says so.
 
-    A file is given as its absolute path, the hash of its contents and their size; hash and size may be unknown.
+    A file is given as (absolute path, hash of its contents, size). An unknown hash is empty.
     """
     matches: dict[str, UntrustedFile] = {}
     for path, digest, size in files:
@@ -192,11 +193,11 @@ def match_untrusted_files(db: sqlite3.Connection, files: Sequence[tuple[str, str
 
 
 def mark_reviewed(db: sqlite3.Connection, folder: str, reviewed: Mapping[str, str] | None) -> int:
-    """Forget that files are untrusted, because the user has looked at them. Return their number.
+    """Remove files from the list, because the user has reviewed them. Return how many were removed.
 
-    `reviewed` maps paths to the hash of the contents that the user saw, or to ""; None means all files in the folder.
-    A file that has changed since stays untrusted. Copies of a file have been looked at as well, its earlier versions
-    have not: git may bring them back.
+    `reviewed` maps paths to the hash of the contents that the user saw, or to "" if that is unknown. None means all
+    files in the folder. A file that has changed since stays in the list. Copies of a reviewed file are reviewed too.
+    Its earlier versions are not: git may bring them back.
     """
     reviewed_hashes = (
         None if reviewed is None else {absolute_path(folder, path): hash for path, hash in reviewed.items()}
@@ -226,10 +227,10 @@ def mark_reviewed(db: sqlite3.Connection, folder: str, reviewed: Mapping[str, st
 
 
 def find_missing_files(path: Path, at: int) -> list[str]:
-    """Return the paths of untrusted files that do not exist and were written long ago.
+    """Return the untrusted files that do not exist and were written longer ago than MAX_AGE.
 
-    A missing file is kept for a while, because git may bring it back. A network folder may not respond, so this is
-    called in a thread, outside of transactions.
+    Newer ones stay in the list, because git may bring them back. Call this in a thread and outside of transactions,
+    because a network folder may not respond.
     """
     from core.store.health import open_read_only
 
@@ -240,7 +241,7 @@ def find_missing_files(path: Path, at: int) -> list[str]:
 
 
 def forget_files(db: sqlite3.Connection, missing: Sequence[str], at: int) -> None:
-    """Delete the rows of missing files, unless they were noted lately, and of the oldest copies beyond MAX_HASHES."""
+    """Delete rows of missing files that are older than MAX_AGE, and the oldest rows for copies beyond MAX_HASHES."""
     rows = [(path, at - MAX_AGE) for path in missing]
     db.executemany("DELETE FROM untrusted_file WHERE path = ? AND created_at < ?", rows)
     db.execute(
@@ -251,7 +252,7 @@ def forget_files(db: sqlite3.Connection, missing: Sequence[str], at: int) -> Non
 
 
 def _rows(db: sqlite3.Connection, path: str) -> list[UntrustedFile]:
-    """Return the rows of a path and of the folders that contain it, newest first."""
+    """Return the rows for a path and for the folders that contain it, newest first."""
     names = (path, *_folders(path))
     query = f"SELECT {COLUMNS} FROM untrusted_file WHERE path IN ({', '.join('?' * len(names))})"
     return [_file(row) for row in db.execute(f"{query} ORDER BY created_at DESC, id DESC", names)]

@@ -1,4 +1,4 @@
-"""Token usage and cost by day, model and folder. This reads every reply, so do not call it on the UI thread."""
+"""Reads token usage and cost by day, model and folder. This reads every reply, so do not call it on the UI thread."""
 
 import sqlite3
 from contextlib import closing
@@ -8,10 +8,11 @@ from typing import NamedTuple
 from core.store.health import open_read_only
 from core.store.row_keys import BITS
 
-MAX_REPLY_TIME = 24 * 60 * 60 * 1_000_000  # microseconds; what seems to have taken longer, the clock was set during
+# Microseconds; a longer time is not counted, because the clock must have been set.
+MAX_REPLY_TIME = 24 * 60 * 60 * 1_000_000
 FOREVER = 2**62
 
-# A reply belongs to the request before it. Replies that a fork copied count only in the session they come from.
+# A reply belongs to the request before it. Replies that a fork copied count only in their original session.
 _QUERY = f"""
 WITH forked (number, last) AS (
     SELECT s.number, max(e.id) FROM session s
@@ -37,11 +38,10 @@ GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
 
 
 class UsageRow(NamedTuple):
-    """The usage of one model in one folder on one day (as `2026-11-22`, in local time).
+    """The usage of one model in one folder on one day (local date, such as `2026-11-22`).
 
-    `cached` is a part of `input`. `cost` is in US dollars and covers the replies whose price is known; `unpriced`
-    counts the replies whose price is unknown. `duration` is the total time between requests and replies, in
-    microseconds.
+    `cached` is a part of `input`. `cost` is in US dollars and covers only replies whose price is known; `unpriced` is
+    the number of other replies. `duration` is the total time from requests to their replies, in microseconds.
     """
 
     day: str
@@ -61,9 +61,9 @@ class UsageRow(NamedTuple):
 
 
 def read_usage(path: Path, since: int = 0, until: int = 0) -> list[UsageRow]:
-    """Return the usage from `since` until before `until` (microseconds; 0 means no limit), ordered by day.
+    """Return the usage from `since` to before `until`, ordered by day. Both are in microseconds; 0 means no limit.
 
-    An end is needed because replies may have a time in the future: the clock was wrong when they arrived.
+    `until` excludes replies with a time in the future, which were stored while the clock was wrong.
     """
     with closing(open_read_only(path)) as db:
         db.row_factory = _row

@@ -9,17 +9,17 @@ from core.domain.steps import Outline, Step
 
 @dataclass(slots=True)
 class WriteState:
-    """The state of a session that is being written to.
+    """The state of a session to which events are appended.
 
     Attributes:
-        number: the row number of the session.
-        row: the session row after the last event.
-        run: the number of the current run.
-        at: the time of the last event, in microseconds.
-        untrusted: the untrusted sources that the session has read; None until they are needed.
-        unwritten: whether events were appended whose derived rows are not written yet.
-        steps: the unwritten timeline rows, by position.
-        unindexed: the keys and events that are not in the full-text index yet.
+        number: The number under which the session is stored.
+        row: The session row after the last event.
+        run: The number of the current run.
+        at: The time of the last event, in microseconds.
+        untrusted: The untrusted sources that the session has read, as keys; None until they are needed.
+        unwritten: Whether there are events whose derived rows are not written yet.
+        steps: The timeline rows that are not written yet, by position.
+        unindexed: The keys and events that are not in the full-text index yet.
     """
 
     number: int
@@ -33,10 +33,10 @@ class WriteState:
     unindexed: list[tuple[int, SessionEvent]] = field(default_factory=list)
 
     def next_entry(self, event: SessionEvent, at: int) -> EventRecord:
-        """Return the event with the next sequence number, its run and its time; the state of the session advances."""
+        """Return the record of the next event, with its sequence number, run and time, and advance the state by it."""
         if isinstance(event, RunStarted):
             self.run += 1
-        # A user message that starts a run belongs to it, although it precedes RunStarted.
+        # A user message that starts a run belongs to the run, although RunStarted comes after the message.
         opening = isinstance(event, UserMessage) and "run" not in self.outline.open
-        self.at = max(at, self.at)  # The clock may be set back; event times must not decrease.
+        self.at = max(at, self.at)  # the clock may be set back, but the times of events must not decrease
         return EventRecord(self.row.id, self.row.last_seq + 1, self.run + opening, self.at, event)

@@ -1,4 +1,4 @@
 """Analysis of recorded sessions: run summaries, queries, comparisons, diffs and usage statistics.
 
-Everything is computed from events and never stored; folding events into rows is in `core.domain.steps`.
+All of this is computed from events and never stored. The rows of the timeline come from `core.domain.steps`.
 """

@@ -1,7 +1,7 @@
 """The items that fill a model's context window.
 
-Categories are system, tools, skills, memory, summary, user, harness, replies, and `results:TOOL` for the results of a
-tool.
+Their categories are system, tools, skills, memory, summary, user, harness, replies, and `results:TOOL` for the results
+of a tool.
 """
 
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ RESULTS_PREFIX = "results:"
 class ContextItem:
     """One item of the context, such as a message or a tool result.
 
-    `call_id` is the id with which the model can read a truncated result in full. `truncated` means that only the
-    beginning of the item is sent.
+    With `truncated`, only the beginning of the item is sent, and `call_id` is the ID by which the model can read the
+    whole result.
     """
 
     seq: int

@@ -1,6 +1,6 @@
 """How a recorded decision turned out: what the agent did until its next decision, and how the run ended.
 
-This module imports nothing slow, because the window needs it.
+The window needs this module at startup, so it imports nothing slow.
 """
 
 from collections.abc import Iterable
@@ -11,9 +11,9 @@ from core.domain.steps import OPEN_STATUSES, Step
 
 @dataclass(frozen=True, slots=True)
 class DecisionOutcome:
-    """The steps after a decision and before the next one of the same run.
+    """Totals of the steps between a decision and the next decision of the same run.
 
-    `run_status` is the status with which the run ended in these steps; empty if another decision followed or the run
+    `run_status` is the status with which the run ended in these steps, empty if another decision came first or the run
     has not ended. `cost` is in US dollars; 0 may mean that the price is unknown. `duration` is in microseconds.
     """
 
@@ -30,7 +30,7 @@ class DecisionOutcome:
 
 
 def decision_outcome(steps: Iterable[Step], run: int) -> DecisionOutcome:
-    """Return the outcome of a decision, given the steps that follow it. Steps of other runs are ignored."""
+    """Return the outcome of a decision in a run. `steps` are those that follow the decision; other runs are ignored."""
     outcome = DecisionOutcome()
     for step in steps:
         if step.run != run or step.kind == "decision":

@@ -1,4 +1,4 @@
-"""The time axis of a session: maps rows and moments to positions between 0 and 1, with long pauses shortened."""
+"""The time axis of a session. It maps rows and times to positions from 0 to 1, with long pauses shortened."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -8,11 +8,11 @@ from typing import Self
 
 from core.store.row_sampling import RowSample
 
-MAX_GAP_FACTOR = 5  # longest distance between two moments, as a multiple of the median gap between rows
+MAX_GAP_FACTOR = 5  # longest distance between two times on the axis, as a multiple of the median time between two rows
 
 
 class TimeAxis:
-    """Converts between moments (microseconds), rows, and positions between 0 and 1."""
+    """Converts between times in microseconds, rows of the timeline, and positions from 0 to 1."""
 
     def __init__(
         self, rows: Sequence[int], row_positions: Sequence[float], times: Sequence[int], time_positions: Sequence[float]
@@ -24,7 +24,7 @@ class TimeAxis:
 
     @classmethod
     def of(cls, samples: Sequence[RowSample], until: int) -> Self:
-        """Return the axis of these rows, given in order of their start, up to the moment `until`."""
+        """Return the axis for these rows, which are in order of their start. It ends at the time `until`."""
         if not samples:
             return cls((0, 1), (0.0, 1.0), (0, 1), (0.0, 1.0))
         starts = [samples[0].started_at]
@@ -33,7 +33,7 @@ class TimeAxis:
         starts.append(max(starts[-1] + 1, until))
         gaps = [later - earlier for earlier, later in pairwise(starts)]
         longest = MAX_GAP_FACTOR * median([gap for gap in gaps if gap > 0] or [1])
-        # A step ends before the pause that follows it, so only the pause is shortened.
+        # The ends of steps are points of the axis too, so that not a step but only the pause after it is shortened.
         ends = (sample.ended_at for sample in samples if starts[0] < sample.ended_at < starts[-1])
         times = sorted({*starts, *ends})
         lengths = (min(later - earlier, longest) for earlier, later in pairwise(times))
@@ -44,7 +44,7 @@ class TimeAxis:
         return cls([*rows, rows[-1] + 1], row_positions, times, time_positions)
 
     def position_of_time(self, at: int) -> float:
-        """Return the position of a moment."""
+        """Return the position of a time."""
         return _between(self._times, self._time_positions, at)
 
     def position_of_row(self, row: float) -> float:
@@ -57,12 +57,12 @@ class TimeAxis:
 
 
 def _between(xs: Sequence[float], ys: Sequence[float], x: float) -> float:
-    """Interpolate linearly between the points (xs, ys), and clamp at the ends."""
+    """Return the value at `x` of the line through the points (xs, ys). Beyond the ends, return the value of the end."""
     if x <= xs[0]:
         return ys[0]
     if x >= xs[-1]:
         return ys[-1]
-    right = bisect_right(xs, x)  # the first point after x
+    right = bisect_right(xs, x)  # index of the first point after x
     left = right - 1
     fraction = (x - xs[left]) / (xs[right] - xs[left])
     return ys[left] + fraction * (ys[right] - ys[left])

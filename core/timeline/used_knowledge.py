@@ -7,13 +7,13 @@ KNOWLEDGE_KINDS = ("memories_recalled", "skill_used")
 
 
 class UsedKnowledge(NamedTuple):
-    """The text of each memory by its id, and the version of each skill; the last version if several were used."""
+    """The text of each memory by its ID, and the version of each skill by its name (the last that was used)."""
 
     memories: Mapping[str, str] = {}
     skills: Mapping[str, int] = {}
 
     def without(self, other: "UsedKnowledge") -> "UsedKnowledge":
-        """Return what the other session did not use. Another version of a skill counts as another skill."""
+        """Return what the other session did not use. A skill in another version counts as another skill."""
         memories = {name: text for name, text in self.memories.items() if name not in other.memories}
         skills = {name: version for name, version in self.skills.items() if other.skills.get(name) != version}
         return UsedKnowledge(memories, skills)

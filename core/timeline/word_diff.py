@@ -1,14 +1,14 @@
-"""Finds which words of a changed line differ, so that a diff can emphasize them."""
+"""Finds which words differ between the old and the new form of a line, so that a diff can emphasize them."""
 
 import re
 from collections import Counter
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
-MAX_LINE = 500  # characters; longer lines are not compared word by word
-MAX_CELLS = 400  # pairs of lines compared to find out which line replaces which
-MAX_PAIRS = 20_000  # equal words of two lines, counted for each pair of places
-SIMILAR = 0.4  # lines with a smaller share of common words count as replaced as a whole
+MAX_LINE = 500  # in characters; a longer line is not compared word by word
+MAX_CELLS = 400  # pairs of lines compared to find out which added line replaces which removed line
+MAX_PAIRS = 20_000  # pairs of equal words in two lines; with more, comparing the lines would take seconds
+SIMILAR = 0.4  # lines that have a smaller share of words in common are shown as replaced as a whole
 WORD = re.compile(r"\w+|\s+|[^\w\s]")
 
 Range = tuple[int, int]
@@ -16,16 +16,18 @@ Range = tuple[int, int]
 
 
 def pair_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the indexes of removed and added lines that replace each other, in order.
+    """Return the indexes (in old, in new) of lines that replace each other, in order.
 
-    Blocks of the same length are paired line by line; in others, similar lines are found unless the block is large.
+    If there are as many old as new lines, they are paired one by one. Otherwise similar lines are paired, or none if
+    there are too many.
     """
     if len(old) == len(new):
         return [(index, index) for index in range(len(old))]
     if len(old) * len(new) > MAX_CELLS:
         return []
     old_words, new_words = ([Counter(WORD.findall(line[:MAX_LINE])) for line in side] for side in (old, new))
-    best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]  # best[i][j]: the best pairing from lines i and j on
+    # Best[i][j] is the score of the best pairing of the lines from i and j on.
+    best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
     scores = [[_similarity(a, b) for b in new_words] for a in old_words]
     for i in range(len(old) - 1, -1, -1):
         for j in range(len(new) - 1, -1, -1):
@@ -44,14 +46,15 @@ def pair_lines(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
 
 
 def changed_ranges(old: str, new: str) -> tuple[list[Range], list[Range]]:
-    """Return the parts in which two lines differ; empty lists if they have too little in common."""
+    """Return the ranges in which each of two lines differs from the other; none if they have too little in common."""
     if max(len(old), len(new)) > MAX_LINE or not old.strip() or not new.strip():
         return [], []
     old_words, new_words = WORD.findall(old), WORD.findall(new)
     old_counts, new_counts = Counter(old_words), Counter(new_words)
     if _similarity(old_counts, new_counts) < SIMILAR:
         return [], []
-    if sum(count * new_counts[word] for word, count in old_counts.items()) > MAX_PAIRS:  # comparing them takes seconds
+    # Comparing the words would take seconds.
+    if sum(count * new_counts[word] for word, count in old_counts.items()) > MAX_PAIRS:
         return [], []
     old_ranges: list[Range] = []
     new_ranges: list[Range] = []
@@ -64,7 +67,7 @@ def changed_ranges(old: str, new: str) -> tuple[list[Range], list[Range]]:
 
 
 def _similarity(old: Counter[str], new: Counter[str]) -> float:
-    """Return the share of words that two lines have in common, from 0 to 1; spaces do not count."""
+    """Return the share of words that two lines have in common, from 0 to 1. Spaces do not count."""
     common = sum((old & new)[word] for word in old & new if not word.isspace())
     total = sum(count for side in (old, new) for word, count in side.items() if not word.isspace())
     return 2 * common / total if total else 0.0
@@ -78,7 +81,7 @@ def _starts(words: Sequence[str]) -> list[int]:
 
 
 def _add(ranges: list[Range], start: int, end: int) -> None:
-    """Append a part, merged with the one before if it follows directly."""
+    """Append a range, or extend the last range if the new one follows it directly."""
     if start == end:
         return
     if ranges and ranges[-1][1] == start:

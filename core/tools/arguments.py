@@ -19,10 +19,10 @@ LEFT_OUT = frozenset(
 
 
 def schema_of(reader: "TypeAdapter[Any]") -> dict[str, Any]:
-    """Return a schema that every provider accepts, without references.
+    """Return the JSON Schema of a tool's parameters, without references, in a form that every provider accepts.
 
-    To save tokens it has only what helps a model to write a call: no titles, defaults, limits or
-    `additionalProperties: false`. Validation still enforces them, and an error names the limit that was exceeded.
+    To save tokens, titles, defaults, limits and `additionalProperties: false` are left out. `parse_strictly` still
+    enforces them, and its error names the limit that was exceeded.
     """
     schema = reader.json_schema()
     definitions = schema.pop("$defs", {})
@@ -39,14 +39,14 @@ def _inlined(node: Any, definitions: Mapping[str, Any]) -> Any:
     if "$ref" in node:
         siblings = {key: value for key, value in node.items() if key != "$ref"}
         return _inlined(definitions[node["$ref"].rpartition("/")[2]] | siblings, definitions)
-    if node.get("default", ...) is None and len(node.get("anyOf", ())) == 2:  # an optional parameter, left out if unset
+    if node.get("default", ...) is None and len(node.get("anyOf", ())) == 2:  # offer `T | None` as an optional T
         annotations = {key: value for key, value in node.items() if key not in ("anyOf", "default")}
         return _inlined(next(each for each in node["anyOf"] if each != {"type": "null"}) | annotations, definitions)
     properties = {name: _inlined(inner, definitions) for name, inner in node.get("properties", {}).items()}
     inlined = {key: _inlined(value, definitions) for key, value in node.items() if key not in LEFT_OUT}
     if node.get("type") != "object":
         return inlined
-    # An object without properties, such as a JSON Schema given as an argument, is open to any key.
+    # An object without declared properties, such as a JSON Schema passed as an argument, may have any key.
     return {"type": "object", "properties": properties, **inlined} if properties else inlined
 
 
@@ -120,7 +120,7 @@ def _explain(detail: "ErrorDetails", reader: "TypeAdapter[Any]") -> str:
 
 
 def _keys(schema: Any) -> list[str]:
-    """Return every key that the arguments may have, at any depth."""
+    """Return all property names in a schema, at any depth."""
     if isinstance(schema, list):
         return [key for item in schema for key in _keys(item)]
     if not isinstance(schema, dict):

@@ -1,4 +1,4 @@
-"""The parameters of `ask_user`. The engine runs this call itself, because an answer is an event of its own."""
+"""The parameters of the `ask_user` tool. The engine executes its calls, because it has to record and await answers."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -48,7 +48,7 @@ class AskUserArguments:
 
 
 def to_question(parameters: AskUserArguments, name: str) -> Question:
-    """Return the question that the event log records, under the id `name`."""
+    """Return the question to record in the event log, with the ID `name`."""
     sub_questions = parameters.questions or (
         QuestionArguments(parameters.question, parameters.options, parameters.free_text, parameters.multi_select),
     )
@@ -64,7 +64,7 @@ def to_question(parameters: AskUserArguments, name: str) -> Question:
 
 
 def _check_labels(options: tuple[OptionArguments, ...]) -> None:
-    """Raise ValueError if the answer could not say which option it means."""
+    """Raise ValueError for an empty label or two equal labels, because an answer names an option by its label."""
     labels = [option.label.strip().casefold() for option in options]
     if "" in labels or len(set(labels)) < len(labels):
         raise ValueError("give each option a label of its own")

@@ -1,4 +1,4 @@
-"""The parameters of `check_agent`, with which an agent follows its sub-agents in the background."""
+"""The parameters of the `check_agent` tool, which waits for, messages or stops a sub-agent in the background."""
 
 from dataclasses import dataclass
 from typing import Annotated

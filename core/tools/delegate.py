@@ -1,4 +1,4 @@
-"""The parameters of `delegate`. The engine runs this call itself: a sub-agent is a session of its own."""
+"""The parameters of the `delegate` tool. The engine executes its calls, which start sessions of sub-agents."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -45,5 +45,5 @@ def timeline_text(parameters: DelegateArguments) -> str:
 
 
 def subagent_name(parameters: DelegateArguments) -> str:
-    """Return the name of the sub-agent, which the user sees and by which a script picks its replies."""
+    """Return the name of the sub-agent: it is shown to the user, and selects the replies of a scripted model."""
     return " ".join(parameters.name.split()) or parameters.agent or "helper"

@@ -1,4 +1,4 @@
-"""The part of a tool call that the user may change before allowing it, as plain text."""
+"""Converts the arguments of a tool call to text that the user can edit before allowing the call, and back."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from core.domain.problems import Problem
 from core.mcp.tool_definition import NAME_SEPARATOR
 
-# The argument that is edited as text. The arguments of any other tool are edited as JSON.
+# The one argument of each tool that the user edits as plain text. All arguments of other tools are edited as JSON.
 _TEXT_ARGUMENTS = {"run": "command", "write": "content", "edit": "new_string", "patch": "diff", "fetch": "url"}
 
 
@@ -49,7 +49,7 @@ def _parse(text: str) -> dict[str, Any]:
 
 
 def _model_arguments(tool: str, arguments: str) -> dict[str, Any]:
-    """Return the arguments as the model sent them: a request wraps those of an MCP tool."""
+    """Return the arguments as the model sent them. For an MCP tool, unwrap them from a permission request's form."""
     values = json.loads(arguments or "{}")
     inner = values.get("arguments") if NAME_SEPARATOR in tool else None
     return inner if isinstance(inner, dict) else values

@@ -34,5 +34,5 @@ def replace_file(context: ToolContext, name: str, body: bytes | None, mode: int 
 
 
 def has_same_file_twice(context: ToolContext, names: list[str]) -> bool:
-    """Return whether two of the names lead to the same file."""
+    """Return whether two of the paths are the same file, for example through a symbolic link."""
     return len({context.broker.resolve(name) for name in names}) < len(names)

@@ -53,7 +53,7 @@ class FolderWalk:
                 yield path
 
     def _entries(self, folder: tuple[str, ...]) -> Iterator[tuple[str, bool]]:
-        """Yield the names in order, each with whether it is a folder; skip what is neither file nor folder."""
+        """Yield the names in a folder in order, each with whether it is a folder. Skip links and special files."""
         names: list[tuple[str, bool]] = []
         try:
             with self._broker.open_folder("/".join(folder) or ".") as descriptor, os.scandir(descriptor) as entries:
@@ -70,7 +70,7 @@ class FolderWalk:
                     if entry.name not in NEVER and (is_folder or entry.is_file(follow_symlinks=False)):
                         names.append((entry.name, is_folder))
         except (OSError, Problem):
-            return  # the folder is unreadable, was removed, or became a link
+            return  # The folder is unreadable, was removed, or was replaced by a link.
         yield from sorted(names)
 
     def _rules(self, folder: tuple[str, ...]) -> IgnoreFile | None:
@@ -83,7 +83,7 @@ class FolderWalk:
 
 
 def _small_text(folder: int) -> str:
-    """Return the start of the `.gitignore` of an open folder; "" unless it is a regular file. A FIFO does not block."""
+    """Return the beginning of the `.gitignore` in the folder with this descriptor; "" unless it is a regular file."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
         handle = os.open(".gitignore", flags, dir_fd=folder)

@@ -5,7 +5,7 @@ from types import MappingProxyType
 from typing import Any
 
 TOOLS: Mapping[str, str] = MappingProxyType({"report_problem": "report_issue"})
-# By tool and by the argument that holds the parameters; "" is the top level.
+# Former → current parameter names, by tool and by the argument that contains them ("" for the top level).
 PARAMETERS: Mapping[tuple[str, str], Mapping[str, str]] = MappingProxyType(
     {
         ("edit", ""): {"old": "old_string", "new": "new_string"},
@@ -24,14 +24,14 @@ VALUES: Mapping[tuple[str, str, str], Mapping[str, str]] = MappingProxyType(
 
 
 def current_tool(name: str) -> str:
-    """Return the name that a tool has now."""
+    """Return the current name of a tool, given its current or a former name."""
     return TOOLS.get(name, name)
 
 
 def current_arguments(tool: str, arguments: Any) -> Any:
     """Return the decoded arguments of a call with every former name replaced; anything else stays as it is.
 
-    A former name is kept where the current one is given too, so that reading the arguments refuses the call.
+    If an object has both the former and the current name, the former is kept, so that validation rejects the call.
     """
     if not isinstance(arguments, dict):
         return arguments

@@ -12,13 +12,13 @@ LONGEST = 500
 @dataclass(frozen=True, slots=True)
 class IgnorePattern:
     parts: tuple[str, ...]
-    negated: bool  # a pattern with "!", which includes again what an earlier one excluded
-    folders_only: bool  # a pattern that ends with "/", which matches folders only
+    negated: bool  # begins with "!": includes again what an earlier pattern excluded
+    folders_only: bool  # ends with "/": matches folders only
 
 
 @dataclass(frozen=True, slots=True)
 class IgnoreFile:
-    """The patterns of one `.gitignore`, with the parts of the path of its folder."""
+    """The patterns of one `.gitignore`, and the path of its folder as a tuple of names."""
 
     folder: tuple[str, ...]
     patterns: tuple[IgnorePattern, ...]
@@ -47,7 +47,10 @@ def _pattern(line: str) -> IgnorePattern | None:
 
 
 def is_ignored(path: Sequence[str], folder: bool, rules: Iterable[IgnoreFile]) -> bool:
-    """Return whether a path is excluded. `rules` go from the top folder down; a later one overrides the earlier."""
+    """Return whether a path is ignored. `folder` says that it is a folder.
+
+    `rules` are ordered from the top folder down; later files override earlier ones.
+    """
     ignored = False
     for rule in rules:
         inner = path[len(rule.folder) :]

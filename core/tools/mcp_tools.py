@@ -53,7 +53,7 @@ def parse_mcp_call(name: str, arguments: str) -> McpCall:
 
 
 def mcp_tool(name: str) -> Tool:
-    """Return the tool of this name. Annotations of its server, such as `readOnlyHint`, are not trusted."""
+    """Return the tool with this name. Annotations of its server, such as `readOnlyHint`, are ignored as untrusted."""
 
     async def run(parameters: McpCall, context: ToolContext) -> ToolResult:
         if context.servers is None:

@@ -1,4 +1,4 @@
-"""The tools `remember`, `recall` and `forget`, by which the model uses the memory."""
+"""The tools `remember`, `recall` and `forget`, with which the model saves, searches and forgets memories."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

@@ -13,7 +13,7 @@ from core.tools.parameter_description import ParameterDescription
 from core.tools.tool import Tool, ToolResult
 from core.tools.tool_context import ToolContext
 
-# The tools that are offered only after a call of `more_tools`, with what they are for.
+# The tools that are offered only after a call of `more_tools`, each with its purpose.
 DEFERRED_TOOLS: Mapping[str, str] = MappingProxyType(
     {
         "patch": "apply a unified diff",
@@ -25,7 +25,7 @@ DEFERRED_TOOLS: Mapping[str, str] = MappingProxyType(
         "manage_skill": "propose a skill",
     }
 )
-# Tools that are of use only together with another one, and are offered with it.
+# Tools that are useless without another tool, and are therefore enabled together with it.
 COMPANIONS: Mapping[str, tuple[str, ...]] = MappingProxyType({"delegate": ("check_agent",)})
 MORE_TOOLS_NAME = "more_tools"
 
@@ -49,7 +49,7 @@ def enabled_tools(arguments: str) -> frozenset[str]:
 
 
 def more_tools_description(allowed: Collection[str]) -> str:
-    """Return the description for a run that may call the tools in `allowed`."""
+    """Return the description of `more_tools`, which lists the deferred tools among those that the run may call."""
     listed = "; ".join(f"{name}: {use}" for name, use in DEFERRED_TOOLS.items() if name in allowed)
     return f"Enable further tools before you call them. {listed}."
 

@@ -3,8 +3,8 @@
 from core.workspace.egress_proxy import ConnectionAttempt, EgressProxy, HostPort
 from core.workspace.launcher import SandboxPermissions
 
-MAX_REFUSED = 100  # hosts that are remembered until the call returns; a command can try any number
-MAX_HOST = 253  # characters of a host name
+MAX_REFUSED = 100  # refused hosts listed in the result of one call; further attempts are only counted
+MAX_HOST = 253  # maximum length of a host name in DNS
 
 
 class NetworkAccess:
@@ -14,7 +14,7 @@ class NetworkAccess:
         self._allowed: set[HostPort] = set()
         self._proxy: EgressProxy | None = None
         self._refused: dict[str, None] = {}
-        self._more = 0  # refused attempts beyond those
+        self._more = 0  # attempts to reach further hosts, refused after `_refused` was full
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -19,8 +19,8 @@ from core.tools.tool_context import ToolContext
 from core.workspace.paths import printable
 
 MAX_WALKED_FILES, MAX_SIMILAR_FILES = 2_000, 12
-WHOLE_BYTES = 1_000  # a file of at most this size is read whole even if only some lines are asked for
-SHOWN = 3_700_000  # bytes; five million as base64, the lowest limit of the providers
+WHOLE_BYTES = 1_000  # a file up to this size is returned whole even if only some lines are requested
+SHOWN = 3_700_000  # maximum bytes of an image or PDF: as base64 about 5 MB, the lowest limit of the providers
 BEGINNINGS = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -54,7 +54,7 @@ def _read(parameters: ReadArguments, context: ToolContext) -> ToolResult:
 
 
 def _missing_file(path: str, context: ToolContext) -> Problem:
-    """Return a Problem that names the files most like the missing one, so that the model need not search."""
+    """Return the error for a missing file, with the most similar existing paths, so that the model need not search."""
     paths = ["/".join(parts) for parts in islice(FolderWalk(context.folder).files(), MAX_WALKED_FILES)]
     name = posixpath.basename(path)
     ranked = sorted(paths, key=lambda other: -SequenceMatcher(None, name, posixpath.basename(other)).ratio())

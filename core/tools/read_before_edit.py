@@ -1,4 +1,4 @@
-"""The rule that a file must be read before it is edited, kept by the digests of what a session has read."""
+"""Enforces that a file is read before it is edited, with digests of the contents that a session has read."""
 
 import hashlib
 import posixpath
@@ -20,7 +20,7 @@ def normalized_path(path: str) -> str:
 
 
 def updated_digests(digests: Mapping[str, str], result: ToolResult) -> dict[str, str]:
-    """Return the digests by path after a call, updated with what it read and wrote itself."""
+    """Return the digests by path, updated with the files that a call has read, written or deleted."""
     updated = {**digests, **{normalized_path(path): digest for path, digest in result.known_files}}
     for change in result.changes:
         if change.after is None:
@@ -31,7 +31,7 @@ def updated_digests(digests: Mapping[str, str], result: ToolResult) -> dict[str,
 
 
 def require_read(path: str, body: bytes, known_digest: str) -> None:
-    """Raise a Problem that shows the current text, unless `known_digest` is the digest of these contents."""
+    """Raise Problem unless `known_digest` is the digest of the contents `body`. The error shows the current text."""
     if known_digest == content_digest(body):
         return
     excerpt = body[:EXCERPT].decode("utf-8", "replace")
@@ -44,9 +44,9 @@ def require_read(path: str, body: bytes, known_digest: str) -> None:
 
 
 def unread_result(path: str, body: bytes, problem: Problem) -> ToolResult:
-    """Return the failure of an edit of a file that was not read, because of `problem`.
+    """Return the failed result of an edit, because of `problem`, of a file that the model has not read.
 
-    A short file is shown whole and counts as read then; of a longer one only the beginning is shown.
+    It shows the text of a short file, which then counts as read, or the beginning of a longer one.
     """
     if len(body) > EXCERPT:
         require_read(path, body, "")

@@ -1,4 +1,4 @@
-"""The parameters of `recall_dropped`. The engine runs this call itself: what was removed is read from the event log."""
+"""The parameters of the `recall_dropped` tool. The engine executes its calls, which read the event log."""
 
 from dataclasses import dataclass
 from typing import Annotated

@@ -12,7 +12,7 @@ from core.tools.tool import Tool, ToolResult
 from core.tools.tool_context import ToolContext
 
 NAME = "search_web"
-LONGEST = 1_000  # characters of each field of a result
+LONGEST = 1_000  # a longer title, URL or excerpt of a result is cut off
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ async def run(parameters: SearchWebArguments, context: ToolContext) -> ToolResul
 
 
 def _line(text: str) -> str:
-    # Engines highlight matches with HTML tags.
+    # Some search engines highlight matches with HTML tags.
     plain = " ".join(html_to_text(text[: LONGEST * 4]).split())
     return plain if len(plain) <= LONGEST else plain[:LONGEST] + "…"
 

@@ -1,4 +1,4 @@
-"""The parameters of `use_skill` and `manage_skill`. The engine runs these calls itself, on its skill library."""
+"""The parameters of the tools `use_skill` and `manage_skill`. The engine executes their calls in its skill library."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

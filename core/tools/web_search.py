@@ -1,4 +1,4 @@
-"""Web search by the engine in the settings: its requests, its responses, and its API key."""
+"""Web search with the search engine in the settings: requests, responses and API keys of the supported engines."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ class WebSearchEngine:
     title: str
     url: str
     variable: str
-    request: Callable[[str, str, str, int], WebSearchRequest]  # base, key, query, count
+    request: Callable[[str, str, str, int], WebSearchRequest]  # (base URL, API key, query, number of results)
     parse_results: Callable[[Any], list[WebResult]]
 
 
@@ -62,7 +62,10 @@ def _tavily(base: str, key: str, query: str, count: int) -> WebSearchRequest:
 
 
 def _read(excerpt_key: str, *path: str) -> Callable[[Any], list[WebResult]]:
-    """Return a function that reads the results at this path of a response; results without a URL are skipped."""
+    """Return a function that reads the list of results at `path` in a JSON response. Results without a URL are skipped.
+
+    `excerpt_key` is the key of the excerpt in each result.
+    """
 
     def hits(response: Any) -> list[WebResult]:
         rows = as_objects(get_path(response, *path))
@@ -93,7 +96,7 @@ WEB_SEARCH_ENGINES: Mapping[str, WebSearchEngine] = MappingProxyType(
 
 
 def key_owner(name: str, settings: Settings) -> KeyOwner:
-    """Return what the API key belongs to: the engine at the URL that is set for it."""
+    """Return the owner of an engine's API key, which is bound to the engine's URL in the settings."""
     return KeyOwner(name, origin_of(_base(name, settings)), WEB_SEARCH_ENGINES[name].variable)
 
 
@@ -111,7 +114,7 @@ class WebSearch:
 
     @property
     def host(self) -> str:
-        """The host that queries are sent to, as rules name it; empty if no engine is set."""
+        """The host (with port, if any) that receives queries, as in permission rules; "" if no engine is set."""
         settings = self.settings()
         if settings.search_engine not in WEB_SEARCH_ENGINES:
             return ""
@@ -119,7 +122,7 @@ class WebSearch:
 
     @property
     def proxy(self) -> str:
-        """The proxy of the settings, or ""."""
+        """The URL of the HTTP proxy in the settings, or ""."""
         return self.settings().proxy
 
     async def search(self, query: str, count: int) -> list[WebResult]:

@@ -1,4 +1,4 @@
-"""The folder that an agent works in: safe file access, the sandbox for commands, and the changes that they make.
+"""The folder that an agent works in: safe file access, the sandbox for commands, and tracking of changes by commands.
 
 Nothing here knows about models, tools or sessions.
 """

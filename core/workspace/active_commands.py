@@ -1,7 +1,7 @@
-"""Knows in which folders commands run that can change the settings of git meanwhile.
+"""The folders of running commands that could change git settings, so that git is not run there at the same time.
 
-Under bubblewrap these settings are mounted read-only. Elsewhere a change is only reverted afterwards, so git must not
-rely on settings that were checked a moment ago.
+Bubblewrap mounts git settings read-only. The other sandboxes only revert a change afterwards, so git outside the
+sandbox must not rely on settings that were checked a moment ago.
 """
 
 import itertools
@@ -11,12 +11,13 @@ from pathlib import Path
 from core.domain.problems import Problem
 from core.workspace.git_plumbing import pinned_repository
 
-_places: dict[int, tuple[str, ...]] = {}  # what each command can change: its folder, and the git folder of that
+# The folder of each running command, and the git folder of its repository, by the number from `note_start`.
+_places: dict[int, tuple[str, ...]] = {}
 _numbers = itertools.count()
 
 
 def note_start(folder: Path) -> int:
-    """Note that a command is started in a folder; return its number."""
+    """Note that a command was started in a folder; return a number to pass to `note_end`."""
     number = next(_numbers)
     _places[number] = _places_of(folder)
     return number
@@ -27,7 +28,7 @@ def note_end(number: int) -> None:
 
 
 def commands_run_in(root: Path) -> bool:
-    """Return whether such a command runs in this work tree, around it, or in another work tree of its repository."""
+    """Return whether a noted command runs in this work tree, in a folder above or below it, or in its repository."""
     own = _places_of(root)
     return any(
         f"{mine}/".startswith(f"{other}/") or f"{other}/".startswith(f"{mine}/")
@@ -38,12 +39,12 @@ def commands_run_in(root: Path) -> bool:
 
 
 def refuse_while_commands_run(root: Path) -> None:
-    """Raise Problem if such a command runs, see `commands_run_in`."""
+    """Raise Problem if a command runs that could change the git settings of this work tree, see `commands_run_in`."""
     if commands_run_in(root):
         cause = "A command of an agent runs there, and could change meanwhile what git runs."
         raise Problem("Git was not run in this repository.", cause, "Wait until the command has ended, or stop it.")
 
 
 def _places_of(folder: Path) -> tuple[str, ...]:
-    """Return a folder and the git folder that it shares with other work trees, if it is in a repository."""
+    """Return the real path of a folder and, inside a repository, the git folder shared by all its work trees."""
     return (os.path.realpath(folder), *pinned_repository(folder).values())

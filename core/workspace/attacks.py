@@ -1,4 +1,4 @@
-"""Tries fourteen ways to escape from the sandbox it is run in, as a script of its own, and prints those that worked."""
+"""A script for the self-test of the sandbox: tries fourteen escapes and prints those that succeeded."""
 
 import ctypes
 import json
@@ -18,14 +18,15 @@ _CLONE = {"x86_64": 56, "aarch64": 220}
 
 @dataclass(frozen=True)
 class Target:
-    """What the attacks aim at. The test prepares it outside the sandbox.
+    """The targets of the attacks, which the self-test prepares outside the sandbox.
 
     Attributes:
-        outside: a folder that the sandbox hides, with a file `canary` that contains `canary`, and a `socket`.
-        folder: the working folder, with a `.env` file that contains `canary`, and a git repository.
-        port: a TCP port on which a server of the test listens.
+        outside: a folder that the sandbox hides, with a file `canary` that contains the canary, and a `socket`.
+        folder: the working folder, with a `.env` file that contains the canary, and a git repository.
+        canary: a random text; an attack that reads it has escaped.
+        port: a TCP port on which the self-test listens.
         pid: a process outside the sandbox.
-        terminal: the terminal of that process.
+        terminal: the path of the terminal that the process `pid` uses.
         names: the names of environment variables that commands may have.
     """
 
@@ -62,7 +63,7 @@ def unix_socket(target: Target) -> bool:
 
 
 def environment(target: Target) -> bool:
-    """Read the environment of any visible process, also of the first one, which is the launcher itself."""
+    """Find the canary in the environment of any visible process, or a forbidden variable in that of the launcher."""
     for file in Path("/proc").glob("[0-9]*/environ"):
         try:
             body = file.read_bytes()
@@ -75,11 +76,11 @@ def environment(target: Target) -> bool:
 
 
 def other_process(target: Target) -> bool:
-    """Change the limits and the priority of another program, or end it."""
+    """Limit, deprioritize or kill a process outside the sandbox."""
     import resource
 
     pid = target.pid
-    if pid <= FEW_PIDS:  # in a PID namespace the number may be that of a process of ours
+    if pid <= FEW_PIDS:  # In a PID namespace, a low number is that of a process in the sandbox itself.
         return False
     return _any_works(
         lambda: resource.prlimit(pid, resource.RLIMIT_CPU, (0, 0)),
@@ -100,13 +101,13 @@ def _any_works(*attempts: Callable[[], object]) -> bool:
 
 
 def metadata(target: Target) -> bool:
-    """Change the permissions or the times of a file outside."""
+    """Change the permissions or the times of a file outside the sandbox."""
     canary = Path(target.outside, "canary")
     return _any_works(lambda: canary.chmod(0o777), lambda: os.utime(canary, (0, 0)))
 
 
 def terminal(target: Target) -> bool:
-    """Open the terminal of another program: what is typed there can be read, and what is shown can be forged."""
+    """Open the terminal of a process outside, which would allow reading its input and forging its output."""
     os.close(os.open(target.terminal, os.O_RDWR | os.O_NOCTTY))
     return True
 
@@ -120,7 +121,7 @@ def secret(target: Target) -> bool:
 
 
 def namespace(target: Target) -> bool:
-    """Create a user namespace: root inside it reaches parts of the kernel with many vulnerabilities."""
+    """Create a user namespace: root in a new namespace reaches kernel code with a history of vulnerabilities."""
     del target
     for attempt in (lambda: libc.unshare(_NEW_USER), _clone):
         child = os.fork()
@@ -141,7 +142,7 @@ def _clone() -> int:
 
 
 def kernel(target: Target) -> bool:
-    """Open kernel settings for writing. Root owns them and needs no capability; one of them names a program to run."""
+    """Open kernel settings for writing, as root can without any capability. `core_pattern` names a program to run."""
     del target
     for path in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger"):
         try:
@@ -153,13 +154,16 @@ def kernel(target: Target) -> bool:
 
 
 def protected(target: Target) -> bool:
-    """Write a git hook directly, or move the git folder away so that it can be replaced."""
+    """Write a git hook, or move the git folder away so that another one can take its place."""
     git = Path(target.folder, ".git")
     return _any_works(lambda: (git / "hooks" / "mine").write_text("mine"), lambda: git.rename(git.with_name("old")))
 
 
 def daemon(target: Target) -> bool:
-    """Leave a process behind. The parent detects from outside, by the lock it holds, whether it survives."""
+    """Leave a background process behind; always return False.
+
+    The self-test outside checks the lock on the file `lock` to find out whether that process survives.
+    """
     import fcntl
 
     if os.fork() == 0:
@@ -167,7 +171,7 @@ def daemon(target: Target) -> bool:
         if os.fork():
             os._exit(0)
         null = os.open("/dev/null", os.O_RDWR)
-        for descriptor in range(3):  # so that nobody who reads our output waits for this process
+        for descriptor in range(3):  # otherwise readers of this script's output would wait for the daemon
             os.dup2(null, descriptor)
         with Path(target.folder, "lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -199,13 +203,13 @@ ALL_ATTACKS: tuple[Callable[[Target], bool], ...] = (
 
 
 def main(target: Target) -> None:
-    """Print the names of the attacks that worked, as one line of JSON."""
+    """Run all attacks and print the names of the successful ones, as one line of JSON."""
     succeeded = []
     for attack in ALL_ATTACKS:
         try:
             if attack(target):
                 succeeded.append(attack.__name__)
-        except (OSError, KeyError):  # prevented, or not possible on this kind of machine
+        except (OSError, KeyError):  # prevented by the sandbox, or impossible on this machine
             continue
     os.write(1, f"{json.dumps(succeeded)}\n".encode())
 

@@ -1,4 +1,4 @@
-"""Opens files strictly beneath a folder, safe against links and races: with openat2, or else part by part."""
+"""Opens files strictly beneath a folder, safe against links and races: with openat2, or else component by component."""
 
 import ctypes
 import errno
@@ -6,9 +6,9 @@ import functools
 import os
 import sys
 
-_OPENAT2 = 437  # the same number on every Linux machine
+_OPENAT2 = 437  # the system call number, the same on all Linux architectures
 _NO_MAGIC_LINKS, _BENEATH = 0x02, 0x08
-_TRIES = 64  # the kernel returns EAGAIN while a folder in the path is being renamed
+_TRIES = 64  # retries: the kernel returns EAGAIN while a folder in the path is being renamed
 
 
 class _How(ctypes.Structure):
@@ -21,7 +21,10 @@ def _libc() -> ctypes.CDLL:
 
 
 def openat2(root: int, name: str, flags: int, mode: int = 0) -> int:
-    """Return a descriptor. The kernel refuses paths out of `root` with EXDEV, and magic links of /proc with ELOOP."""
+    """Open a path with the system call openat2 and return the descriptor.
+
+    The kernel refuses paths that leave `root` with EXDEV, and magic links of /proc with ELOOP.
+    """
     how = _How(flags | os.O_CLOEXEC, mode, _BENEATH | _NO_MAGIC_LINKS)
     path, size = os.fsencode(name), ctypes.c_size_t(ctypes.sizeof(how))
     for _ in range(_TRIES):
@@ -34,7 +37,7 @@ def openat2(root: int, name: str, flags: int, mode: int = 0) -> int:
 
 
 def open_by_walking(root: int, name: str, flags: int, mode: int = 0) -> int:
-    """Open a file beneath `root` without openat2: part by part, following no link and never leaving `root`."""
+    """Open a file beneath `root` without openat2: component by component, without links and without leaving `root`."""
     if name.startswith("/"):
         raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), name)
     descriptors = [os.dup(root)]
@@ -51,7 +54,7 @@ def open_by_walking(root: int, name: str, flags: int, mode: int = 0) -> int:
 
 
 def open_folder(path: str) -> int:
-    """Open a folder by an absolute path without links. It fails if a part of the path has become a link."""
+    """Open a folder by its absolute path; raise OSError if a component of the path is a link."""
     top = os.open("/", os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
     try:
         return open_by_walking(top, path.lstrip("/") or ".", os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
@@ -67,7 +70,7 @@ def _step(descriptors: list[int], part: str, flags: int, mode: int) -> None:
         os.close(descriptors.pop())
         if not descriptors:
             raise OSError(errno.EXDEV, os.strerror(errno.EXDEV), part)
-        part = "."  # the last part is opened with the requested flags, even if it is a parent
+        part = "."  # reopened, because the last component needs the requested flags, even if it is `..`
     descriptors.append(os.open(part, flags | getattr(os, "O_CLOEXEC", 0), mode, dir_fd=descriptors[-1]))
     if part == ".":
         os.close(descriptors.pop(-2))
@@ -75,7 +78,7 @@ def _step(descriptors: list[int], part: str, flags: int, mode: int) -> None:
 
 @functools.cache
 def has_openat2() -> bool:
-    """Return whether openat2 works: the kernel may lack it, or a seccomp filter may refuse it."""
+    """Return whether openat2 works here: an old kernel lacks the call, and a seccomp filter may refuse it."""
     if sys.platform != "linux":
         return False
     root = os.open("/", os.O_PATH | os.O_DIRECTORY)
@@ -93,6 +96,6 @@ def path_of_descriptor(descriptor: int) -> str:
     if sys.platform == "darwin":
         import fcntl
 
-        answer = fcntl.fcntl(descriptor, 50, b"\0" * 1024)  # F_GETPATH
+        answer = fcntl.fcntl(descriptor, 50, b"\0" * 1024)  # 50 is F_GETPATH
         return os.fsdecode(answer.rstrip(b"\0"))
     return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - a Path takes ten times as long, in every call

@@ -1,9 +1,9 @@
-"""Runs a command under Landlock and seccomp, as a script of its own that imports nothing of Journeyman.
+"""A script that runs a command under Landlock and seccomp; it imports nothing else of Journeyman.
 
-It stays the parent of every process that the command leaves behind and kills them, so that none outlives the command
-or Journeyman. It also supervises the system calls that Landlock has no rights for, such as chmod. The kernel passes
-them to this process: calls on files in a writable folder it performs itself, and calls that concern a process of the
-command it admits.
+This process is the subreaper of the command: it adopts and kills every process that the command leaves behind, so that
+none outlives the command or Journeyman. It also supervises system calls that Landlock does not restrict, such as chmod,
+which seccomp passes to it. It performs calls on files itself, if the file is in a writable folder, and admits calls on
+processes that belong to the command.
 """
 
 import _thread
@@ -16,38 +16,41 @@ from pathlib import Path
 from struct import error as struct_error
 from struct import pack, unpack, unpack_from
 
-_CREATE, _ADD, _RESTRICT = 444, 445, 446  # these three and the next have the same numbers on every machine
+# System call numbers, which are the same on all architectures, as is the next one.
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
 _GET_DESCRIPTOR = 438  # pidfd_getfd
 _CLONE, _SAME_PARENT = {"x86_64": 56, "aarch64": 220}, 0x8000
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 _SET_CAPABILITIES = {"x86_64": 126, "aarch64": 91}
 _DEATH_SIGNAL, _DROP_CAPABILITY, _SUBREAPER, _NO_NEW_RIGHTS = 1, 24, 36, 38
 _LAST_CAPABILITY = 40
-_READ = 1 << 0 | 1 << 2 | 1 << 3  # execute, read file, read folder
-_FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # the rights that apply to files
-_ALL = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}  # by version of the Landlock ABI
+_READ = 1 << 0 | 1 << 2 | 1 << 3  # Landlock rights: execute, read file, read folder
+_FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # the Landlock rights that exist for files, not only for folders
+# All Landlock rights, by version of its ABI.
+_ALL = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
 _NEWEST = (1 << 16) - 1
 _NEW_MOUNTS, _NEW_IPC, _NEW_USER = 0x20000, 0x8000000, 0x10000000
-_NO_SETUID, _NO_DEVICES, _NO_PROGRAMS, _PRIVATE = 2, 4, 8, 1 << 18 | 1 << 14  # flags of mount
-_RECEIVE, _SEND, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102  # ioctls of a seccomp listener
+# MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_PRIVATE | MS_REC.
+_NO_SETUID, _NO_DEVICES, _NO_PROGRAMS, _PRIVATE = 2, 4, 8, 1 << 18 | 1 << 14
+_RECEIVE, _SEND, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102  # ioctl numbers of the seccomp notification descriptor
 _CONTINUE, _LISTENER = 1, 8
 _HERE, _NOT_FOLLOWED, _EMPTY = -100, 0x100, 0x1000  # AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH
 _INOTIFY_NOT_FOLLOWED = 0x02000000
 _PATH_LIMIT = 4096
 _FILE_TYPE, _FOLDER = 0o170000, 0o040000  # S_IFMT, S_IFDIR
-_REQUEST_SIZE = 80  # of struct seccomp_notif
+_REQUEST_SIZE = 80  # sizeof(struct seccomp_notif)
 _CAPABILITY_VERSION = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
 
 libc = ctypes.CDLL(None if os.name == "posix" else "msvcrt", use_errno=True)
 
 
 def call(number: int, *arguments: object) -> int:
-    """Make a system call; raise OSError if it fails."""
+    """Make a system call and return its result; raise OSError if it fails."""
     return checked(libc.syscall(ctypes.c_long(number), *arguments))
 
 
 def checked(result: int) -> int:
-    """Return the result of a C function; raise OSError if it failed."""
+    """Return the result of a C function; raise OSError with its errno if the result is negative."""
     if result < 0:
         fault = ctypes.get_errno()
         raise OSError(fault, os.strerror(fault))
@@ -55,7 +58,7 @@ def checked(result: int) -> int:
 
 
 def version() -> int:
-    """Return the Landlock ABI version of this kernel; 0 without Landlock."""
+    """Return the Landlock ABI version of this kernel, or 0 if it has no Landlock."""
     try:
         return call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
     except OSError:
@@ -63,10 +66,12 @@ def version() -> int:
 
 
 class Order:
-    """What to run and how, from the arguments of this script."""
+    """The parsed arguments of this script: the command to run, and its restrictions."""
 
     def __init__(self, arguments: list[str]) -> None:
-        # Landlock ABI version, bytes of private shared memory or 0, supervised calls, filter, folder, counts
+        # Landlock ABI version, bytes of private shared memory (0: no private devices), supervised calls as number=name,
+        # seccomp filter in hexadecimal, folder, number of readable and of writable paths; then these paths and the
+        # command.
         self.version = int(arguments[0])
         self.shared = int(arguments[1])
         self.supervised = dict(pair.split("=") for pair in arguments[2].split(","))
@@ -79,9 +84,9 @@ class Order:
 
 
 def open_private_devices(size: int) -> None:
-    """Replace shared memory and terminals by private ones, in namespaces of our own. Raises OSError where not possible.
+    """Give this process private shared memory and terminals, in new namespaces; raise OSError if that is not permitted.
 
-    An ordinary user needs a user namespace for it, in which the user keeps the same id.
+    An ordinary user also needs a new user namespace, in which the user id stays the same.
     """
     user, group = os.getuid(), os.getgid()
     if os.geteuid() == 0:
@@ -101,7 +106,7 @@ def open_private_devices(size: int) -> None:
 
 
 def drop_capabilities() -> None:
-    """Give up every capability permanently, also those that root gets when it executes a program."""
+    """Permanently drop every capability, including those that root would regain when it executes a program."""
     for number in range(_LAST_CAPABILITY + 1):
         libc.prctl(_DROP_CAPABILITY, number, 0, 0, 0)
     header, no_capabilities = pack("Ii", _CAPABILITY_VERSION, 0), bytes(24)
@@ -109,7 +114,7 @@ def drop_capabilities() -> None:
 
 
 def confine(order: Order) -> int:
-    """Restrict this process and its children as ordered, without network; return the listener of its filter."""
+    """Restrict this process and its future children; return the notification descriptor of the seccomp filter."""
     rights = _ALL.get(order.version, _NEWEST)
     attributes = pack("QQQ", rights, 3 if order.version >= 4 else 0, 3 if order.version >= 6 else 0)
     size = 24 if order.version >= 6 else 16 if order.version >= 4 else 8
@@ -135,7 +140,7 @@ def confine(order: Order) -> int:
 
 
 class Supervisor:
-    """Decides the supervised system calls of the command, one after the other."""
+    """Answers the supervised system calls of the command, one after the other."""
 
     def __init__(self, order: Order, listener: int) -> None:
         self._names = {int(number): name for number, name in order.supervised.items()}
@@ -149,12 +154,12 @@ class Supervisor:
             os.close(descriptor)
 
     def serve(self) -> None:
-        """Answer until this process ends."""
+        """Answer system calls until this process ends."""
         request = ctypes.create_string_buffer(_REQUEST_SIZE)
         while True:
             ctypes.memset(request, 0, _REQUEST_SIZE)
             if libc.ioctl(self._listener, ctypes.c_ulong(_RECEIVE), request) < 0:
-                if ctypes.get_errno() in (errno.EINTR, errno.ENOENT):  # ENOENT: the process was killed meanwhile
+                if ctypes.get_errno() in (errno.EINTR, errno.ENOENT):  # ENOENT: the calling process was killed
                     continue
                 return
             id_, thread, _, number, _, _, *arguments = unpack("QIIiIQ6Q", request.raw)
@@ -165,13 +170,17 @@ class Supervisor:
                 flags = _CONTINUE if value < 0 else 0
             except OSError as error:
                 fault = -(error.errno or errno.EPERM)
-            except (ValueError, IndexError, OverflowError, struct_error):  # arguments that no kernel would accept
+            # Malformed arguments, which the kernel would refuse as well.
+            except (ValueError, IndexError, OverflowError, struct_error):
                 fault = -errno.EINVAL
             answer = ctypes.c_char_p(pack("QqiI", id_, max(value, 0), fault, flags))
             libc.ioctl(self._listener, ctypes.c_ulong(_SEND), answer)
 
     def _decide(self, name: str, thread: int, arguments: list[int]) -> int:
-        """Return the result of a call that was performed, or -1 if the kernel is to perform it."""
+        """Perform or admit a system call; raise OSError to refuse it.
+
+        Return the result of a performed call, or -1 to let the kernel execute an admitted one.
+        """
         first, second = _signed(arguments[0]), _signed(arguments[1])
         match name:
             case "kill":
@@ -195,7 +204,7 @@ class Supervisor:
         return -1
 
     def _admit_group(self, thread: int, group: int) -> int:
-        """Admit a signal to a process group in which every process belongs to the command; never one to everybody."""
+        """Admit a signal to a process group if all its processes belong to the command; refuse a signal to everyone."""
         if group == -1:
             raise PermissionError(errno.EPERM, "")
         group_id = os.getpgid(thread) if group == 0 else -group
@@ -207,7 +216,7 @@ class Supervisor:
         return -1
 
     def _descends(self, pid: int) -> bool:
-        """Return whether a process or thread descends from this process, which adopts the orphans among them."""
+        """Return whether a process or thread descends from this process, which also adopts orphans."""
         while pid > 1:
             pid = int(_status(pid, b"PPid:"))
             if pid == self._own:
@@ -215,7 +224,7 @@ class Supervisor:
         return False
 
     def _perform(self, name: str, thread: int, arguments: list[int]) -> int:
-        """Perform a call on a file, if the file is in a writable folder."""
+        """Perform a system call on a file in a writable folder and return its result; raise OSError for other files."""
         base, path, values, flags = _arguments(name, arguments)
         memory = os.open(f"/proc/{thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
         target = -1
@@ -246,7 +255,7 @@ class Supervisor:
                 os.close(target)
 
     def _is_writable(self, path: str) -> bool:
-        """Return whether an open file is in a writable folder, or is a pipe or socket."""
+        """Return whether a path of an open file is in a writable folder, or names a pipe or socket."""
         return path.startswith(("pipe:[", "socket:[")) or any(
             path == folder or path.startswith(f"{folder}/") for folder in self._folders
         )
@@ -256,9 +265,9 @@ _TIMES = ("utime", "utimes", "futimesat", "utimensat")
 
 
 def _arguments(name: str, arguments: list[int]) -> tuple[int, int, list[int], int]:
-    """Return the folder descriptor, the address of the path, the other arguments, and flags as fchmodat2 has them.
+    """Return the folder descriptor, the address of the path, the remaining arguments, and fchmodat2-style flags.
 
-    If the call has no path, the address is 0 and the descriptor is the file.
+    For a call without a path, the address is 0 and the descriptor is that of the file itself.
     """
     first = _signed(arguments[0])
     match name:
@@ -278,20 +287,21 @@ def _arguments(name: str, arguments: list[int]) -> tuple[int, int, list[int], in
             return first, arguments[1] or 1, arguments[2:4], arguments[4]
         case "utimensat":
             return first, arguments[1], arguments[2:3], arguments[3]
-        case _:  # inotify_add_watch
+        case _:  # inotify_add_watch, the only other supervised call
             flags = _NOT_FOLLOWED if arguments[2] & _INOTIFY_NOT_FOLLOWED else 0
             return _HERE, arguments[1] or 1, arguments[2:3], flags
 
 
 def _open_target(thread: int, base: int, path: bytes | None, flags: int) -> int:
-    """Open what a path means to a thread, without any right to its contents."""
+    """Open the file that a path means for the given thread, as O_PATH; `base` is its folder descriptor for the path."""
     own = f"/proc/{thread}"
     start = f"{own}/cwd" if base == _HERE else f"{own}/fd/{base}"
     if path is None and base == _HERE:
         raise OSError(errno.EFAULT, "")
     if not path and (path is None or flags & _EMPTY):
         return os.open(start, os.O_PATH | os.O_CLOEXEC)
-    for prefix in (b"/proc/self/", b"/proc/thread-self/", b"/dev/fd/"):  # they must not mean this process
+    # These paths must mean the calling thread, not this process.
+    for prefix in (b"/proc/self/", b"/proc/thread-self/", b"/dev/fd/"):
         if path.startswith(prefix):
             path = own.encode() + (b"/fd/" if prefix == b"/dev/fd/" else b"/") + path[len(prefix) :]
     open_flags = os.O_PATH | os.O_CLOEXEC | (os.O_NOFOLLOW if flags & _NOT_FOLLOWED else 0)
@@ -305,7 +315,7 @@ def _open_target(thread: int, base: int, path: bytes | None, flags: int) -> int:
 
 
 def _times(name: str, memory: int, address: int) -> bytes | None:
-    """Return the times of a call as two struct timespec; None for the present."""
+    """Return access and modification time from the memory of the caller, as two struct timespec; None for "now"."""
     if address == 0:
         return None
     if name == "utime":
@@ -319,21 +329,21 @@ def _times(name: str, memory: int, address: int) -> bytes | None:
 
 
 def _watch(thread: int, descriptor: int, path: str, mask: int) -> int:
-    """Add a watch to the inotify instance of a thread."""
+    """Add a watch on `path` to the inotify instance open as `descriptor` in the given thread; return its number."""
     process = os.pidfd_open(int(_status(thread, b"Tgid:")))
     try:
         inotify = call(_GET_DESCRIPTOR, ctypes.c_int(process), ctypes.c_int(descriptor), ctypes.c_uint(0))
     finally:
         os.close(process)
     try:
-        mask &= ~_INOTIFY_NOT_FOLLOWED & 0xFFFFFFFF  # the open file is the link itself
+        mask &= ~_INOTIFY_NOT_FOLLOWED & 0xFFFFFFFF  # `path` is /proc/self/fd/N, a link that must be followed
         return checked(libc.inotify_add_watch(inotify, ctypes.c_char_p(path.encode()), ctypes.c_uint32(mask)))
     finally:
         os.close(inotify)
 
 
 def _status(pid: int, field: bytes) -> bytes:
-    """Return a field of the status of a process or thread; raise ProcessLookupError if it has ended."""
+    """Return a field of /proc/PID/status of a process or thread; raise ProcessLookupError if it has ended."""
     try:
         descriptor = os.open(f"/proc/{pid}/status", os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError as error:
@@ -352,12 +362,12 @@ def _group_of(pid: int) -> int:
 
 
 def _is_pack(path: str) -> bool:
-    """Return whether a file is a pack of a git repository, which must stay read-only."""
+    """Return whether a file is a pack or pack index of a git repository, which must stay read-only."""
     return path.endswith((".pack", ".idx")) and "/objects/pack/" in path
 
 
 def _path_of(descriptor: int) -> str:
-    """Return the path of an open file, or what it is if it has none, such as a pipe."""
+    """Return the path of an open file, or a text such as `pipe:[123]` for one without a path."""
     return os.readlink(f"/proc/self/fd/{descriptor}")  # noqa: PTH115 - the text as it is
 
 
@@ -366,19 +376,20 @@ def _numbers(folder: str) -> list[int]:
 
 
 def _signed(word: int) -> int:
-    """Return an argument as the kernel reads an int: only its low half counts."""
+    """Return the low 32 bits of an argument as a signed integer, because the kernel ignores the rest of an int."""
     return int(unpack_from("i", pack("Q", word))[0])
 
 
 def end_children() -> None:
-    """Kill children until none is left. Orphans become children of this process, which is their subreaper."""
+    """Kill all child processes, and the orphans that this subreaper adopts meanwhile, until none is left."""
     while True:
         for task in _numbers("/proc/self/task"):
             for pid in Path(f"/proc/self/task/{task}/children").read_bytes().split():
                 os.kill(int(pid), signal.SIGKILL)
         try:
             os.waitpid(-1, 0)
-            while os.waitpid(-1, os.WNOHANG)[0]:  # those left would all be listed again for each one
+            # Reap all that have ended, so that the next pass lists only living ones.
+            while os.waitpid(-1, os.WNOHANG)[0]:
                 continue
         except ChildProcessError:
             return
@@ -390,7 +401,7 @@ def stop(number: int, frame: object) -> None:
 
 
 def run(order: Order) -> None:
-    """Run the command of an order as a child of this process, and end with its exit code."""
+    """Run the command as a child process, kill what it leaves behind, and exit with its exit code."""
     signal.signal(signal.SIGTERM, stop)
     libc.prctl(_SUBREAPER, 1, 0, 0, 0)
     if order.shared:
@@ -404,7 +415,7 @@ def run(order: Order) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         try:
             os.close(go_write)
-            os.setsid()  # so that a signal to the command's own process group does not end this process
+            os.setsid()  # a signal to the command's process group must not reach this process
             os.write(listener_write, b"%d" % confine(order))
             os.read(go_read, 1)
             os.chdir(order.folder)
@@ -418,7 +429,8 @@ def run(order: Order) -> None:
         process = os.pidfd_open(child)
         listener = call(_GET_DESCRIPTOR, ctypes.c_int(process), ctypes.c_int(int(listener_number)), ctypes.c_uint(0))
         supervisor = Supervisor(order, listener)
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})  # only the main thread can handle it
+        # Block it in the new thread: Python handles signals in the main thread.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
         _thread.start_new_thread(supervisor.serve, ())
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         os.write(go_write, b".")
@@ -432,9 +444,10 @@ def run(order: Order) -> None:
 
 
 def serve(descriptor: int) -> None:
-    """Fork a child of our parent for each order that arrives on a socket, until the socket is closed.
+    """Fork a process for each order that arrives on a socket, until the socket is closed.
 
-    An order has two descriptors, for input and output, and the arguments and the environment as `marshal` writes them.
+    Each new process is a child of this script's parent. An order consists of two descriptors, for input and output, and
+    of the arguments and environment, serialized with `marshal`.
     """
     import _socket
     import marshal
@@ -469,7 +482,7 @@ def serve(descriptor: int) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Run one order, or serve many, or only try whether private devices are possible."""
+    """Run one order; or `serve` orders from a socket; or `try` whether private devices are permitted."""
     if arguments == ["try"]:
         open_private_devices(1 << 20)
     elif arguments[0] == "serve":

@@ -1,4 +1,4 @@
-"""The only network access from inside the sandbox: an HTTP proxy on a Unix socket that admits allowed hosts only."""
+"""The only network access from inside the sandbox: an HTTP proxy on a Unix socket, for allowed hosts only."""
 
 import asyncio
 import contextlib
@@ -18,13 +18,13 @@ HostPort = tuple[str, int]
 OUT_PREFIX = "journeyman-out-"
 HEAD = 65_536
 CONNECT_S, HEAD_S, IDLE_S = 20.0, 20.0, 300.0
-MAX_CONNECTIONS = 64  # connections at once
+MAX_CONNECTIONS = 64  # concurrent connections; further ones are closed at once
 _HOP = (b"proxy-", b"connection:", b"keep-alive:", b"te:", b"upgrade:")
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionAttempt:
-    """An attempt to connect to a host, and its result."""
+    """An attempt of a command to connect to a host, its result, and the reason if it was refused or failed."""
 
     host: str
     port: int
@@ -33,7 +33,7 @@ class ConnectionAttempt:
 
 
 class EgressProxy:
-    """A proxy that listens during its `async with` block, on the socket `path`. `on_attempt` receives every attempt."""
+    """A proxy that listens on the socket `path` during its `async with` block and reports attempts to `on_attempt`."""
 
     def __init__(
         self,
@@ -56,7 +56,8 @@ class EgressProxy:
     async def __aexit__(self, *_: object) -> None:
         server, self._server = self._server, None
         if server:
-            # asyncio loses connections that it has just accepted when the server closes, so they are served first.
+            # When the server closes, asyncio would lose connections that it has just accepted, so let it serve them
+            # first.
             for listener in server.sockets:
                 asyncio.get_running_loop().remove_reader(listener.fileno())
             for _turn in range(4):
@@ -69,7 +70,7 @@ class EgressProxy:
         self._folder.close()
 
     def allow_host(self, host: str, port: int) -> None:
-        """Allow a further host and port."""
+        """Allow one more host and port."""
         self._allowed.add((normalized_host(host), port))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -82,7 +83,7 @@ class EgressProxy:
         try:
             await self._forward(reader, writer)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError):
-            pass  # the client notices that its connection is closed
+            pass  # the client only sees that its connection is closed
         except asyncio.CancelledError:
             writer.transport.abort()
         finally:
@@ -130,7 +131,10 @@ class EgressProxy:
     async def _connect(
         self, addresses: tuple[str, ...], host: str, port: int, writer: asyncio.StreamWriter
     ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
-        """Connect to one of the checked addresses, because resolving the name again could give an unchecked address."""
+        """Connect to the first reachable address; if none is, answer 502 and return None.
+
+        The name is not resolved again, because that could yield addresses that were not checked.
+        """
         reason = ""
         for address in addresses:
             try:

@@ -1,4 +1,4 @@
-"""Lists all files of a folder with the attributes by which changes are recognized; large trees with GNU find."""
+"""Lists all files of a folder with the attributes that reveal changes. Large trees are listed by GNU find."""
 
 import concurrent.futures
 import contextlib
@@ -17,33 +17,36 @@ from core.domain.sensitive_paths import LARGE_IN_GIT, is_git, path_in_git
 from core.workspace import forced_access
 from core.workspace.program_search import find_system_program
 
-SCAN_LIMIT = 2_000  # entries scanned in this process; beyond that, GNU find scans the rest on several cores
+SCAN_LIMIT = 2_000  # after this many entries, GNU find lists the rest on several cores
 FIND_PROCESSES = max(2, min(4, os.cpu_count() or 1))
 FILES = 500_000
-READ_BYTES = 1 << 20  # of the output of find at a time
-MAX_OPENED = 1_000  # folders that are opened again in one listing
+READ_BYTES = 1 << 20  # bytes read from find at a time
+MAX_OPENED = 1_000  # most folders without permission to list that one listing makes listable
 PRINTED = r"%y%m %i.%n %s %C@ %p\0"
 _NAMES = [word for name in sorted(LARGE_IN_GIT) for word in ("-o", "-name", name)]
 _PRUNED = ("-type", "d", "-path", "*/.git/*", "(", *_NAMES[1:], ")", "-prune")
 _ENV = {"LC_ALL": "C"}
-_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)  # removed or replaced since it was listed
-RACY_NS = 20_000_000  # a file changed this recently may change again without a new change time
+# Errors for paths that were removed or replaced after they were listed.
+_GONE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+RACY_NS = 20_000_000  # time stamp resolution: a file changed more recently could change again without a new change time
 _LISTABLE = 0o500
 
-FolderSnapshot = frozenset[bytes]  # lines "kind+mode inode.links size ctime ./path" of everything but folders
+# A line "kind+mode inode.links size ctime ./path" for each entry but folders. The kind is f (file), l (link), s
+# (socket) or o (other).
+FolderSnapshot = frozenset[bytes]
 
 
 @dataclass(slots=True)
 class FolderListing:
-    """What a folder contains.
+    """The contents of a folder.
 
     Attributes:
-        lines: a line for everything but folders.
-        git: the paths of git folders, and of files that lead to one.
-        modes: the permission bits of the folders, as far as they are known.
-        opened: the folders that had to be opened again to list them, with their former permission bits.
-        closed: the folders of this user that cannot be listed.
-        partial: there are too many files, so that lines of ordinary ones are missing.
+        lines: one line for each entry except folders, see `FolderSnapshot`.
+        git: the paths of `.git` folders, and of `.git` files that point to one.
+        modes: the permission bits of the subfolders, as far as they are known.
+        opened: the subfolders that were made listable for this listing, with their former permission bits.
+        closed: the subfolders of this user that could not be listed.
+        partial: whether there were too many files, so that only notable ones are listed.
     """
 
     lines: FolderSnapshot = frozenset()
@@ -57,28 +60,27 @@ class FolderListing:
 def take_snapshot(
     folder: Path, git_trees: "GitTrees | None" = None, is_notable: Callable[[bytes], object] = lambda line: True
 ) -> FolderListing:
-    """List a folder. Folders of this user that cannot be listed are opened; the caller settles their permissions.
+    """List a folder. Subfolders of this user that cannot be listed are made listable, and the caller restores them.
 
-    Of more than `FILES` files, only those whose lines are notable are listed.
+    After `FILES` files, only those whose lines satisfy `is_notable` are listed.
     """
     return _Lister(folder, git_trees or GitTrees(), is_notable).run()
 
 
 class GitTrees:
-    """The large folders of repositories, such as `objects`: what else than git's own files is hidden in them.
+    """Finds foreign files in the large folders of git repositories, such as `objects`, whose own files are not listed.
 
-    The files themselves are not listed. Each folder is read again only if it has changed.
+    A folder is read again only if it has changed.
     """
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[tuple[int, int], tuple[str, ...], bool]] = {}
 
     def foreign_folders(self, folder: Path, tree: str, reopen: Callable[[str], bool]) -> list[str]:
-        """Return the folders in this tree that git could take for a repository, or that contain a `.git` or a link.
+        """Return the folders in `tree` that git could take for a repository, or that contain a `.git` or a link.
 
-        Git makes no links there, but writes through them: a log that is a link can lead to any file of the user.
-
-        `reopen` opens a folder that cannot be listed, and returns whether to try again.
+        Git creates no links there but writes through them: a log that is a link can lead to any file of the user.
+        `reopen` makes a folder listable and returns whether to try it again.
         """
         foreign_paths: list[str] = []
         waiting = [tree]
@@ -107,7 +109,7 @@ class GitTrees:
                 kinds[entry.name] = entry.is_dir(follow_symlinks=False)
                 has_link = has_link or entry.is_symlink()
         inner = tuple(name for name, is_folder in kinds.items() if is_folder)
-        # Git also accepts links in the place of these folders.
+        # Git accepts links in place of `objects` and `refs`, so only the names count.
         repository = "HEAD" in kinds and ("commondir" in kinds or ("objects" in kinds and "refs" in kinds))
         foreign = has_link or bool(repository) or any(is_git(name) for name in inner) or ".git" in kinds
         if time.time_ns() - status.st_ctime_ns > RACY_NS:
@@ -189,7 +191,7 @@ class _Lister:
             self._list(foreign)
 
     def _reopen(self, folder: str) -> bool:
-        """Open a folder that cannot be listed; return whether to try again."""
+        """Make a folder listable that cannot be listed; return whether listing it again can succeed."""
         name = folder.removeprefix("./")
         if name in self._listing.opened or len(self._listing.opened) >= MAX_OPENED:
             self._closed.append(name)
@@ -202,7 +204,7 @@ class _Lister:
             if error.errno not in _GONE:
                 self._closed.append(name)
             return False
-        if mode is None:  # of another user: no command can have created it
+        if mode is None:  # it belongs to another user, so no command created it
             return False
         self._listing.opened[name] = mode
         return True
@@ -245,11 +247,14 @@ def _line(entry: os.DirEntry[str], path: str) -> bytes:
 
 
 def _run_find(folder: Path, is_notable: Callable[[bytes], object], places: Iterable[str]) -> tuple[list[bytes], bool]:
-    """Return a line for each entry, and whether every folder could be listed. Of very many, return notable ones."""
+    """Return a line for each entry below the given folders, and whether find could list every folder.
+
+    After `FILES` lines, only folders and notable entries are returned.
+    """
     places = list(places)
     lines: list[bytes] = []
     complete = True
-    for start in range(0, len(places), 500):  # the length of a command line is limited
+    for start in range(0, len(places), 500):  # in groups, because the length of a command line is limited
         command = [
             _find(),
             *places[start : start + 500],
@@ -277,7 +282,7 @@ def _run_find(folder: Path, is_notable: Callable[[bytes], object], places: Itera
 
 @functools.cache
 def _find() -> str:
-    """Return the path of GNU find, the only one with `-printf`; "" on other systems."""
+    """Return the path of GNU find on Linux, which alone has the option `-printf`; "" elsewhere."""
     return find_system_program("find") if sys.platform == "linux" else ""
 
 
@@ -286,5 +291,5 @@ def _is_large_in_git(path: str) -> bool:
 
 
 def inside_git(path: str) -> bool:
-    """Return whether a path is in a git folder."""
+    """Return whether a path is inside a `.git` folder."""
     return bool(path_in_git(path))

@@ -1,7 +1,7 @@
-"""Lists, removes and replaces files that a command tried to put out of reach: by permissions, links or file flags.
+"""Lists, removes and replaces files even if a command made them inaccessible by permissions, links or file flags.
 
-Paths are followed part by part, by descriptor and without links, beneath an open folder. Only the permissions of files
-that belong to this user are changed.
+Paths are followed component by component beneath an open folder, by descriptors and without links. Permissions are
+changed only on files of this user.
 """
 
 import contextlib
@@ -20,18 +20,19 @@ _FLAGS = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(
 ENTER = getattr(os, "O_PATH", os.O_RDONLY) | _FLAGS
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_GET_FLAGS, _SET_FLAGS = 0x80086601, 0x40086602  # FS_IOC_GETFLAGS and FS_IOC_SETFLAGS
-_CLONE = 0x40049409  # FICLONE
+_GET_FLAGS, _SET_FLAGS = 0x80086601, 0x40086602  # ioctls FS_IOC_GETFLAGS and FS_IOC_SETFLAGS
+_CLONE = 0x40049409  # ioctl FICLONE
 _IMMUTABLE, _APPEND_ONLY = 0x10, 0x20
 _USABLE, _LISTABLE = 0o700, 0o500
-COPY_BYTES = 1 << 20  # at a time
+COPY_BYTES = 1 << 20  # bytes copied at a time
 PRIVILEGES = stat.S_ISUID | stat.S_ISGID
 
 
 def reopen_folder(root: int, path: str) -> int | None:
-    """Make a folder listable for its owner, with the folders above it.
+    """Make a folder listable for its owner.
 
-    Return its former permission bits, or None if it does not belong to this user. Raise OSError if that fails.
+    Return its former permission bits, or None if it belongs to another user and was left unchanged. Raise OSError on
+    failure.
     """
     if path == ".":
         return _reopen(root)
@@ -50,7 +51,7 @@ def _reopen(folder: int) -> int | None:
 
 
 def set_mode(root: int, path: str, mode: int) -> None:
-    """Set the permission bits of a file or folder. Links are refused."""
+    """Set the permission bits of a file or folder; do nothing for a link."""
     with _open_parent(root, path) as (parent, leaf):
         descriptor = os.open(leaf, ENTER & ~getattr(os, "O_DIRECTORY", 0), dir_fd=parent)
         try:
@@ -61,13 +62,13 @@ def set_mode(root: int, path: str, mode: int) -> None:
 
 
 def remove(root: int, path: str) -> None:
-    """Remove whatever is at this path, also a folder with its contents. Do nothing if the path does not exist."""
+    """Remove a file, link, or folder with its contents; do nothing if the path does not exist."""
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), _open_parent(root, path) as (parent, leaf):
         _remove(parent, leaf)
 
 
 def remove_empty_folders(root: int, path: str, is_kept: Callable[[str], bool]) -> None:
-    """Remove the folder of a removed file, and the folders above it, as long as they are empty and not kept."""
+    """Remove the empty folders above a removed file, up to the first one that is not empty or that `is_kept`."""
     while (path := path.rpartition("/")[0]) and not is_kept(path):
         try:
             with _open_parent(root, path) as (parent, leaf):
@@ -77,9 +78,9 @@ def remove_empty_folders(root: int, path: str, is_kept: Callable[[str], bool]) -
 
 
 def replace(root: int, path: str, body: bytes, mode: int, *, link: bool = False, durable: bool = True) -> None:
-    """Write a file, or a link to `body`, in place of whatever is at this path.
+    """Replace whatever is at this path by a file, or with `link` by a symbolic link to `body`.
 
-    Unless it is to be `durable`, it may be lost if the computer loses power in the next seconds.
+    Without `durable`, the file is not flushed to disk, so a power failure within seconds may lose it.
     """
     with _open_parent(root, path, make=True) as (parent, leaf):
         temporary = f".journeyman-{secrets.token_hex(8)}"
@@ -88,14 +89,17 @@ def replace(root: int, path: str, body: bytes, mode: int, *, link: bool = False,
 
 
 def copy(root: int, path: str, source: int, mode: int) -> None:
-    """Write a file with the contents of an open one, in place of whatever is at this path."""
+    """Replace whatever is at this path by a copy of the open file `source`."""
     with _open_parent(root, path, make=True) as (parent, leaf), _copied(parent, source) as (temporary, target):
         os.fchmod(target, mode)
         _put(parent, temporary, leaf)
 
 
 def separate(root: int, path: str) -> None:
-    """Replace a file that has several names by a copy of its own, with the same contents, permissions and times."""
+    """Replace a file that has several hard links by a copy with the same contents, times and permissions.
+
+    Setuid and setgid bits are dropped. Files of other users are left unchanged.
+    """
     with _open_parent(root, path) as (parent, leaf):
         source = os.open(leaf, _FILE, dir_fd=parent)
         try:
@@ -112,7 +116,7 @@ def separate(root: int, path: str) -> None:
 
 @contextlib.contextmanager
 def _copied(parent: int, source: int) -> Iterator[tuple[str, int]]:
-    """Copy an open file to a temporary one; yield its name and a descriptor. It is removed after an error."""
+    """Copy an open file to a temporary one in the folder; yield its name and descriptor. Delete it after an error."""
     temporary = f".journeyman-{secrets.token_hex(8)}"
     _retry(parent, "", lambda: _create(parent, temporary, b"", 0o600, durable=False))
     target = os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
@@ -128,7 +132,7 @@ def _copied(parent: int, source: int) -> Iterator[tuple[str, int]]:
 
 
 def _copy_contents(source: int, target: int) -> None:
-    """Copy a file; where the file system can, the copies share their blocks until one of them is changed."""
+    """Copy the contents of an open file, sharing blocks on disk where the file system supports that."""
     try:
         fcntl.ioctl(target, _CLONE, source)
     except OSError:
@@ -138,11 +142,11 @@ def _copy_contents(source: int, target: int) -> None:
 
 
 def _put(parent: int, temporary: str, leaf: str) -> None:
-    """Rename a temporary file, in place of whatever has the name; remove it if that fails."""
+    """Rename a temporary file to `leaf`, replacing whatever is there; delete the temporary file on failure."""
     try:
         try:
             os.rename(temporary, leaf, src_dir_fd=parent, dst_dir_fd=parent)
-        except OSError:  # a folder or an immutable file
+        except OSError:  # the target is a folder, or immutable
             _remove(parent, leaf)
             os.rename(temporary, leaf, src_dir_fd=parent, dst_dir_fd=parent)
     except BaseException:
@@ -165,10 +169,10 @@ def _create(parent: int, name: str, body: bytes, mode: int, *, link: bool = Fals
 
 @contextlib.contextmanager
 def _open_parent(root: int, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
-    """Open the folder of a path; yield it with the last part of the path.
+    """Open the parent folder of a path; yield its descriptor and the last component of the path.
 
-    Permissions that had to be granted for this are withdrawn afterwards, unless the folder would be unlistable. With
-    `make`, anything but a folder on the way is replaced by one.
+    Missing permissions are granted meanwhile and withdrawn afterwards, unless the folder would become unlistable. With
+    `make`, every component that is not a folder is replaced by one.
     """
     parts = [part for part in path.split("/") if part not in ("", ".")]
     *folders, leaf = parts or ["."]
@@ -203,7 +207,7 @@ def _note(granted: list[tuple[int, int]], folder: int) -> None:
 
 
 def _grant(folder: int, status: os.stat_result) -> bool:
-    """Give the owner all permissions; return whether they were missing."""
+    """Give the owner all permissions on a folder of this user; return whether any was missing."""
     if status.st_uid != os.geteuid() or status.st_mode & _USABLE == _USABLE:
         return False
     _chmod(folder, stat.S_IMODE(status.st_mode) | _USABLE)
@@ -229,7 +233,10 @@ def _remove(parent: int, leaf: str) -> None:
 
 
 def _remove_folder(parent: int, leaf: str) -> None:
-    """Remove a folder. Deeper folders are moved up first, because a command can nest thousands."""
+    """Remove a folder and its contents.
+
+    Nested folders are moved up before they are removed, because a command can nest thousands of them.
+    """
     folder = _usable_folder(parent, leaf)
     try:
         while names := os.listdir(folder):  # noqa: PTH208 - a descriptor
@@ -253,7 +260,7 @@ def _remove_folder(parent: int, leaf: str) -> None:
 
 
 def _usable_folder(parent: int, leaf: str) -> int:
-    """Open a folder for listing, with all permissions for its owner and without flags."""
+    """Open a folder for reading, after giving its owner all permissions and clearing flags such as immutable."""
     path_fd = os.open(leaf, ENTER, dir_fd=parent)
     try:
         _grant(path_fd, os.fstat(path_fd))
@@ -269,7 +276,7 @@ def _is_folder(parent: int, leaf: str) -> bool:
 
 
 def _retry(parent: int, leaf: str, act: Callable[[], None]) -> None:
-    """Call `act`; if the kernel refuses it, clear the flags of the file and of its folder and call it again."""
+    """Call `act`; after a PermissionError, clear the flags of the file and of its folder and call it once more."""
     try:
         act()
         return
@@ -285,10 +292,10 @@ def _retry(parent: int, leaf: str, act: Callable[[], None]) -> None:
 
 
 def _clear_flags(descriptor: int) -> None:
-    """Clear the flags that keep even root from changing a file."""
+    """Clear the flags immutable and append-only, which block even root."""
     if sys.platform != "linux":
         return
-    with contextlib.suppress(OSError):  # file systems without flags
+    with contextlib.suppress(OSError):  # the file system may not support flags
         (flags,) = struct.unpack("=l", fcntl.ioctl(descriptor, _GET_FLAGS, bytes(4)))
         if flags & (_IMMUTABLE | _APPEND_ONLY):
             fcntl.ioctl(descriptor, _SET_FLAGS, struct.pack("=l", flags & ~(_IMMUTABLE | _APPEND_ONLY)))

@@ -1,4 +1,4 @@
-"""Starts processes by forking one that is already running: starting Python takes several times as long."""
+"""Starts processes by forking a running one, because starting Python takes several times as long."""
 
 import marshal
 import os
@@ -8,28 +8,28 @@ import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 
-ANSWER_S = 20.0  # for a new server, on a busy machine
+ANSWER_S = 20.0  # timeout in seconds for an answer of the server, which may still be starting on a busy machine
 
 
 class ForkedProcess:
-    """A child process of ours that the fork server created. Like `subprocess.Popen`, it must be waited for."""
+    """A child process that the fork server created. Call `wait` once, as for `subprocess.Popen`, to reap it."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self.returncode: int | None = None
 
     def wait(self) -> int:
-        """Wait until the process has ended, and return its exit code."""
+        """Wait until the process has ended and return its exit code; negative for a signal."""
         if self.returncode is None:
             self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return self.returncode
 
 
 class ForkServer:
-    """A process that runs `argv` with the number of a socket, which sends it orders. It ends when the socket is closed.
+    """A process that runs `argv`, with the number of a socket as last argument, and forks when asked on that socket.
 
-    It is started at the first fork. Processes that it forks are children of this process: the kernel ends them with
-    the thread that started the server.
+    It is started at the first fork and ends when the socket is closed. The forked processes are children of this
+    process; the kernel kills them when the thread that started the server ends.
     """
 
     def __init__(self, argv: Sequence[str]) -> None:
@@ -41,7 +41,7 @@ class ForkServer:
     def fork(
         self, arguments: Sequence[str], environment: Mapping[str, str], input_fd: int, output_fd: int
     ) -> ForkedProcess:
-        """Fork a process that gets these arguments; raise OSError if it cannot be started."""
+        """Fork a process with these arguments, environment and descriptors; raise OSError if it cannot be started."""
         body = marshal.dumps((list(arguments), dict(environment)))
         with self._lock:
             connection = self._connect()
@@ -51,7 +51,7 @@ class ForkServer:
                 answer = connection.recv(4)
             except OSError:
                 answer = b""
-            if len(answer) < 4:  # the server was killed; whether it has forked is unknown, so it is not tried again
+            if len(answer) < 4:  # the server died; do not try again, because it may have forked already
                 self._stop()
                 raise OSError("the process that starts commands has ended")
         pid = struct.unpack("i", answer)[0]
@@ -79,7 +79,7 @@ class ForkServer:
         return self._socket
 
     def close(self) -> None:
-        """End the server. Processes that it has forked keep running."""
+        """Kill the server. Processes that it has forked keep running."""
         with self._lock:
             self._stop()
 

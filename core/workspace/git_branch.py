@@ -1,4 +1,4 @@
-"""The git repository, worktree and branch of a folder, read from the files of the repository without running git."""
+"""Reads the git repository, worktree and branch of a folder from the repository's files, without running git."""
 
 import contextlib
 import os
@@ -9,17 +9,17 @@ from core.workspace.regular_files import open_regular
 
 HEAD = "ref: refs/heads/"
 MOST = 4096
-SHORT = 8  # characters of the hash of a detached commit
+SHORT = 8  # characters to show of the commit hash of a detached HEAD
 
 
 def current_branch(folder: Path) -> str:
-    """Return the current branch, or the start of the commit hash if it is detached; "" without a repository."""
+    """Return the current branch, the abbreviated commit hash if HEAD is detached, or "" outside a repository."""
     repository = enclosing_repository(folder)
     return _head(repository[1]) if repository else ""
 
 
 def enclosing_repository(folder: Path) -> tuple[Path, Path] | None:
-    """Return the top folder of the repository that a folder is in, and its git folder; None without a repository."""
+    """Return the top folder and the git folder of the repository that contains a folder; None outside a repository."""
     for parent in (folder, *folder.parents):
         try:
             kind = os.lstat(parent / ".git").st_mode
@@ -27,7 +27,8 @@ def enclosing_repository(folder: Path) -> tuple[Path, Path] | None:
             continue
         if stat.S_ISDIR(kind):
             return parent, parent / ".git"
-        pointer = read_small_text(parent / ".git").strip()  # in a worktree or a submodule, `.git` is a file
+        # In a worktree or submodule, `.git` is a file with "gitdir: PATH".
+        pointer = read_small_text(parent / ".git").strip()
         path = pointer.removeprefix("gitdir:").strip()
         return (parent, parent / path) if pointer.startswith("gitdir:") else None
     return None
@@ -40,7 +41,10 @@ def is_worktree(folder: Path) -> bool:
 
 
 def worktree_git_folders(folder: Path) -> tuple[Path, Path] | None:
-    """Return the git folder of a linked worktree and the common one; None unless these point back to it."""
+    """Return the git folder of a linked worktree and the one that all worktrees share.
+
+    Return None if the folder is not the top of a worktree, or if the git folder does not point back to it.
+    """
     try:
         pointer = read_small_text(folder / ".git").strip()
         own = (folder / pointer.removeprefix("gitdir: ")).resolve()
@@ -51,7 +55,7 @@ def worktree_git_folders(folder: Path) -> tuple[Path, Path] | None:
         return None
     if not pointer.startswith("gitdir: ") or not leads_back:
         return None
-    if own.parent != common / "worktrees":  # otherwise any parent folder that contains `objects` would be opened
+    if own.parent != common / "worktrees":  # else a crafted file could name any folder with `objects`
         return None
     return (own, common) if (common / "objects").is_dir() and (common / "HEAD").is_file() else None
 
@@ -64,7 +68,7 @@ def _head(repository: Path) -> str:
 
 
 def read_small_text(path: Path, limit: int = MOST) -> str:
-    """Return the text at the start of a regular file; "" for anything else."""
+    """Return the first `limit` bytes of a regular file as text; "" if it cannot be read or is not a regular file."""
     with contextlib.suppress(OSError), open(open_regular(path), "rb") as file:  # noqa: PTH123 - a descriptor
         return file.read(limit).decode("utf-8", "replace")
     return ""

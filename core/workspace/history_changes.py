@@ -1,6 +1,6 @@
-"""Finds the repositories in which commands have changed references: branches, tags, notes, stashes or reflogs.
+"""Finds the repositories in which commands changed references: branches, tags, notes, stashes or reflogs.
 
-What a command writes there, such as the message of a commit, is in no file whose change is recorded.
+Such changes can carry text, such as a commit message, that appears in no recorded file change.
 """
 
 import os
@@ -16,9 +16,9 @@ _States = frozenset[tuple[str, FileState]]
 
 
 class HistoryChanges:
-    """The states of the references in the repositories of a folder, and of the one that a linked worktree belongs to.
+    """The states of the references in the repositories of a folder and, for a linked worktree, of its main repository.
 
-    The caller keeps two threads from using it at the same time.
+    Not thread-safe: the caller must serialize calls.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -26,16 +26,16 @@ class HistoryChanges:
         self._states: dict[str, _States] = {}
 
     def keep(self, git_places: Iterable[str]) -> None:
-        """Keep the states, to which the next call of `take` compares. `git_places` are those of `GitHistory.keep`."""
+        """Record the current states, for the next `take` to compare. `git_places` are `.git` folders and files."""
         self._states = self._read(git_places)
 
     def take(self, git_places: Iterable[str]) -> tuple[str, ...]:
-        """Return the git folders with new or changed references since the last call, and keep the states."""
+        """Return the git folders with new or changed references since the last call, and record the current states."""
         before, self._states = self._states, self._read(git_places)
         return tuple([name for name, states in self._states.items() if states - before.get(name, frozenset())])
 
     def _read(self, git_places: Iterable[str]) -> dict[str, _States]:
-        """Return the states by git folder: relative to the folder, or absolute if it is outside."""
+        """Return the states by git folder, whose path is relative to the folder, or absolute if it is outside."""
         if sys.platform == "win32":
             return {}
         found = {}
@@ -46,7 +46,7 @@ class HistoryChanges:
 
 
 def _states(base: Path, path: str) -> _States:
-    """Return the states in a git folder; none if it is reached through a link."""
+    """Return the states of the references in a git folder; none if it is missing or reached through a link."""
     try:
         folder = open_folder(str(base))
     except OSError:

@@ -1,4 +1,4 @@
-"""Where Journeyman itself and its interpreter are installed, which commands may read and never change."""
+"""Finds where Journeyman and its Python interpreter are installed; commands may read but not change these folders."""
 
 import os
 import sys
@@ -6,14 +6,14 @@ from pathlib import Path
 
 
 def interpreter() -> str:
-    """Return the path of the Python interpreter outside its virtual environment."""
+    """Return the real path of the Python interpreter, outside any virtual environment."""
     return os.path.realpath(getattr(sys, "_base_executable", sys.executable) or sys.executable)
 
 
 def installation_inside(folder: Path) -> list[Path]:
-    """Return the parts of a folder that Journeyman runs from, such as a virtual environment of the project.
+    """Return the subfolders of a folder that Journeyman runs from, such as a virtual environment in the project.
 
-    A change there would run with the rights of the user at the next start.
+    If a command changed them, Journeyman would run the change unsandboxed at its next start.
     """
     real = Path(os.path.realpath(folder))
     return sorted(place for place in _installation() if place.is_relative_to(real) and place != real)
@@ -32,9 +32,12 @@ def _installation() -> set[Path]:
 
 
 def interpreter_folders() -> list[Path]:
-    """Return the folders that the interpreter needs, except those of the system."""
+    """Return the folders outside the system folders that the interpreter needs."""
     frozen = getattr(
-        sys, "frozen", False
-    )  # then the program itself is the interpreter, in one folder with its libraries
+        sys,
+        "frozen",
+        False,
+        # A frozen program is its own interpreter and is in one folder with its libraries.
+    )
     prefix = Path(sys.executable).resolve().parent if frozen else Path(sys.base_prefix)
     return [] if prefix.is_relative_to("/usr") else [prefix]

@@ -1,4 +1,4 @@
-"""The sandbox on Linux by Landlock, used if bubblewrap is not installed or not permitted."""
+"""The Landlock sandbox on Linux, for systems where bubblewrap is not installed or not permitted."""
 
 import contextlib
 import functools
@@ -21,18 +21,19 @@ from core.workspace.scratch_folder import ScratchFolder
 
 SCRIPT = Path(confine.__file__)
 DEVICES = ("null", "zero", "full", "random", "urandom")
-PRIVATE_DEVICES = ("tty", "ptmx", "pts", "shm")  # with namespaces; otherwise they would be those of other programs
-# No process, not even its own: their environments are in the same folder, and Landlock cannot separate them.
+# Only with private namespaces; otherwise they would be shared with other programs.
+PRIVATE_DEVICES = ("tty", "ptmx", "pts", "shm")
+# No /proc/PID folders, not even of the command: Landlock cannot separate readable files in them from environments.
 PROC = tuple(f"/proc/{name}" for name in ("cpuinfo", "meminfo", "stat", "uptime", "loadavg", "version", "sys"))
 ROOTS = {"PYENV_ROOT": ".pyenv", "CARGO_HOME": ".cargo", "RUSTUP_HOME": ".rustup", "NVM_DIR": ".nvm"}
 TRY_S = 10.0
 
 
 class Landlock:
-    """Runs commands under Landlock, which cannot exclude protected files or secrets of the workspace from its rules.
+    """Runs commands under Landlock, whose rules cannot exclude protected files or secrets inside the workspace.
 
-    Tests pass `version` to do without the features of later versions of Landlock, `without_namespaces` to do without
-    private devices, and `weaken` to show that the self-test notices.
+    For tests, `version` limits the version of the Landlock ABI, `without_namespaces` disables private devices, and
+    `weaken` adds readable paths to show that the self-test detects a weak sandbox.
     """
 
     name = "landlock"
@@ -108,14 +109,14 @@ class Landlock:
 
     @functools.cached_property
     def _launcher(self) -> tuple[str, ...]:
-        """The command that runs the script, compiled: Python does not cache the code of scripts."""
+        """The command line that runs the sandbox script, compiled because Python does not cache compiled scripts."""
         compiled = self._scratch.path / "confine.pyc"
         py_compile.compile(str(SCRIPT), str(compiled), doraise=True)
         return (sys.executable, "-IS", str(compiled))
 
     @functools.cached_property
     def _private_devices(self) -> bool:
-        """Whether a command can get terminals and shared memory of its own, which needs namespaces."""
+        """Whether commands get private terminals and shared memory, which needs permission to create namespaces."""
         return not self._without_namespaces and _can_create_devices()
 
     def _reads(self) -> list[str]:
@@ -132,7 +133,7 @@ class Landlock:
 
 @functools.cache
 def _can_create_devices() -> bool:
-    """Return whether this system lets a command have devices of its own. That is tried once per process."""
+    """Return whether this system permits private devices, by trying once per process."""
     with contextlib.suppress(OSError, subprocess.SubprocessError):
         command = (sys.executable, "-IS", str(SCRIPT), "try")
         completed = subprocess.run(command, env=clean_environment(), capture_output=True, timeout=TRY_S, check=False)

@@ -9,17 +9,17 @@ from core.workspace.launcher import CommandLimits
 from core.workspace.scratch_folder import occupied_space
 
 FIRST_CHECK_S = 0.05
-CHECK_INTERVAL_S = 0.2  # between two checks of the processes and memory of a command
-HOME_INTERVAL_S = 0.5  # between two measurements of its home folder
+CHECK_INTERVAL_S = 0.2  # between two checks of memory and number of processes
+HOME_INTERVAL_S = 0.5  # between two measurements of the home folder
 
 TickListener = Callable[[], str]
 
 
 class LimitWatch:
-    """A watch over one command until `stop`.
+    """A watch over one command, from creation until `stop`, in the event loop.
 
-    It calls `on_exceeded` with a description of the limit that was exceeded, and `on_tick` at each check, which returns
-    why to end the command, or "".
+    It calls `on_exceeded` with a description of an exceeded limit. At each check it calls `on_tick`, which may return a
+    reason to end the command, to be passed to `on_exceeded` as well, or "".
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class LimitWatch:
             timer.cancel()
 
     def _check(self) -> None:
-        """Call `on_tick`, and check the usage even if it raises an exception."""
+        """Call `on_tick` and then check memory and processes, even if `on_tick` raises an exception."""
         try:
             if self._on_tick and (reason := self._on_tick()):
                 self._on_exceeded(reason)
@@ -55,19 +55,19 @@ class LimitWatch:
             self._check_usage()
 
     def _check_usage(self) -> None:
-        """Check the memory, and the number of processes, because `ulimit` does not limit those of root."""
+        """Check the memory, and the number of processes, which `ulimit` does not limit for root."""
         processes, memory = process_tree.measure_usage(self._pid)
         if memory > self._limits.memory:
             self._on_exceeded(
                 f"stopped at {memory >> 20:,} MB of memory; the limit is {self._limits.memory >> 20:,} MB"
             )
-        elif processes > self._limits.processes + 2:  # the sandbox has up to two of its own
+        elif processes > self._limits.processes + 2:  # the sandbox itself has up to two processes
             self._on_exceeded(f"stopped at {processes:,} processes; the limit is {self._limits.processes:,}")
         else:
             self._check_timer = self._loop.call_later(CHECK_INTERVAL_S, self._check)
 
     def _measure_home(self) -> None:
-        """Measure the home folder, in a thread because it may contain many files."""
+        """Measure the size of the home folder in a thread, because it may contain many files."""
         if self._home is None:
             return
         measured = self._loop.run_in_executor(None, occupied_space, self._home, self._limits.scratch)

@@ -1,7 +1,7 @@
-"""Separates files in the folder from files elsewhere that they are the same as, by hard links.
+"""Replaces files in the folder that have hard links outside the folder by copies.
 
-Package managers such as uv and pnpm link each installed file to their cache and to every environment. A command that
-changes such a file in place would change it in all of them, outside the sandbox.
+Package managers such as uv and pnpm hard-link each installed file to their cache and to every environment. A command
+that changes such a file in place would change all of them, even outside the sandbox.
 """
 
 import os
@@ -13,12 +13,15 @@ from collections.abc import Iterable, Sequence
 from core.workspace import forced_access
 
 SECONDS = 60.0
-FREE_BYTES = 1 << 30  # that stay free on the disk
+FREE_BYTES = 1 << 30  # disk space that must stay free, in bytes
 _LINE = re.compile(rb"f\d+ (\d+)\.(\d+) (\d+) \S+ \./(.*)", re.DOTALL)
 
 
 def links_outside(lines: Iterable[bytes], snapshot: Iterable[bytes]) -> list[str]:
-    """Return the files of these lines of a snapshot that are also linked to from outside the folder."""
+    """Return the files in `lines` with more hard links than the whole `snapshot` contains, so with some elsewhere.
+
+    Both contain lines of a `FolderSnapshot`.
+    """
     linked = [match for line in lines if (match := _LINE.fullmatch(line)) and match[2] not in (b"0", b"1")]
     if not linked:
         return []
@@ -27,7 +30,7 @@ def links_outside(lines: Iterable[bytes], snapshot: Iterable[bytes]) -> list[str
 
 
 def separate(root: int, paths: Sequence[str]) -> tuple[str, ...]:
-    """Replace each file by a copy of its own. Return those for which there was not enough time or space."""
+    """Replace each file by a copy without other hard links; return the files skipped for lack of time or space."""
     deadline = time.monotonic() + SECONDS
     for number, path in enumerate(paths):
         disk = os.fstatvfs(root)

@@ -1,10 +1,10 @@
-"""The output of a command, of which the start and the end are kept."""
+"""A buffer for the output of a command that keeps only its start and its end."""
 
-KEPT_BYTES = 262_144  # bytes of output kept from the start, and as many from the end
+KEPT_BYTES = 262_144  # bytes kept of the start, and as many of the end
 
 
 class OutputBuffer:
-    """A buffer that keeps the start and the end of an output of any length."""
+    """Collects output of any length in limited memory, by omitting the middle."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -16,11 +16,11 @@ class OutputBuffer:
         free = KEPT_BYTES - len(self._head)
         self._head += chunk[:free]
         self._tail += chunk[free:]
-        if len(self._tail) > 2 * KEPT_BYTES:  # shortened rarely, because that copies what is kept
+        if len(self._tail) > 2 * KEPT_BYTES:  # not at every chunk, because deleting copies the tail
             del self._tail[:-KEPT_BYTES]
 
     def text(self) -> str:
-        """Return what is kept, with a note of how much was omitted in the middle."""
+        """Return the kept output, with a note in the middle on how many bytes were omitted."""
         tail = bytes(self._tail[-KEPT_BYTES:])
         omitted = self.size - len(self._head) - len(tail)
         if omitted <= 0:

@@ -1,4 +1,4 @@
-"""Measuring and killing a process with its descendants. Without /proc, most functions have no effect."""
+"""Measures and kills processes with their descendants. Most functions have no effect on systems without /proc."""
 
 import contextlib
 import json
@@ -11,11 +11,11 @@ from pathlib import Path
 
 _PROC = Path("/proc")
 GONE_S = 5.0
-QUIET_LOOKS = 20  # looks in a row that find no living process, after which a tree counts as dead
+QUIET_LOOKS = 20  # consecutive scans without a living process before a tree counts as dead
 
 
 def descendants(pid: int) -> list[int]:
-    """Return the pids of all descendants, children first."""
+    """Return the pids of all descendants, level by level from the children down."""
     pids: list[int] = []
     parents = [pid]
     while parents:
@@ -25,7 +25,7 @@ def descendants(pid: int) -> list[int]:
 
 
 def measure_usage(pid: int) -> tuple[int, int]:
-    """Return the number of descendants and the memory in bytes that they use without sharing it."""
+    """Return the number of descendants, and the private and shared-memory bytes that they use, without mapped files."""
     processes, memory = 0, 0
     for descendant in descendants(pid):
         try:
@@ -40,15 +40,16 @@ def measure_usage(pid: int) -> tuple[int, int]:
 
 
 def await_namespace(info: int) -> None:
-    """Wait until the first process of a PID namespace has ended. All other processes in the namespace end before it.
+    """Wait until the first process of a PID namespace has ended, which ends after all others in the namespace.
 
-    bubblewrap itself ends a moment earlier, so waiting for bubblewrap is not enough.
+    `info` is the pipe on which bubblewrap wrote the pid of that process; it is closed. bubblewrap itself ends a moment
+    earlier.
     """
     with os.fdopen(info, "rb") as file:
         try:
             first = os.pidfd_open(json.loads(file.read(4096))["child-pid"])
         except (OSError, ValueError, KeyError, TypeError):
-            return  # it has ended or was never started
+            return  # the process has already ended, or never started
     try:
         select.select([first], [], [], GONE_S)
     finally:
@@ -56,10 +57,9 @@ def await_namespace(info: int) -> None:
 
 
 def kill_tree(pid: int) -> None:
-    """Kill all descendants of a process, which adopts orphans, then the process itself.
+    """Kill all descendants of a subreaper, and then the process itself.
 
-    A process can fork and end while its parent is looked at, so that its child is missed. Therefore the tree counts as
-    dead only after several looks.
+    A scan can miss a child whose parent forks and ends meanwhile, so the tree counts as dead only after several scans.
     """
     if sys.platform == "linux":
         quiet_looks = 0
@@ -70,9 +70,10 @@ def kill_tree(pid: int) -> None:
 
 
 def _kill_below(pid: int) -> bool:
-    """Kill the descendants that are found, and return whether one was living.
+    """Kill the descendants found in one scan; return whether any was alive.
 
-    Each is stopped at once, so that it cannot fork; the newest come first, as they may be about to.
+    Each is stopped as soon as it is found, so that it cannot fork; the newest come first, because they are most likely
+    to fork.
     """
     living: list[int] = []
     parents = [pid]
@@ -88,12 +89,12 @@ def _kill_below(pid: int) -> bool:
 
 
 def kill_process(pid: int) -> None:
-    """Kill one process, if it still exists."""
+    """Kill one process; do nothing if it has ended."""
     _send(pid, signal.SIGKILL)
 
 
 def kill_group(pid: int) -> None:
-    """Kill every process of a group, if it still exists."""
+    """Kill every process of a process group; do nothing if it is empty."""
     try:
         os.killpg(pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
@@ -101,14 +102,14 @@ def kill_group(pid: int) -> None:
 
 
 def kill_marked(needle: bytes) -> None:
-    """Kill processes that left the group: all with this marker in their environment.
+    """Kill all processes with this text in their environment, such as ones that left the process group.
 
-    During exec a process shows an empty environment, so such processes are checked once more.
+    During exec a process shows an empty environment, so empty ones are checked once more.
     """
     if sys.platform != "linux":
         return
     empty: set[int] = set()
-    for _ in range(10):  # a process that is just being forked is found in the next pass
+    for _ in range(10):  # repeated, to find processes that were being forked in the previous pass
         processes = [process for process in _PROC.iterdir() if process.name.isdigit()]
         environments = {int(process.name): _environment(process) for process in processes}
         marked = [pid for pid, environment in environments.items() if environment and needle in environment]
@@ -126,7 +127,7 @@ def _send(pid: int, sign: signal.Signals) -> None:
 
 def _children(pid: int) -> list[int]:
     children: list[int] = []
-    with contextlib.suppress(OSError):  # it has ended meanwhile
+    with contextlib.suppress(OSError):  # the process has ended
         for task in (_PROC / str(pid) / "task").iterdir():
             children += map(int, (task / "children").read_bytes().split())
     return children
@@ -140,7 +141,7 @@ def _ended(pid: int) -> bool:
 
 
 def _environment(process: Path) -> bytes | None:
-    """Return the initial environment of a process of this user; None for other users and ended processes."""
+    """Return the initial environment of a process of this user; None for other users' and ended processes."""
     try:
         return (process / "environ").read_bytes() if process.stat().st_uid == os.getuid() else None
     except OSError:
@@ -148,10 +149,10 @@ def _environment(process: Path) -> bytes | None:
 
 
 def kill_orphans(needle: bytes) -> list[int]:
-    """Kill half-started bubblewrap processes that a killed Journeyman left behind; return their pids.
+    """Kill half-started bubblewrap processes, left behind by a killed Journeyman, and return their pids.
 
-    If bubblewrap is killed while it sets up its namespace, its child waits forever. It has run nothing yet, and its
-    parent is the first process or systemd.
+    If bubblewrap is killed while it sets up its namespace, its child waits forever, as a child of init or systemd, and
+    has not run the command. `needle` must occur in its environment.
     """
     if sys.platform != "linux":
         return []
@@ -174,7 +175,7 @@ def _is_orphaned_bubblewrap(pid: str) -> bool:
 
 
 def _read_proc(pid: str, name: str) -> bytes:
-    """Return the beginning of a file of a process. Fast, because a start reads those of all processes."""
+    """Return the first 4096 bytes of a file in /proc/PID; without pathlib, because startup reads all processes."""
     file = os.open(f"{_PROC}/{pid}/{name}", os.O_RDONLY)
     try:
         return os.read(file, 4096)

@@ -1,7 +1,7 @@
-"""Finds the programs that Journeyman runs itself, outside the sandbox, such as git, bubblewrap and MCP servers.
+"""Finds the programs that Journeyman itself runs outside the sandbox, such as git, bubblewrap and MCP servers.
 
-PATH may contain a folder in which agents work, such as the virtual environment that was active when Journeyman was
-started. A command can put a program there. So the folders of the system come first, and those of projects are left out.
+PATH may contain a folder in which agents work, such as a virtual environment that was active when Journeyman was
+started, and a command could put a program there. So system folders are searched first, and project folders are skipped.
 """
 
 import os
@@ -14,30 +14,30 @@ SYSTEM_FOLDERS = frozenset({
 })  # fmt: skip
 PROJECT_FOLDERS = frozenset({"node_modules", ".venv", "venv", ".tox", ".direnv"})
 SYSTEM_PLACES = ("/usr", "/bin", "/sbin", "/opt", "/app", "/gnu", "/nix", "/snap", "/run", "/home/linuxbrew/.linuxbrew")
-COMMAND_PATH = "JOURNEYMAN_COMMAND_PATH"  # environment variable: PATH as it was when Journeyman was started
+COMMAND_PATH = "JOURNEYMAN_COMMAND_PATH"  # environment variable with the original PATH from when Journeyman was started
 
 
 def leave_projects_out_of_path() -> None:
-    """Remove the folders of projects from PATH, so that libraries do not start a program there either, as Qt does."""
+    """Remove project folders from PATH, so that libraries such as Qt do not start programs from them either."""
     os.environ[COMMAND_PATH] = os.environ.get("PATH", os.defpath)
     os.environ["PATH"] = own_path()
 
 
 def command_path() -> str:
-    """Return the PATH for sandboxed commands, which may run programs of projects: the one that the user set."""
+    """Return the PATH for sandboxed commands: the original one, because they may run programs of projects."""
     return os.environ.get(COMMAND_PATH) or os.environ.get("PATH", os.defpath)
 
 
 def restore_path() -> None:
-    """Undo `leave_projects_out_of_path`, before this process is replaced by a new one."""
+    """Undo `leave_projects_out_of_path`, for a restart that replaces this process by a new one."""
     os.environ["PATH"] = command_path()
     os.environ.pop(COMMAND_PATH, None)
 
 
 def own_path(folder: Path | None = None) -> str:
-    """Return the folders of PATH in which our programs, and the programs that they start, are looked for.
+    """Return the PATH for programs run outside the sandbox, system folders first.
 
-    Folders of projects, and those inside `folder`, are left out.
+    Project folders, and folders inside `folder`, are left out.
     """
     entries = dict.fromkeys(os.environ.get("PATH", os.defpath).split(os.pathsep))
     usable = [
@@ -49,13 +49,16 @@ def own_path(folder: Path | None = None) -> str:
 
 
 def find_system_program(name: str) -> str:
-    """Return the absolute path of a program of the system, for one that keeps commands in the sandbox."""
+    """Return the absolute path of a program in a system folder, or "".
+
+    Used for programs that the security of the sandbox depends on.
+    """
     folders = (entry for entry in own_path().split(os.pathsep) if _is_of_system(Path(os.path.realpath(entry))))
     return next((found for entry in folders if (found := shutil.which(name, path=entry))), "")
 
 
 def find_program(name: str, folder: Path | None = None) -> str:
-    """Return the absolute path of an installed program; an empty string if there is none outside this folder."""
+    """Return the absolute path of an installed program; "" if there is none outside `folder` and other projects."""
     for entry in own_path(folder).split(os.pathsep):
         found = shutil.which(name, path=entry) if entry else None
         if found and Path(found).is_absolute() and not (folder and _is_inside(found, folder)):
@@ -79,7 +82,10 @@ def _is_of_system(folder: Path) -> bool:
 
 
 def _is_in_repository(folder: Path) -> bool:
-    """Return whether a folder is in a git repository, other than an installation such as `~/.nvm` is, or the home."""
+    """Return whether a folder is in a git repository of a project.
+
+    The home folder itself as a repository does not count, nor do installations such as `~/.nvm`.
+    """
     home = Path.home()
     for parent in (folder, *folder.parents):
         if home.is_relative_to(parent):

@@ -1,11 +1,11 @@
-"""The parts of the system and of the home folder that commands in the sandbox may read."""
+"""The system files and parts of the home folder that commands in the sandbox may read."""
 
 import os
 import shutil
 from pathlib import Path
 
 SYSTEM_FOLDERS = ("/usr", "/opt", "/nix/store", "/home/linuxbrew/.linuxbrew")
-MERGED_FOLDERS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # links into /usr on most systems
+MERGED_FOLDERS = ("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")  # on most systems links into /usr
 ETC_NAMES = (
     "passwd", "group", "nsswitch.conf", "hosts", "host.conf", "services", "protocols", "localtime", "timezone",
     "locale.conf", "machine-id", "ssl", "ca-certificates", "pki", "alternatives", "ld.so.cache", "ld.so.conf",
@@ -13,7 +13,8 @@ ETC_NAMES = (
     "fonts", "gitattributes", "bash_completion.d", "papersize", "paperspecs", "python3", "python3.11", "python3.12",
     "python3.13", "java-11-openjdk", "java-17-openjdk", "java-21-openjdk", "maven", "R", "perl", "emacs", "vim",
 )  # fmt: skip
-# Toolchains; never a whole folder in which a program also stores credentials, as gem, uv and dotnet do.
+# Toolchains in the home folder. Programs such as gem, uv and dotnet also store credentials in theirs, so only some
+# subfolders of these are listed.
 HOME_PATHS = (
     ".pyenv", ".nvm", ".volta", ".fnm", ".bun", ".deno/bin", ".asdf", ".local/share/mise", ".local/share/pnpm",
     ".cargo/bin", ".cargo/env", ".cargo/registry", ".cargo/git", ".rustup", "go/bin", "go/pkg", ".sdkman", ".jenv",
@@ -23,13 +24,13 @@ HOME_PATHS = (
     ".config/git/ignore", ".local/share/uv/python", ".local/share/uv/tools", ".dotnet/dotnet", ".dotnet/host",
     ".dotnet/packs", ".dotnet/sdk", ".dotnet/sdk-manifests", ".dotnet/shared", ".dotnet/templates", ".dotnet/tools",
 )  # fmt: skip
-LARGE = 100  # files in a folder; from here on a mount costs less than a copy
+LARGE = 100  # number of files in a folder from which a mount is cheaper than a copy
 
 
 def copy_etc(target: Path, source: Path = Path("/etc")) -> list[Path]:
-    """Copy the files of /etc that programs need, without private keys.
+    """Copy the files of /etc that programs need, except private keys.
 
-    Large folders without keys are created empty and returned, to be mounted.
+    Large folders without keys are created empty and returned, for the caller to mount.
     """
     target.mkdir()
     large: list[Path] = []
@@ -55,7 +56,7 @@ def _copy(source: Path, target: Path, large: list[Path]) -> None:
             else:
                 _copy(child, target / child.name, large)
     except OSError:
-        return  # the command could not read it either
+        return  # unreadable for commands as well
 
 
 def _holds_keys(folder: Path) -> bool:
@@ -67,6 +68,6 @@ def _is_key(name: str) -> bool:
 
 
 def home_folder() -> Path | None:
-    """Return the home folder of the user; None if HOME is not a usable folder."""
+    """Return the user's home folder; None if HOME is unset, relative, "/" or missing."""
     folder = Path(os.environ.get("HOME") or "/")
     return folder if folder.is_absolute() and folder != Path("/") and folder.is_dir() else None

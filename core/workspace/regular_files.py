@@ -1,4 +1,4 @@
-"""Opens files that a command may have replaced: never a FIFO, which would block, or a device, which may have no end."""
+"""Opens only regular files, because a command may have put a blocking FIFO or an endless device in place of a file."""
 
 import errno
 import os
@@ -9,9 +9,9 @@ _FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NO
 
 
 def open_regular(path: str | Path, *, follow: bool = True, folder: int | None = None) -> int:
-    """Open a regular file for reading; raise OSError for anything else, and for a link unless it is to `follow` it.
+    """Open a regular file for reading; raise OSError for anything else, including a link unless `follow` is set.
 
-    The path is relative to an open `folder`, if one is given.
+    The path is relative to the open `folder`, if one is given.
     """
     descriptor = os.open(path, _FLAGS | (0 if follow else getattr(os, "O_NOFOLLOW", 0)), dir_fd=folder)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -21,7 +21,7 @@ def open_regular(path: str | Path, *, follow: bool = True, folder: int | None = 
 
 
 def read_regular(path: str | Path, limit: int, *, follow: bool = True) -> bytes:
-    """Return the contents of a regular file as `open_regular` does; raise OSError if it has more than `limit` bytes."""
+    """Return the contents of a regular file; raise OSError if it is not one, or has more than `limit` bytes."""
     with open(open_regular(path, follow=follow), "rb") as file:
         body = file.read(limit + 1)
     if len(body) > limit:

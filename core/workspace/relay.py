@@ -1,4 +1,4 @@
-"""Forwards a local port to the proxy socket, inside the sandbox. A script that imports nothing of Journeyman."""
+"""A script inside the sandbox that forwards a local port to the proxy socket; it imports nothing else of Journeyman."""
 
 import contextlib
 import os
@@ -8,7 +8,7 @@ import threading
 
 
 def pump(source: socket.socket, target: socket.socket) -> None:
-    """Copy data until one side closes."""
+    """Copy data from one socket to the other until the source ends; then signal the end to the target."""
     with contextlib.suppress(OSError):
         while chunk := source.recv(65_536):
             target.sendall(chunk)
@@ -17,7 +17,7 @@ def pump(source: socket.socket, target: socket.socket) -> None:
 
 
 def serve(listener: socket.socket, proxy_path: str) -> None:
-    """Forward every connection, each in two threads that end with the command."""
+    """Forward every connection to the proxy, each in two daemon threads."""
     while True:
         client, _ = listener.accept()
         proxy = socket.socket(socket.AF_UNIX)
@@ -31,7 +31,10 @@ def serve(listener: socket.socket, proxy_path: str) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Run a command as a child process and exit with its status. `arguments`: the socket, the port, the command."""
+    """Run a command as a child process and exit with its exit code, forwarding connections meanwhile.
+
+    `arguments` are the path of the proxy socket, the port to listen on, and the command line.
+    """
     listener = socket.create_server(("127.0.0.1", int(arguments[1])), backlog=64)
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""The choice of the sandbox for commands on this machine: the best launcher that passes its self-test."""
+"""Chooses the sandbox for commands on this machine: the best launcher that works here."""
 
 import functools
 import sys
@@ -23,7 +23,7 @@ from core.workspace.unsandboxed import Unsandboxed
 
 
 class SandboxLauncher(Launcher, Protocol):
-    """A launcher that can be chosen: it knows whether it could work here, and can be closed."""
+    """A launcher to choose from: `available` tells whether it may work here, and `close` frees its resources."""
 
     @property
     def available(self) -> bool: ...
@@ -32,7 +32,10 @@ class SandboxLauncher(Launcher, Protocol):
 
 
 class Sandbox:
-    """Starts commands with one launcher. `allow_unsandboxed`: the user allows commands without a sandbox."""
+    """Starts commands with one launcher, and refuses them if its self-test failed.
+
+    `allow_unsandboxed`: the user allows all commands to run without a sandbox if the launcher is none.
+    """
 
     def __init__(
         self, launcher: SandboxLauncher, proof: SandboxProof | None, *, allow_unsandboxed: bool = False
@@ -50,7 +53,7 @@ class Sandbox:
         return self._launcher.level
 
     def disabled_reason(self, permit: SandboxPermissions) -> Problem | None:
-        """Return why commands are disabled; None if they are not."""
+        """Return why commands with these permissions cannot run; None if they can."""
         if self.proof and self.proof.escapes:
             message, cause = (
                 "Commands are disabled.",
@@ -74,7 +77,7 @@ class Sandbox:
         on_output: OutputListener | None = None,
         on_tick: TickListener | None = None,
     ) -> RunningCommand:
-        """Start a command in the background."""
+        """Start a command and return it while it runs; raise Problem if commands are disabled."""
         if (problem := self.disabled_reason(request.permit)) is not None:
             raise problem
         launch = self._launcher.prepare(request)
@@ -95,13 +98,13 @@ class Sandbox:
         on_output: OutputListener | None = None,
         on_tick: TickListener | None = None,
     ) -> FinishedCommand:
-        """Run a command to its end. If canceled, kill all processes that it started."""
+        """Run a command to its end. If canceled, kill all its processes."""
         running = await self.start(request, on_output, on_tick)
         return await running.wait_or_kill()
 
 
 def system_launchers() -> Sequence[Callable[[], SandboxLauncher]]:
-    """Return the launchers of this system, best first."""
+    """Return the constructors of the launchers for this operating system, strongest sandbox first."""
     return {"linux": (Bubblewrap, Landlock), "darwin": (Seatbelt,), "win32": (JobObject,)}.get(sys.platform, ())
 
 
@@ -111,10 +114,10 @@ def choose_sandbox(
     allow_unsandboxed: bool = False,
     launchers: Sequence[Callable[[], SandboxLauncher]] | None = None,
 ) -> Sandbox:
-    """Return a sandbox with the first launcher that works.
+    """Return a sandbox with the first launcher that works on this machine.
 
-    A launcher that works but fails its self-test is chosen too, and commands are disabled; a weaker launcher is
-    not an acceptable replacement.
+    A launcher that works but fails its self-test is chosen nevertheless and then refuses commands, rather than falling
+    back to a weaker one. `cache` is a file for the result of the self-test.
     """
     for make in system_launchers() if launchers is None else launchers:
         launcher = make()
@@ -126,7 +129,7 @@ def choose_sandbox(
     return Sandbox(Unsandboxed(), None, allow_unsandboxed=allow_unsandboxed)
 
 
-CHOICE_LOCK = threading.Lock()  # runs that start at the same time must not create two sandboxes
+CHOICE_LOCK = threading.Lock()  # prevents concurrent runs from creating two sandboxes
 _chosen = functools.cache(choose_sandbox)
 
 

@@ -1,4 +1,4 @@
-"""The self-test of a sandbox: real attacks inside it, against a listener, canary files and a decoy process."""
+"""The self-test of a sandbox: runs real attacks inside it, against a port, canary files and a decoy process outside."""
 
 import contextlib
 import hashlib
@@ -19,7 +19,7 @@ from core.workspace.command_process import MARKER_VARIABLE
 from core.workspace.launcher import PASSED_VARIABLES, CommandRequest, Launcher
 
 TIME_S = 30
-VISIBLE_VARIABLES = (  # the names of the environment variables of a command
+VISIBLE_VARIABLES = (  # environment variables that commands may have
     *PASSED_VARIABLES,
     "TERM",
     "TMPDIR",
@@ -55,9 +55,11 @@ class SandboxProof:
     """The result of a self-test.
 
     Attributes:
-        works: whether commands run in the sandbox at all.
-        escapes: the attacks that succeeded although the sandbox should prevent them.
-        known_gaps: attacks that this launcher does not prevent by design.
+        launcher: the name of the launcher.
+        profile: a hash of the launcher's profile, the attacks, the current boot and the user.
+        works: whether commands can run in the sandbox at all.
+        escapes: the names of attacks that succeeded although the launcher should prevent them.
+        known_gaps: the names of attacks that the launcher does not prevent by design.
     """
 
     launcher: str
@@ -72,13 +74,16 @@ class SandboxProof:
 
 
 def prove_sandbox(launcher: Launcher, cache: Path | None = None) -> SandboxProof:
-    """Return the result for this profile; the one in `cache` is used until a restart or a new attack."""
+    """Return the result of the self-test, from the file `cache` if it is still valid.
+
+    A cached result is valid until a reboot, or until the launcher's profile or the set of attacks changes.
+    """
     marks = (launcher.profile, *ATTACK_DESCRIPTIONS, _boot_id(), str(os.getuid()))
     name = hashlib.sha256("\n".join(marks).encode()).hexdigest()
     if cache and (cached := _cached_proof(cache, name)):
         return cached
     proof = _attack(launcher, name)
-    if cache and proof.works and not proof.escapes:  # only a passed test is cached
+    if cache and proof.works and not proof.escapes:  # a failed test runs again next time
         with contextlib.suppress(OSError):
             cache.write_text(json.dumps(asdict(proof)), encoding="utf-8")
     return proof
@@ -128,7 +133,7 @@ def _attack(launcher: Launcher, name: str) -> SandboxProof:
 
 
 def _run(launcher: Launcher, request: CommandRequest) -> set[str] | None:
-    """Run the attacks and return those that worked; None if the script did not run."""
+    """Run the attacks and return the names of the successful ones; None if the script did not run to its end."""
     launch = launcher.prepare(request)
     life_read, life_write = os.pipe()
     try:
@@ -158,7 +163,7 @@ def _run(launcher: Launcher, request: CommandRequest) -> set[str] | None:
 
 @contextlib.contextmanager
 def _prepared_target(outside: Path, folder: Path, canary: str) -> Iterator[attacks.Target]:
-    """Provide the targets of the attacks: a port, a terminal, a Unix socket, a process with a secret."""
+    """Yield the targets of the attacks while they exist: a port, a terminal, a Unix socket, a process with a secret."""
     with (
         socket.create_server(("127.0.0.1", 0)) as port,
         _unix_listener(outside / "socket"),
@@ -181,10 +186,10 @@ def _prepared_target(outside: Path, folder: Path, canary: str) -> Iterator[attac
 
 @contextlib.contextmanager
 def _terminal() -> Iterator[str]:
-    """Open a terminal and return the path of the side that programs use."""
+    """Open a pseudo-terminal and yield the path of its terminal side; without terminals, a path that does not exist."""
     try:
         controller, terminal = os.openpty()
-    except OSError:  # this machine has no terminals
+    except OSError:  # this machine provides no pseudo-terminals
         yield os.devnull + "/none"
         return
     try:
@@ -196,7 +201,7 @@ def _terminal() -> Iterator[str]:
 
 @contextlib.contextmanager
 def _unix_listener(path: Path) -> Iterator[None]:
-    """Listen on a Unix socket. It is bound by a short path, because socket paths are limited to about 100 bytes."""
+    """Listen on a Unix socket, bound by a short path because socket paths are limited to about 100 bytes."""
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with socket.socket(socket.AF_UNIX) as listener:

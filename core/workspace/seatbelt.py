@@ -1,4 +1,4 @@
-"""The sandbox on macOS by sandbox-exec: a profile that denies by default, written for each command."""
+"""The macOS sandbox with sandbox-exec: a profile for each command, which denies everything by default."""
 
 import functools
 import os
@@ -28,7 +28,7 @@ CLOSED = ("credentials.toml", "credentials")
 
 
 class Seatbelt:
-    """Runs commands in the sandbox of the kernel. Its rules also cover protected files that do not exist yet."""
+    """Runs commands in the sandbox of macOS, whose rules also protect files that do not exist yet."""
 
     name = "sandbox-exec"
     level: SandboxLevel = "verified"
@@ -38,7 +38,7 @@ class Seatbelt:
         self._home = readable_system.home_folder()
 
     def close(self) -> None:
-        """Do nothing: there are no resources."""
+        """Do nothing, because the launcher owns no resources."""
 
     @property
     def available(self) -> bool:
@@ -58,7 +58,7 @@ class Seatbelt:
         return ProcessLaunch(arguments, clean_environment() | scratch, request.folder, "group", stdin_is_watchdog=True)
 
     def profile_text(self, request: CommandRequest) -> str:
-        """Return the profile. If several rules match, the last one applies."""
+        """Return the sandbox profile for a command. If several rules match an access, the last one applies."""
         folder = Path(os.path.realpath(request.folder))
         reads = [*SYSTEM, *FILES, *(str(self._home / name) for name in readable_system.HOME_PATHS if self._home)]
         writes = [str(_scratch())]
@@ -92,7 +92,7 @@ def _protected(folder: Path, request: CommandRequest) -> list[str]:
         paths = [f"{name}/{'/'.join(parts)}" for parts in READ_ONLY_IN_GIT] if is_git else [name]
         rules += [f"(subpath {_quoted(str(folder / path))})" for path in paths if not _contains_any(path, allowed)]
         if is_git:
-            rules.append(f"(literal {_quoted(str(folder / name))})")  # or it could be moved away and replaced
+            rules.append(f"(literal {_quoted(str(folder / name))})")  # so that it cannot be moved away and replaced
     return rules
 
 
@@ -118,5 +118,5 @@ def _pattern(text: str) -> str:
 
 @functools.cache
 def _scratch() -> Path:
-    """Return the temporary folder of the user; on macOS each user has one."""
+    """Return the resolved temporary folder, of which macOS gives each user one."""
     return Path(os.path.realpath(os.environ.get("TMPDIR") or "/private/tmp"))

@@ -1,4 +1,4 @@
-"""The seccomp filters of system calls for commands, as BPF programs."""
+"""The seccomp filters for commands, as BPF programs."""
 
 import errno
 import struct
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from core.workspace.syscall_numbers import SYSCALL_NUMBERS
 
-MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # the supported machines, and how the kernel audits them
+MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # supported architectures, with their AUDIT_ARCH value
 
 _ALLOW, _ASK, _KILL, _ERROR = 0x7FFF0000, 0x7FC00000, 0x80000000, 0x00050000
 _LOAD, _AND, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
@@ -14,24 +14,27 @@ _NUMBER, _MACHINE, _FIRST, _SECOND, _THIRD, _FOURTH = 0, 4, 16, 24, 32, 40  # of
 _NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
 _X32 = 0x40000000
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
-_TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX: they insert input into the terminal
-_FILE_FLAGS = (0x40086602, 0x401C5820)  # FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR: they need no right to write
-_SIGNAL_OWNER = (8, 10, 15)  # F_SETOWN, F_SETSIG, F_SETOWN_EX: they let the kernel send any signal to any process
-_PERSONALITIES = (0, 8, 0x20000, 0x20008, 0x40000, 0xFFFFFFFF)  # Linux, uname26, without address randomization, query
-# The bits by which a program runs with the rights of the owner or group of its file, and the calls that can set them,
-# each with its mode. Other users could run such a program outside the sandbox.
+_TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX, which inject input into the terminal
+_FILE_FLAGS = (0x40086602, 0x401C5820)  # FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR, which need no write access to the file
+_SIGNAL_OWNER = (8, 10, 15)  # F_SETOWN, F_SETSIG, F_SETOWN_EX, by which the kernel sends any signal to any process
+# Allowed arguments of `personality`: Linux and uname26, each without and with ADDR_NO_RANDOMIZE, and query.
+_PERSONALITIES = (0, 8, 0x20000, 0x20008, 0x40000, 0xFFFFFFFF)
+# The setuid and setgid bits, and the calls that can set them, with their mode argument. Other users could run a setuid
+# program of a command outside the sandbox.
 _PRIVILEGES = 0o6000
 _MODES = {
     "chmod": _SECOND, "fchmod": _SECOND, "fchmodat": _THIRD, "fchmodat2": _THIRD,
     "creat": _SECOND, "mknod": _SECOND, "mknodat": _THIRD,
 }  # fmt: skip
-_CREATING = {"open": (_SECOND, _THIRD), "openat": (_THIRD, _FOURTH)}  # with their flags and mode
+# Calls that can create a file, with their flags and mode arguments.
+_CREATING = {"open": (_SECOND, _THIRD), "openat": (_THIRD, _FOURTH)}
 _CREATE = 0o100 | 0o20000000  # O_CREAT, O_TMPFILE
 _ACCESS_MODE, _WRITE_ONLY, _READ_WRITE, _TRUNCATE = 0o3, 0o1, 0o2, 0o1000
-_ALL_PROCESSES_OF_A_USER = {"setpriority": 2, "ioprio_set": 3}  # PRIO_USER, IOPRIO_WHO_USER
+# Calls on all processes of a user, with the value of their first argument: PRIO_USER, IOPRIO_WHO_USER.
+_ALL_PROCESSES_OF_A_USER = {"setpriority": 2, "ioprio_set": 3}
 
-# Debugging of other processes, kernel keys, bpf, io_uring (it opens files and connects past every filter), mounts and
-# namespaces, file handles that open files without a path, modules, swap, clocks, host names.
+# Denied in every sandbox: debugging other processes, kernel keys, bpf, io_uring (which opens files and connects past
+# every filter), mounts, namespaces, file handles (which open files without a path), modules, swap, clocks, host names.
 _DENIED = (
     *("ptrace", "process_vm_readv", "process_vm_writev", "kcmp", "pidfd_getfd", "process_madvise", "process_mrelease"),
     *("migrate_pages", "move_pages", "add_key", "request_key", "keyctl", "bpf", "perf_event_open", "userfaultfd"),
@@ -42,7 +45,7 @@ _DENIED = (
     *("lookup_dcookie", "iopl", "ioperm", "settimeofday", "clock_settime", "adjtimex", "clock_adjtime", "sethostname"),
     *("setdomainname", "modify_ldt", "uselib", "vhangup", "syslog", "fanotify_init"),
 )
-# What namespaces separate, and Landlock does not.
+# IPC objects that a namespace separates from those of other programs, but Landlock does not.
 _SHARED_MEMORY = (
     *("shmget", "shmat", "shmctl", "shmdt", "semget", "semop", "semctl", "semtimedop"),
     *("msgget", "msgsnd", "msgrcv", "msgctl", "mq_open", "mq_unlink"),
@@ -51,24 +54,24 @@ _EXTENDED_ATTRIBUTES = (
     *("setxattr", "lsetxattr", "fsetxattr", "removexattr", "lremovexattr", "fremovexattr"),
     *("setxattrat", "removexattrat", "file_setattr"),
 )
-# Landlock has no rights for these. The supervisor performs them if the file is in a writable folder.
+# Calls that Landlock cannot restrict. The supervisor performs them if the file is in a writable folder.
 _METADATA = (
     *("chmod", "fchmod", "fchmodat", "fchmodat2", "chown", "fchown", "lchown", "fchownat"),
     *("utime", "utimes", "futimesat", "utimensat", "inotify_add_watch"),
 )
-# The supervisor admits these if they concern a process of the sandbox. Their first argument is a pid, 0 the caller's.
+# Calls that the supervisor admits on processes of the command. Their first argument is a pid, or 0 for the caller.
 _PROCESS_LIMITS = ("prlimit64", "sched_setparam", "sched_setscheduler", "sched_setaffinity", "sched_setattr")
 _SIGNALS = ("kill", "tkill", "tgkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo")
-_SCOPES_SIGNALS, _KNOWS_TRUNCATION = 6, 3  # the versions of the Landlock ABI that do
+_SCOPES_SIGNALS, _KNOWS_TRUNCATION = 6, 3  # first Landlock ABI versions that restrict signals and truncate
 
 
 def number_of(name: str, machine: str) -> int:
-    """Return the number of a system call; -1 if this machine does not have it."""
+    """Return the number of a system call; -1 if the architecture does not have it."""
     return SYSCALL_NUMBERS[name][list(MACHINES).index(machine)]
 
 
 def supervised_calls(machine: str, version: int) -> dict[int, str]:
-    """Return the system calls that the supervisor decides, by number, for this version of the Landlock ABI."""
+    """Return the system calls, by number, that the filter passes to the supervisor under this Landlock ABI version."""
     names = [*_METADATA, *_PROCESS_LIMITS, *_ALL_PROCESSES_OF_A_USER]
     names += _SIGNALS if version < _SCOPES_SIGNALS else ()
     names += ["truncate"] if version < _KNOWS_TRUNCATION else []
@@ -76,7 +79,7 @@ def supervised_calls(machine: str, version: int) -> dict[int, str]:
 
 
 def bubblewrap_filter(machine: str) -> bytes:
-    """Return the filter for commands that namespaces separate from other processes, files and networks."""
+    """Return the filter for bubblewrap, whose namespaces already separate processes, files and networks."""
     sockets = [_load(_FIRST)]
     for family in (_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK):
         sockets += [_line(_EQUAL, family, 0, 1), _return(_ALLOW)]
@@ -84,7 +87,7 @@ def bubblewrap_filter(machine: str) -> bytes:
 
 
 def landlock_filter(machine: str, version: int) -> bytes:
-    """Return the filter for commands that are separated by this version of the Landlock ABI only: without sockets."""
+    """Return the filter for commands that only this Landlock ABI version separates; it also denies all sockets."""
     supervised = supervised_calls(machine, version)
     lines = _deny(machine, ["socket"], errno.EACCES)
     lines += _deny(machine, _SHARED_MEMORY, errno.EPERM) + _deny(machine, _EXTENDED_ATTRIBUTES, errno.ENOTSUP)
@@ -108,12 +111,12 @@ def landlock_filter(machine: str, version: int) -> bytes:
 
 
 def _filter(machine: str, more: list[bytes]) -> bytes:
-    """Return a filter with the rules for every sandbox and these."""
+    """Return a complete filter: the rules common to all sandboxes, then the instructions `more`."""
     lines = [_load(_MACHINE), _line(_EQUAL, MACHINES[machine], 1, 0), _return(_KILL), _load(_NUMBER)]
     if machine == "x86_64":
         lines += [_line(_AT_LEAST, _X32, 0, 1), _refuse(errno.EPERM)]
     lines += _deny(machine, _DENIED, errno.EPERM)
-    # A filter cannot read the arguments of these, which are in memory; libraries use clone and openat then.
+    # Their arguments are in memory, where a filter cannot read them. After ENOSYS, libraries use clone and openat.
     lines += _deny(machine, ["clone3", "openat2"], errno.ENOSYS)
     for name, mode in _MODES.items():
         lines += _when(machine, name, [_load(mode), _line(_ANY_BIT, _PRIVILEGES, 0, 1), _refuse(errno.EPERM)])
@@ -137,7 +140,10 @@ def _refuse_values(values: Iterable[int], fault: int) -> list[bytes]:
 
 
 def _refuse_truncation(flags: int) -> list[bytes]:
-    """Refuse to truncate a file that is not opened for writing: before version 3, Landlock does not notice it."""
+    """Return instructions that refuse O_TRUNC unless the file is opened for writing.
+
+    Landlock before ABI version 3 does not restrict truncation. `flags` is the argument with the flags.
+    """
     return [
         *(_load(flags), _line(_ANY_BIT, _TRUNCATE, 0, 4), _line(_AND, _ACCESS_MODE), _line(_EQUAL, _WRITE_ONLY, 2, 0)),
         *(_line(_EQUAL, _READ_WRITE, 1, 0), _refuse(errno.EPERM)),
@@ -145,13 +151,13 @@ def _refuse_truncation(flags: int) -> list[bytes]:
 
 
 def _when(machine: str, name: str, lines: list[bytes]) -> list[bytes]:
-    """Return these instructions for one system call; its number is loaded again after them."""
+    """Return instructions that run `lines` for one system call only and then load the call's number again."""
     number = number_of(name, machine)
     return [] if number < 0 else [_line(_EQUAL, number, 0, len(lines) + 1), *lines, _load(_NUMBER)]
 
 
 def _load(offset: int) -> bytes:
-    """Load a number or the low half of an argument. All arguments tested here are ints, so the kernel uses no more."""
+    """Load a field of struct seccomp_data; of an argument only the low half, because the tested ones are ints."""
     return _line(_LOAD, offset)
 
 

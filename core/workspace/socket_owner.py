@@ -1,4 +1,4 @@
-"""Finds out which user a local TCP connection, or a listening port, belongs to. Only Linux tells."""
+"""Finds the user of a local TCP connection or a listening port, from /proc on Linux; elsewhere unknown."""
 
 import os
 import sys
@@ -8,14 +8,15 @@ from pathlib import Path
 
 TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 LISTENING = "0A"
-FIRST_USER = 1000  # the id of the first user account; lower ones are of services
-TRANSIENT_USERS = range(61_184, 65_536)  # of services that systemd starts, and `nobody`
+FIRST_USER = 1000  # the lowest id of regular users; lower ids belong to system services
+TRANSIENT_USERS = range(61_184, 65_536)  # ids of `nobody` and of services with a dynamic user of systemd
 
 
 def is_own_peer(own: tuple[str, int], peer: tuple[str, int]) -> bool:
-    """Return whether the other end of a connection on this computer, given as addresses and ports, is of this user.
+    """Return whether the other end of a local connection belongs to this user; True if that is unknown.
 
-    True if that cannot be known. A connection that its program has closed belongs to nobody.
+    `own` and `peer` are the addresses and ports of both ends. A connection that its program has closed belongs to
+    nobody.
     """
     if not Path(TABLES[0]).exists():
         return True
@@ -27,13 +28,13 @@ def is_own_peer(own: tuple[str, int], peer: tuple[str, int]) -> bool:
 
 
 def is_of_another_user(port: int) -> bool:
-    """Return whether a program of another user, and not a service of the system, listens on this port."""
+    """Return whether a program of another regular user, not of a system service, listens on this port."""
     listeners = {uid for local, _, state, uid, _ in _connections() if local[1] == port and state == LISTENING}
     return any(uid >= FIRST_USER and uid not in TRANSIENT_USERS and uid != os.getuid() for uid in listeners)
 
 
 def _connections() -> Iterator[tuple[tuple[str, int], tuple[str, int], str, int, int]]:
-    """Yield the local and the remote address and port, the state, the user id and the inode of each connection."""
+    """Yield for each TCP socket its local and remote address with port, its state, user id and inode."""
     for table in TABLES:
         try:
             lines = Path(table).read_text("ascii", "replace").splitlines()[1:]
@@ -46,7 +47,7 @@ def _connections() -> Iterator[tuple[tuple[str, int], tuple[str, int], str, int,
 
 
 def _end(field: str) -> tuple[str, int]:
-    """Return the address and port that a table shows in hexadecimal, each 32 bits in the byte order of the machine."""
+    """Parse an address and port of /proc/net/tcp: hexadecimal, in 32-bit words in the byte order of the machine."""
     digits, _, port = field.partition(":")
     words = (int(digits[start : start + 8], 16).to_bytes(4, sys.byteorder) for start in range(0, len(digits), 8))
     address = ip_address(b"".join(words))

@@ -1,4 +1,4 @@
-"""The check of the user at the other end of a local socket, for sockets in folders that other users can change."""
+"""Checks which user is at the other end of a local socket, for sockets in folders that other users can change."""
 
 import os
 import socket
@@ -10,13 +10,13 @@ _MACOS_LEVEL, _MACOS_CREDENTIALS, _MACOS_SIZE = 0, 1, 76  # SOL_LOCAL, LOCAL_PEE
 
 
 class HasSocketOptions(Protocol):
-    """A socket, or what asyncio shows of one."""
+    """A socket, or asyncio's wrapper of one."""
 
     def getsockopt(self, level: int, optname: int, buflen: int, /) -> bytes: ...
 
 
 def is_own_user(connection: HasSocketOptions) -> bool:
-    """Return whether the other end of a connected local socket belongs to the user of this process."""
+    """Return whether the other end of a connected Unix socket is this user; True on systems that cannot tell."""
     if sys.platform == "linux":
         _, user, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     elif sys.platform == "darwin":

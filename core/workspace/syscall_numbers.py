@@ -1,4 +1,4 @@
-"""The numbers of the system calls that the sandbox restricts: on x86_64, and on aarch64 (-1 if it has none).
+"""The numbers of the system calls that the sandbox restricts, on x86_64 and on aarch64 (-1: the call does not exist).
 
 From `asm/unistd_64.h` and `asm-generic/unistd.h` of Linux 6.17.
 """

@@ -1,15 +1,16 @@
-"""Commands without a sandbox, for machines that have none: the user approves each and sees that there is none."""
+"""Runs commands without a sandbox on machines that have none. The request for the approval of each command says so."""
 
 from core.domain.permissions import SandboxLevel
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
 
-# A watcher in the command's process group waits for the end of a pipe that we hold: if we die, it kills the group.
-# Only the group: without a PID namespace, killing every process would mean those of the whole machine.
+# Shell code that starts a watcher in the command's process group. It waits for the end of a pipe that Journeyman holds,
+# which also ends if Journeyman dies, and then kills the group. It kills the group only: without a PID namespace, "all
+# processes" would be those of the whole machine.
 WATCHDOG = "exec 3<&0 0</dev/null; (read -r _ <&3; kill -9 0) >/dev/null 2>&1 & exec 3<&-; "
 
 
 class Unsandboxed:
-    """Runs commands with limits, a clean environment and a process group of their own, but without a sandbox."""
+    """A launcher that sets limits, a clean environment and a separate process group, but no sandbox."""
 
     name = "none"
     level: SandboxLevel = "none"
@@ -17,7 +18,7 @@ class Unsandboxed:
     profile = "none"
 
     def close(self) -> None:
-        """Do nothing: there are no resources."""
+        """Do nothing, because the launcher owns no resources."""
 
     def prepare(self, request: CommandRequest) -> ProcessLaunch:
         arguments = with_limits(request, WATCHDOG)

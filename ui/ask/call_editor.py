@@ -15,7 +15,7 @@ MAX_LINES: Final = 10
 
 
 class CallEditor(QWidget):
-    """A labeled text field with the command, the new text or the arguments of a call. Ctrl+Enter submits it."""
+    """A labeled field with the command, the new text or the arguments of a tool call. Ctrl+Enter submits it."""
 
     text_changed = Signal()
     submitted = Signal()
@@ -51,7 +51,7 @@ class CallEditor(QWidget):
         self.hide()
 
     def text(self) -> str:
-        """Return the text with the line ends of the original; a text field itself has only one kind."""
+        """Return the text with the line endings of the original, because a text field has only its own kind."""
         text = self._field.document().toRawText().replace("\u2029", "\n")
         return text.replace("\n", "\r\n") if "\r\n" in self.original else text
 
@@ -67,7 +67,7 @@ class CallEditor(QWidget):
 
 
 class _Field(TextField):
-    """A text field in which Enter breaks the line."""
+    """A text field in which Enter inserts a line break and Ctrl+Enter submits."""
 
     submitted = Signal()
 

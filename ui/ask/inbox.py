@@ -22,7 +22,7 @@ MAX_TEXT_CHARS: Final = 64
 
 
 class InboxMenu(QMenu):
-    """A menu that is filled each time it opens, oldest entry first."""
+    """A menu that is filled whenever it opens, with the oldest entry first."""
 
     session_chosen = Signal(str)
 
@@ -41,7 +41,7 @@ class InboxMenu(QMenu):
         self.setAccessibleName(self.tr("Waiting for you"))
 
     def open_at(self, button: QWidget) -> None:
-        """Open the menu above the button, so that it stays inside the window."""
+        """Open the menu above a button, so that it stays within the window."""
         self.fill()
         size = self.sizeHint()
         self.popup(button.mapToGlobal(QPoint(button.width() - size.width(), -size.height() - 4)))
@@ -69,7 +69,7 @@ class InboxMenu(QMenu):
 
 
 def entry_text(row: SessionRow, request: OpenRequest, now: int) -> str:
-    """Return the text of a menu entry, with & and tabs escaped, which would define a mnemonic or a shortcut column."""
+    """Return the text of a menu entry. `&` and tabs are escaped, because Qt would give them a special meaning."""
     summary = summarize_question(request) if isinstance(request, Question) else summarize_permission(request)
     return (
         f"{_plain(row.title, MAX_TITLE_CHARS)}: "

@@ -1,4 +1,4 @@
-"""The syntax colors and changed words of the lines that a permission request shows, as in the Changes tab."""
+"""Syntax colors and changed words for the lines of a permission request, as in the Changes tab."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple, Protocol
@@ -7,12 +7,12 @@ from core.timeline.word_diff import Range, changed_ranges, pair_lines
 from ui.text.code_tokens import SyntaxSpan
 from ui.text.line_grammar import LineState, initial_state, line_spans, next_state
 
-MAX_LINES: Final = 2_000  # lines; longer texts are shown without colors
+MAX_LINES: Final = 2_000  # lines; a longer text is shown without colors
 PLAIN: Final = LineState("code", language="plain")
 
 
 class SignedLine(Protocol):
-    """A line with its sign: `+`, `-`, a space, or `@` for the heading that names a file."""
+    """A line with its sign: `+`, `-`, a space, or `@` for a heading that names a file."""
 
     @property
     def text(self) -> str: ...
@@ -22,14 +22,14 @@ class SignedLine(Protocol):
 
 
 class LineColors(NamedTuple):
-    """The parts of a line with a syntax color, and those that changed."""
+    """The ranges of a line that have a syntax color, and those that have changed."""
 
     spans: Sequence[SyntaxSpan] = ()
     changed: Sequence[Range] = ()
 
 
 def line_colors(lines: Sequence[SignedLine]) -> list[LineColors]:
-    """Return the colors of each line; an empty list if there are too many lines, or no diff."""
+    """Return the colors of each line; an empty list if there are too many lines or if they are not a diff."""
     if len(lines) > MAX_LINES or not any(line.sign in {"+", "-"} for line in lines):
         return []
     changed = _changed_words(lines)
@@ -48,7 +48,7 @@ def line_colors(lines: Sequence[SignedLine]) -> list[LineColors]:
 
 
 def _changed_words(lines: Sequence[SignedLine]) -> dict[int, list[Range]]:
-    """Return the changed words of the removed lines that added ones follow, and of those."""
+    """Return the changed ranges of removed lines and of the added lines that replace them, by the index of the line."""
     changed: dict[int, list[Range]] = {}
     index = 0
     while index < len(lines):
@@ -62,7 +62,7 @@ def _changed_words(lines: Sequence[SignedLine]) -> dict[int, list[Range]]:
 
 
 def _run(lines: Sequence[SignedLine], start: int, sign: str) -> int:
-    """Return the end of the lines with a sign that begin at `start`."""
+    """Return the end of the range of lines with the same `sign` that begins at `start`."""
     end = start
     while end < len(lines) and lines[end].sign == sign:
         end += 1

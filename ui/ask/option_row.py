@@ -20,7 +20,7 @@ RADIUS: Final = 8
 
 
 class OptionRow(QAbstractButton):
-    """A checkable option. With `stacked` the description is below the label instead of to its right."""
+    """A checkable option. If `stacked`, its description is below the label, otherwise to its right."""
 
     def __init__(
         self, look: Look, option: QuestionOption, number: int, *, stacked: bool, parent: QWidget | None = None
@@ -48,15 +48,14 @@ class OptionRow(QAbstractButton):
         self.setSizePolicy(policy)
 
     def label(self) -> str:
-        """Return the label exactly as the agent wrote it, for use in the answer."""
+        """Return the label exactly as the agent wrote it. The answer contains it in this form."""
         return self._option.label
 
     def set_collapsed(self, collapsed: bool) -> None:
-        """Collapse the option to one line unless it is selected, or expand it again."""
+        """Set whether the option is collapsed to one line; a selected option always stays expanded."""
         self._collapsed = collapsed
-        self.setToolTip(
-            tooltip_text(self._description_text) if collapsed else ""
-        )  # so that the full option can be read without selecting it
+        # While collapsed, the tooltip shows the complete description, so that it can be read without selecting it.
+        self.setToolTip(tooltip_text(self._description_text) if collapsed else "")
         self.updateGeometry()
         self.update()
 
@@ -67,7 +66,7 @@ class OptionRow(QAbstractButton):
         self.update()
 
     def heightForWidth(self, width: int) -> int:
-        # Cached: nested layouts call this about sixty times per display, mostly with the same width.
+        # Cached, because nested layouts call this about sixty times per display, mostly with the same width.
         key = (width, self._collapsed and not self.isChecked())
         if key not in self._heights:
             self._heights[key] = self._height_for(width)

@@ -1,4 +1,4 @@
-"""The texts of a permission request: title, full tool call and details, for both the card and the dialog."""
+"""The texts of a permission request, for both the card and the dialog: title, complete tool call and details."""
 
 import json
 from collections.abc import Sequence
@@ -19,15 +19,16 @@ from core.tools.write import keep_final_newline
 from ui.ask.full_text import DiffSign, DisplayLine, one_line, split_exact
 from ui.style.number_formats import duration, short_folder
 
-MAX_PATTERNS: Final = 3  # patterns named in a sentence
-MAX_DIFF_CHARS: Final = 400_000  # characters; longer files are shown in full as old and new text, without a diff
+MAX_PATTERNS: Final = 3  # patterns of a rule that are named in a sentence at most
+# Characters; the old and new text of a longer file are shown in full instead of their diff.
+MAX_DIFF_CHARS: Final = 400_000
 
 
 @dataclass(frozen=True, slots=True)
 class PendingPermission:
-    """A permission request with the tool call's JSON arguments and the current contents of the file it changes.
+    """A permission request with the JSON arguments of its tool call and the contents of the file it would change.
 
-    `asked_at` is in microseconds since the epoch; `file_contents` is None until the file was read.
+    `asked_at` is in microseconds since the epoch. `file_contents` is None until the file has been read.
     """
 
     request: PermissionRequest
@@ -40,7 +41,7 @@ class PendingPermission:
         return self.request.id
 
     def parsed_arguments(self) -> dict[str, Any]:
-        """Return the parsed arguments, or an empty dict if they are not a JSON object."""
+        """Return the parsed arguments of the tool call; an empty dict if they are not a JSON object."""
         try:
             arguments = json.loads(self.arguments)
         except ValueError:
@@ -56,7 +57,7 @@ class RequestDetail:
 
 
 def similar_requests(pending: PendingPermission, others: Sequence[PendingPermission]) -> tuple[PendingPermission, ...]:
-    """Return the other requests that may be answered together with this one."""
+    """Return those of the other requests that may be answered together with this one."""
     return tuple(
         other for other in others if other.id != pending.id and can_be_answered_together(pending.request, other.request)
     )
@@ -89,7 +90,7 @@ def accessible_title(pending: PendingPermission) -> str:
 
 
 def call_lines(pending: PendingPermission) -> list[DisplayLine]:
-    """Return the full text of the tool call, with nothing left out."""
+    """Return the complete text of the tool call. Nothing is left out, because the user decides by this text."""
     arguments, request = pending.parsed_arguments(), pending.request
     match request.tool:
         case "run" if _command_alone(arguments):
@@ -114,7 +115,7 @@ def call_lines(pending: PendingPermission) -> list[DisplayLine]:
 
 
 def request_details(pending: PendingPermission, home: str = "") -> list[RequestDetail]:
-    """Return the details below the call: reason, access, sandbox, rule, and warnings."""
+    """Return the details that are shown below the tool call: reason, access, sandbox, rule, and warnings."""
     request = pending.request
     details = [
         RequestDetail(
@@ -153,7 +154,7 @@ def scope_label(scope: RuleScope) -> str:
 
 
 def scope_consequence(request: PermissionRequest, scope: RuleScope, home: str = "") -> str:
-    """Return what an approval with this scope allows."""
+    """Return a sentence that says what an approval with this scope will allow."""
     if scope == "once":
         patterns = ", ".join(one_line(pattern) for pattern in request.patterns[:MAX_PATTERNS])
         more = _tr(" and {} more").format(len(request.patterns) - MAX_PATTERNS)
@@ -173,7 +174,7 @@ def scope_consequence(request: PermissionRequest, scope: RuleScope, home: str = 
 
 
 def _command_alone(arguments: dict[str, Any]) -> bool:
-    """Return whether the command and its timeout, which the details show, are the only arguments."""
+    """Return whether a call has no arguments besides its command and timeout, both of which are shown elsewhere."""
     argument_names = {name for name, value in arguments.items() if name != "background" or value is not False}
     return "command" in argument_names and argument_names <= {"command", "timeout_s"}
 
@@ -208,7 +209,10 @@ def _access(pending: PendingPermission, home: str) -> str:
 
 
 def _mcp_server(request: PermissionRequest) -> str:
-    """Return the name of the MCP server whose tool is called; "" for other tools, also of external agents."""
+    """Return the name of the MCP server whose tool is called.
+
+    "" for any other tool, including those of external agents.
+    """
     server, separator, _ = request.tool.partition(NAME_SEPARATOR)
     return server if separator and not request.options else ""
 
@@ -235,7 +239,7 @@ def _network(hosts: tuple[str, ...]) -> str:
 
 
 def _protected(paths: tuple[str, ...]) -> str:
-    """Name every path, because approval makes them all writable."""
+    """Return a sentence that names all protected paths; none is left out, because the approval makes all writable."""
     names = ", ".join(map(one_line, paths))
     return _tr("Approval lets it change {}, which other programs execute or follow").format(names)
 
@@ -247,7 +251,7 @@ def _untrusted(sources: tuple[str, ...]) -> str:
 
 
 def _diff(before: str, after: str) -> list[DisplayLine]:
-    """Return a unified diff that includes all unchanged lines, so that the whole result can be read."""
+    """Return a diff that also contains all unchanged lines, so that the complete result can be read."""
     final_newlines = all(text.endswith("\n") for text in (before, after) if text)
     old, new = _signed(before, "-", ended=final_newlines), _signed(after, "+", ended=final_newlines)
     if not before or len(before) + len(after) > MAX_DIFF_CHARS:
@@ -261,12 +265,12 @@ def _diff(before: str, after: str) -> list[DisplayLine]:
 
 
 def _signed(text: str, sign: DiffSign, *, ended: bool) -> list[DisplayLine]:
-    """Split a text into lines with this sign; if `ended` is true, a final line feed does not add an empty line."""
+    """Split a text into lines with this sign. If `ended`, a final line feed does not add an empty line."""
     return split_exact(text.removesuffix("\n") if ended else text, sign) if text else []
 
 
 def _change(change: Any) -> list[DisplayLine]:
-    """Return one file change that an external agent proposes."""
+    """Return the lines that show one file change proposed by an external agent."""
     match change:
         case {"path": str(path), "old": str(old), "new": str(new)}:
             return [_heading(path), *_diff(old, new)]
@@ -279,7 +283,7 @@ def _heading(path: object, more: str = "") -> DisplayLine:
 
 
 def _patched(diff: str) -> list[DisplayLine]:
-    """Return the patch file by file as the tool parses it, or its raw text if the tool would reject it."""
+    """Return the lines of a patch, file by file; if the tool would reject the patch, its raw text."""
     try:
         files = parse_diff(diff)
     except Problem:

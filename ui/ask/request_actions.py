@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 
 class RequestActions:
-    """Answers, allows and denies requests. `start_task` runs a coroutine and shows its errors."""
+    """Answers questions, and allows or denies permission requests.
+
+    `start_task` runs a coroutine and shows its errors.
+    """
 
     def __init__(self, bridge: Bridge, start_task: StartTask) -> None:
         self._bridge = bridge
@@ -29,10 +32,10 @@ class RequestActions:
         self._start(self._bridge.ask(lambda engine: engine.answer(question, answer, resume=True)), "answer")
 
     def allow(self, names: tuple[str, ...], scope: RuleScope | Literal["option"], patterns: tuple[str, ...]) -> None:
-        """Allow the first request with the chosen scope, and each similar request once.
+        """Allow the first request with the chosen scope, and each of the similar requests once.
 
         Requests are allowed by ID, so that only calls that the user has seen are allowed. A rule saved for the first
-        request may already have allowed the similar ones, so their errors are ignored.
+        request may have allowed the similar ones already, so their errors are ignored.
         """
         first, *similar = names
 
@@ -48,7 +51,7 @@ class RequestActions:
         self._start(self._bridge.ask(allow_all), "allow")
 
     def allow_changed(self, name: str, text: str) -> None:
-        """Allow a call once, as the user changed it."""
+        """Allow a call once, with the changes that the user has made to it."""
         self._start(self._bridge.ask(lambda engine: engine.allow_changed(name, text, resume=True)), "allow")
 
     def deny(self, names: tuple[str, ...], reason: str) -> None:
@@ -59,11 +62,11 @@ class RequestActions:
         self._start(self._bridge.ask(deny_all), "deny")
 
     def hold_timeout(self, question: str) -> None:
-        """Stop the timeout of a question, because the user has begun to answer it."""
+        """Stop the timeout of a question, because the user has started to answer it."""
         self._start(self._bridge.ask(lambda engine: engine.start_answering(question)), "hold")
 
     def show_current_file(self, asking: AskArea, request: object) -> None:
-        """For a request to write a whole file, load the current contents and show the diff."""
+        """If a request would write a whole file, load the current contents of the file and show the diff."""
         if not isinstance(request, PendingPermission) or request.request.tool != "write":
             return
         folder, path = request.request.cwd, str(request.parsed_arguments().get("path", ""))
@@ -79,8 +82,8 @@ class RequestActions:
 
 
 def read_current_text(folder: str, path: str) -> str:
-    """Return the text of a file in the folder, or an empty string if it cannot be read."""
-    from core.workspace.broker import FileBroker  # imported lazily, in a worker thread
+    """Return the text of a file in the folder; "" if it cannot be read."""
+    from core.workspace.broker import FileBroker  # imported late, because it is needed only in this worker thread
 
     try:
         with FileBroker(Path(folder)) as broker:

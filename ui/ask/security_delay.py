@@ -1,4 +1,4 @@
-"""A short delay before a permission request can be allowed, against accidental clicks and key presses."""
+"""A short delay before a permission request can be allowed, as a protection from accidental clicks and key presses."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ DELAY_MS: Final = 600
 
 
 class SecurityDelay(QObject):
-    """A delay that restarts when the widget `over` is shown, enabled or focused, or its window becomes active."""
+    """A delay that starts again when the widget `over` is shown, enabled or focused, or its window becomes active."""
 
     elapsed_changed = Signal(bool)
 

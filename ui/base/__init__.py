@@ -1,4 +1,3 @@
-"""The base of all panels: pages, the selection, the event feed, tasks and the bridge to the engine.
-
-Panels and the window are in their own packages.
+"""What all panels are based on: pages, the selection, the event feed, tasks, and the bridge to the engine. Panels and
+the window are in other packages.
 """

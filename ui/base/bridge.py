@@ -11,5 +11,5 @@ T = TypeVar("T")
 
 class Bridge(Protocol):
     async def ask(self, work: "Callable[[Engine], Awaitable[T]]") -> T:
-        """Run `work` on the engine's event loop and return its result; exceptions are raised in the caller."""
+        """Run `work` on the event loop of the engine and return its result. Its exceptions are raised in the caller."""
         ...

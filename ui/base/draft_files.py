@@ -1,4 +1,4 @@
-"""Stores the files attached to unsent drafts on disk until they are sent or removed."""
+"""Stores the files that are attached to unsent messages on disk until the message is sent or the file is removed."""
 
 import json
 import os
@@ -10,7 +10,7 @@ INDEX_FILE: Final = "files.json"
 
 
 class AttachedFile(NamedTuple):
-    """An attached file; it is read when it is attached, so that later changes on disk are not sent unseen."""
+    """An attached file. It is read when it is attached, so that later changes on disk are not sent unnoticed."""
 
     name: str
     media_type: str
@@ -18,13 +18,13 @@ class AttachedFile(NamedTuple):
 
 
 class DraftFiles:
-    """One private subfolder of `drafts` for each session that has attachments."""
+    """The attachments on disk. Each session with attachments has its own private subfolder of `drafts`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "drafts"
 
     def save(self, session: str, files: Sequence[AttachedFile]) -> None:
-        """Replace the stored attachments of a session; raises OSError if they cannot be written."""
+        """Replace the stored attachments of a session. Raise OSError if they cannot be written."""
         folder = self._folder_of(session)
         if not files:
             self._delete_files(folder, set())
@@ -44,7 +44,7 @@ class DraftFiles:
         self._delete_files(folder, {row[0] for row in listed} | {INDEX_FILE})
 
     def load(self, session: str) -> tuple[AttachedFile, ...]:
-        """Return the stored attachments of a session; unreadable or truncated ones are skipped."""
+        """Return the stored attachments of a session. Files that are unreadable or truncated are left out."""
         folder = self._folder_of(session)
         attachments = []
         for name, file_name, media_type, size in self._read_index(folder):

@@ -1,4 +1,4 @@
-"""Passes engine updates to the window's thread in batches, at most 30 a second; urgent ones at once."""
+"""Passes engine updates to the thread of the window in batches, at most 30 a second; urgent updates are not delayed."""
 
 from collections import deque
 
@@ -8,7 +8,7 @@ INTERVAL_MS = 33
 
 
 class Feed(QObject):
-    """A thread-safe queue: `put` may be called from any thread, `delivered` is emitted in the window's thread."""
+    """A thread-safe queue. `put` may be called from any thread; `delivered` is emitted in the thread of the window."""
 
     delivered = Signal(list)
     _wake = Signal(bool)
@@ -29,7 +29,7 @@ class Feed(QObject):
             self._wake.emit(urgent)
 
     def flush(self) -> None:
-        """Emit everything queued so far."""
+        """Emit `delivered` for all queued updates now."""
         self._armed = False
         batch = []
         while self._waiting:

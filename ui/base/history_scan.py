@@ -1,4 +1,4 @@
-"""Reads the history of a session (changes, decisions, issues, …) from the event log in small slices."""
+"""Reads the history of a session (such as changes, decisions and issues) from the event log in small slices."""
 
 from collections.abc import Iterable
 from time import perf_counter
@@ -8,16 +8,16 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from core.timeline.session_activity import ACTIVITY_KINDS, SessionActivity
 
-EVENTS_PER_QUERY: Final = 5_000  # events that one query covers
-MAX_RESULTS: Final = 200  # maximum number of events that a query returns
-BUDGET_S: Final = 0.006  # time per slice in the window's thread
+EVENTS_PER_QUERY: Final = 5_000  # sequence numbers that one query covers
+MAX_RESULTS: Final = 200  # events that one query returns at most
+BUDGET_S: Final = 0.006  # seconds for which a slice may occupy the thread of the window
 PAUSE_MS: Final = 8
-SIGNAL_INTERVAL_S: Final = 0.2  # shortest interval between two `changed` signals while reading
-START_MS: Final = 30  # lets the rows be painted first
+SIGNAL_INTERVAL_S: Final = 0.2  # seconds; minimum interval between two `changed` signals while reading
+START_MS: Final = 30  # milliseconds before the first slice, so that the rows are painted first
 
 
 class HistorySource(Protocol):
-    """The source of events; in the app, the reader of the event log."""
+    """The source of the events; in the application, the reader of the event log."""
 
     def events_of(
         self, session: str, kinds: Iterable[str], after: int, until: int, limit: int
@@ -27,7 +27,10 @@ class HistorySource(Protocol):
 
 
 class HistoryScan(QObject):
-    """Collects the history of a session in `past`; `changed` is emitted as it grows, and `done` is true at the end."""
+    """Collects the history of a session in `past`.
+
+    `changed` is emitted while it grows; `done` becomes true when everything has been read.
+    """
 
     changed = Signal()
 
@@ -55,11 +58,11 @@ class HistoryScan(QObject):
 
     @property
     def fraction(self) -> float:
-        """The fraction of the session's events read so far."""
+        """The part of the session's events that has been read so far, from 0 to 1."""
         return self._seen / self._until if self._until else 1.0
 
     def follow(self, session: str, until: int) -> None:
-        """Read a session up to event number `until`; for the same session, continue after the events already read."""
+        """Read a session up to event `until`. For the same session, continue after the events that have been read."""
         if session != self._session:
             self._session = session
             self._seen = 0
@@ -70,11 +73,11 @@ class HistoryScan(QObject):
             self._next.start(START_MS if self._seen == 0 else PAUSE_MS)
 
     def stop(self) -> None:
-        """Stop reading, because the event log is about to be closed."""
+        """Stop reading. Called before the event log is closed."""
         self._next.stop()
 
     def finish(self) -> None:
-        """Read the remaining events synchronously, for screenshots and tests."""
+        """Read all remaining events at once, for screenshots and tests."""
         while not self.done:
             self._slice()
         while not self.past.all_compared:
@@ -83,7 +86,7 @@ class HistoryScan(QObject):
         self.changed.emit()
 
     def _read(self) -> None:
-        """Read and compare for as long as a slice may take, then continue later or report that all is known."""
+        """Read events for the duration of a slice, then schedule the next slice or report that all has been read."""
         started = perf_counter()
         found_events = False
         while not self.done and perf_counter() - started < BUDGET_S:
@@ -102,7 +105,7 @@ class HistoryScan(QObject):
         self.changed.emit()
 
     def _slice(self) -> bool:
-        """Run one query; return whether it found events."""
+        """Run one query; return whether it returned events."""
         until = min(self._until, self._seen + EVENTS_PER_QUERY)
         rows = self._rows.events_of(self._session, self._kinds, self._seen, until, MAX_RESULTS)
         self.past.apply(rows)

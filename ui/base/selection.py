@@ -1,12 +1,13 @@
-"""The current session or page, shared by all panels; panels communicate only through it."""
+"""The session or page that is shown, shared by all panels. Panels communicate only through it."""
 
 from PySide6.QtCore import QObject, Signal
 
 
 class Selection(QObject):
-    """The selected session and the page shown instead of it, if any.
+    """The selected session, and the page that is shown instead, if any.
 
-    `page` is an empty string while the session is shown. `target` identifies an item of the page to that page.
+    `page` is an empty string while the session is shown. `target` identifies an item on the page; its form depends on
+    the page.
     """
 
     session_changed = Signal(str)
@@ -21,7 +22,7 @@ class Selection(QObject):
 
     @property
     def chosen(self) -> bool:
-        """Whether a session or page was chosen since startup; if so, the last session is not restored."""
+        """Whether a session or page has been chosen since startup. If so, the last session is not restored."""
         return self._chosen
 
     @property

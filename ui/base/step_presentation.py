@@ -1,4 +1,4 @@
-"""The presentation of steps by kind and status: icon, color, label, badges and summary lines."""
+"""How steps are presented, depending on their kind and status: icon, color, label, badges and summary lines."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -12,7 +12,10 @@ from ui.text.visible import visible
 
 
 class KindStyle(NamedTuple):
-    """How steps of a kind are shown: `title` is the heading in the step pane, `shape` selects the row's painter."""
+    """How steps of a kind are presented.
+
+    `title` is the heading in the step pane; `shape` determines how a row is painted.
+    """
 
     icon: str
     token: str
@@ -103,7 +106,7 @@ def translate(text: str) -> str:
 
 
 def kind_style(kind: str) -> KindStyle:
-    """Return the style of a step kind; kinds defined by tools are shown like `tool`."""
+    """Return the style of a kind of step. A kind that a tool has defined gets the style of `tool`."""
     return KINDS.get(kind, KINDS["tool"])
 
 
@@ -112,7 +115,7 @@ def status_style(status: str) -> StatusStyle:
 
 
 def badges(step: Step) -> list[Badge]:
-    """Return the badges of a row, such as exit code, changed lines and size."""
+    """Return the badges for the row of a step, such as exit code, changed lines and size."""
     marks, result = step.metrics, list[Badge]()
     if "exit_code" in marks:
         result.append(Badge(f"{translate('exit')} {marks['exit_code']}", "failed" if marks["exit_code"] else "second"))
@@ -137,13 +140,13 @@ def badges(step: Step) -> list[Badge]:
         result.append(Badge(f"{amount(marks['tokens'])} {translate('tok')}"))
     if (
         marks.get("bytes") and step.kind not in KINDS_WITHOUT_SIZE and step.status != "failed"
-    ):  # a failed call has read nothing
+    ):  # a failed call has not read anything
         result.append(Badge(size(marks["bytes"])))
     return result
 
 
 def changed_line_badges(step: Step) -> list[Badge]:
-    """Return the badges with the numbers of added and removed lines; none if the step changed no lines."""
+    """Return badges with the numbers of added and removed lines; empty if the step changed no lines."""
     added, removed = step.metrics.get("added"), step.metrics.get("removed")
     line_badges = [Badge(f"+{added}", "done")] if added else []
     return [*line_badges, Badge(f"−{removed}", "failed")] if removed else line_badges
@@ -154,7 +157,7 @@ def plural(number: int, singular_form: str, plural_form: str) -> str:
 
 
 def run_figures(step: Step, lasted: int) -> list[str]:
-    """Return the figures of a run for its header row, such as duration and cost; `lasted` is in microseconds."""
+    """Return the figures for the header row of a run, such as duration and cost. `lasted` is in microseconds."""
     marks = step.metrics
     parts = [
         plural(marks["thoughts"], "thought", "thoughts") if marks.get("thoughts") else "",
@@ -166,7 +169,7 @@ def run_figures(step: Step, lasted: int) -> list[str]:
 
 
 def end_figures(end: Step, header: Step | None) -> list[str]:
-    """Return the figures of a run for the card at its end."""
+    """Return the figures for the card at the end of a run. `header` is the step of the run's header row."""
     marks = end.metrics
     lasted = duration(end.ended_at - end.started_at)
     turns = plural(marks["turns"], "turn", "turns") if marks.get("turns") else ""
@@ -197,7 +200,7 @@ def interrupted_line(step: Step) -> str:
 
 
 def accessible_row_text(step: Step, lasted: int) -> str:
-    """Return the text of a row for screen readers, with everything that is painted."""
+    """Return the text of a row for screen readers. It contains everything that is painted."""
     name = f"{translate('Step')} {step.number}: " if step.number else ""
     if step.kind == "run":
         return (

@@ -1,4 +1,4 @@
-"""An asyncio event loop on top of Qt's, with precise timers that are deleted when they are canceled."""
+"""An asyncio event loop on top of Qt's. Its timers are precise, and are deleted when they are canceled."""
 
 import asyncio
 import math
@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 
 class _Timers(QObject):
-    """One Qt timer for each scheduled callback."""
+    """A set of Qt timers, one for each scheduled callback."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,9 +46,9 @@ class _Timers(QObject):
 
 
 class WindowLoop(qasync.QEventLoop):  # type: ignore[misc]
-    """A qasync loop with its own timers.
+    """A qasync event loop with its own timers.
 
-    qasync 0.28.0 keeps a canceled timer until it is due, fires early, and rounds delays below 1 ms to 0.
+    qasync 0.28.0 keeps a canceled timer until its time has come, fires too early, and rounds delays below 1 ms to 0.
     """
 
     def __init__(self, app: QApplication) -> None:

@@ -1,4 +1,4 @@
-"""Stores the window state (geometry, layout, open sessions, drafts) in `window.json`, outside the event log."""
+"""Stores the state of the window (geometry, layout, open sessions, drafts) in `window.json`, not in the event log."""
 
 import contextlib
 import json
@@ -10,14 +10,15 @@ from PySide6.QtCore import QByteArray, QSettings, QTimer
 
 DRAFTS = "drafts/"
 REVIEWS = "reviews/"
-DURABLE = (DRAFTS, REVIEWS, "restored", "not_restored")  # drafts, and messages for the next start
+# Values that are kept in safe mode: drafts, reviews, and messages to be shown at the next start.
+DURABLE = (DRAFTS, REVIEWS, "restored", "not_restored")
 
 
 class WindowState:
-    """A string key-value store; it is written by a thread, so that a slow disk does not block the window.
+    """A key-value store of strings. A thread writes the file, so that a slow disk does not block the window.
 
-    With `fresh`, as in safe mode, only drafts and startup messages are read and written. All other values start empty,
-    and what is stored for them stays unchanged.
+    With `fresh`, as in safe mode, only drafts, reviews and startup messages are read and written. All other values
+    start empty, and the stored ones remain unchanged.
     """
 
     def __init__(self, folder: Path, *, fresh: bool = False) -> None:
@@ -45,7 +46,7 @@ class WindowState:
         _put(self._now, name, value)
         if self._lasts(name):
             _put(self._stored, name, value)
-            self._soon.start()  # combines the changes of one event loop iteration into one write
+            self._soon.start()  # combines all changes of one iteration of the event loop into one write
 
     def blob(self, name: str) -> QByteArray:
         return QByteArray.fromBase64(QByteArray(self.text(name).encode()))
@@ -58,7 +59,7 @@ class WindowState:
         return self.text(f"{DRAFTS}{session}")
 
     def set_draft(self, session: str, text: str) -> None:
-        """Store the unsent text of a session; it is written without delay, so that it survives a crash."""
+        """Store the unsent text of a session. It is written without delay, so that it survives a crash."""
         self.set_text(f"{DRAFTS}{session}", text)
 
     def review(self, session: str) -> str:
@@ -66,11 +67,11 @@ class WindowState:
         return self.text(f"{REVIEWS}{session}")
 
     def set_review(self, session: str, text: str) -> None:
-        """Store the review of the changes of a session; like a draft, it survives a crash."""
+        """Store the review of the changes of a session. It is written without delay, so that it survives a crash."""
         self.set_text(f"{REVIEWS}{session}", text)
 
     def flush(self) -> None:
-        """Write pending changes and wait until they are on disk."""
+        """Write pending changes, and wait until they are on disk."""
         if self._soon.isActive():
             self._soon.stop()
             self._save()
@@ -107,7 +108,7 @@ def _read(file: Path) -> dict[str, str]:
 
 
 def _read_older(file: Path) -> dict[str, str]:
-    """Read the INI file in which the first versions stored the window state."""
+    """Read the window state from the INI file of the first versions."""
     if not file.exists():
         return {}
     settings = QSettings(str(file), QSettings.Format.IniFormat)
@@ -120,7 +121,7 @@ def _read_older(file: Path) -> dict[str, str]:
 
 
 def _write(file: Path, values: dict[str, str], before: Thread | None) -> None:
-    """Write the file after the thread `before` has ended; write errors are ignored."""
+    """Write the file after the thread `before` has ended. Write errors are ignored."""
     if before:
         before.join()
     part = file.with_suffix(".part")

@@ -1,4 +1,4 @@
-"""What the Changes tab says about the steps that changed a file."""
+"""Texts of the Changes tab about the steps that changed a file."""
 
 import os
 import posixpath
@@ -28,16 +28,16 @@ def step_of(lookup: StepLookup, session: str, change: FileEdit) -> Step | None:
 
 
 def step_name(step: Step | None, *, rewound: bool) -> str:
-    """Return the name of the step that made a change, such as `step 12`."""
+    """Return a name for the step that made a change, such as `step 12`; `rewound` means that it was a revert."""
     if rewound:
         return _tr("reverted")
     return _tr("step {}").format(step.number) if step and step.number else _tr("one change")
 
 
 def hunk_obstacle(file: ChangedFile, before: str, after: str) -> str:
-    """Return why no hunk of the diff between two versions of a file can be reverted, or an empty string.
+    """Return why no hunk of the diff between two versions of a file can be reverted; "" if hunks can be reverted.
 
-    A version is named by the id of its contents; "" if the file did not exist.
+    A version is named by the ID of its contents; "" means that the file did not exist.
     """
     if after != file.changes[-1].after:
         return _tr("Later steps changed this file again. Show all its changes to revert a hunk.")
@@ -47,7 +47,10 @@ def hunk_obstacle(file: ChangedFile, before: str, after: str) -> str:
 
 
 def unreviewed_row(unreviewed: Mapping[str, UntrustedFile], folder: str, path: str) -> UntrustedFile | None:
-    """Return the row by which a file of the folder counts as untrusted, by its own path or by that of a folder."""
+    """Return the entry that marks a file as untrusted, either its own or that of a folder it is in.
+
+    None if there is none.
+    """
     if not unreviewed:
         return None
     full = posixpath.normpath(posixpath.join(folder, path.replace(os.sep, "/")))
@@ -57,7 +60,7 @@ def unreviewed_row(unreviewed: Mapping[str, UntrustedFile], folder: str, path: s
 
 
 def origin(lookup: StepLookup, session: str, file: ChangedFile) -> str:
-    """Return which steps, or which command, changed the file."""
+    """Return a text that says which steps, or which command, changed the file."""
     steps = [step_of(lookup, session, change) for change in file.changes if not change.rewound]
     commands = [step for step in steps if step and step.kind == "command"]
     if commands:

@@ -1,4 +1,4 @@
-"""The list of changed files, with the number of lines added and removed and whether a file is new or deleted."""
+"""The list of changed files, with the number of added and removed lines, and marks for new and deleted files."""
 
 from collections.abc import Callable
 from typing import ClassVar, Final
@@ -16,8 +16,9 @@ from ui.widgets.paint import chip_width, draw_chip, draw_line, draw_row_state
 
 EDGE: Final = 14
 ICON: Final = 16
-NAME_CHARS: Final = 12  # average characters of a path that stay visible beside the badges
-COMMENTS: Final = "accent"  # the color of the badge with the number of comments, which is painted with an icon
+NAME_CHARS: Final = 12  # width in average characters that a path keeps; badges that would leave it less are omitted
+# Color of the badge with the number of comments; it is also how the delegate recognizes this badge, which has an icon.
+COMMENTS: Final = "accent"
 
 
 class ChangedFilesModel(ItemListModel[ChangedFile]):
@@ -37,12 +38,12 @@ class ChangedFilesModel(ItemListModel[ChangedFile]):
         return self.accessible_text(item)
 
     def show_unreviewed(self, is_unreviewed: Callable[[str], bool]) -> None:
-        """Mark the files that a run wrote after reading untrusted content, and the user has not reviewed."""
+        """Mark the files that a run wrote after reading untrusted content and that the user has not reviewed yet."""
         self._is_unreviewed = is_unreviewed
         self.refresh_review()
 
     def show_review(self, is_kept: Callable[[ChangedFile], bool], comment_count: Callable[[str], int]) -> None:
-        """Mark the files that the user keeps as they are, and those with comments that are not sent."""
+        """Mark the files that the user has chosen to keep, and those with comments that have not been sent."""
         self._is_kept, self._comment_count = is_kept, comment_count
         self.refresh_review()
 
@@ -51,7 +52,7 @@ class ChangedFilesModel(ItemListModel[ChangedFile]):
             self.dataChanged.emit(self.index(0), self.index(len(self.items) - 1))
 
     def badges(self, story: ChangedFile) -> list[tuple[str, str]]:
-        """Return the badges of a file as pairs of text and theme color."""
+        """Return the badges of a file as pairs of text and the name of a theme color."""
         if story.unchanged:
             return [(self.tr("reverted"), "second")]
         badges = [(self.tr("deleted"), "failed")] if story.deleted and story.has_contents else []
@@ -118,7 +119,10 @@ class ChangedFileDelegate(ItemDelegate):
         painter.drawText(path_rect, Qt.AlignmentFlag.AlignVCenter, elided_path)
 
     def fitting_badges(self, story: ChangedFile, width: int) -> list[tuple[str, str]]:
-        """Return the badges for which a row of this width has room beside the path; line counts give way first."""
+        """Return the badges that fit into a row of this width beside the path.
+
+        Line counts are the first to be left out.
+        """
         metrics = QFontMetrics(self.look.fonts.mono)
         path_width = min(metrics.horizontalAdvance(visible(story.path)), NAME_CHARS * metrics.averageCharWidth())
         room = width - 2 * EDGE - self.look.size(ICON) - 7 - 4 - path_width

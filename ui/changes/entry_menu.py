@@ -5,7 +5,10 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 
 class EntryMenu(QMenu):
-    """Entries show their text literally, because file names may contain `&`."""
+    """A menu.
+
+    It shows texts literally, because file names may contain `&`, which Qt takes as the mark of a shortcut.
+    """
 
     def __init__(self, name: str, text: str, parent: QWidget) -> None:
         super().__init__(parent)

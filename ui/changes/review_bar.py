@@ -1,4 +1,4 @@
-"""The bar below a diff: the comments that are not sent yet, and the agent's reply to those that were."""
+"""The bar below a diff: how many comments have not been sent, and the agent's reply to those that have been."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ REPLY_HEIGHT: Final = 150
 
 
 class ReviewBar(QWidget):
-    """Shown while there are comments, or a reply to them."""
+    """The bar. It is visible while there are comments that have not been sent, or a reply to those that have been."""
 
     send_requested = Signal()
     comment_requested = Signal(int)
@@ -103,7 +103,7 @@ class ReviewBar(QWidget):
         column.addWidget(self._draft_part)
 
     def show_drafts(self, count: int, obstacle: str) -> None:
-        """Show how many comments can be sent; `obstacle` says why they cannot be sent now."""
+        """Show the number of unsent comments; `obstacle` says why they cannot be sent now, "" that they can."""
         self._draft_part.setVisible(count > 0)
         draft = self.tr("1 comment not sent") if count == 1 else self.tr("{} comments not sent").format(count)
         self._drafts.setText(draft)
@@ -115,7 +115,7 @@ class ReviewBar(QWidget):
         self._send.setToolTip(obstacle or self.tr("Send the comments to the agent as one message"))
 
     def show_reply(self, title: str, text: str) -> None:
-        """Show what the agent does about the comments, and its reply so far; an empty title hides both."""
+        """Show whether the agent works on the comments, and its reply so far; an empty `title` hides both."""
         self._reply_part.setVisible(bool(title))
         self._title.setText(title)
         self._flow_view.setVisible(bool(text))
@@ -144,7 +144,7 @@ class ReviewBar(QWidget):
         policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if needs_bar else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         self._flow_view.setVerticalScrollBarPolicy(policy)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

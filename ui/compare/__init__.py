@@ -1,4 +1,1 @@
-"""The Compare page, which shows two sessions side by side.
-
-The alignment of their steps is computed in `core/timeline`.
-"""
+"""The Compare page, which shows two sessions side by side. The steps are aligned in `core/timeline`."""

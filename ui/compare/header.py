@@ -1,4 +1,4 @@
-"""The header of one side of a comparison: session title, status, totals, and buttons to open or change it."""
+"""The header of one side of a comparison: title, status and totals of its session, and buttons to open or change it."""
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
@@ -16,7 +16,7 @@ from ui.widgets.labels import label
 
 
 class ComparisonHeader(QWidget):
-    """The header of one side; it shows a hint until a session is chosen."""
+    """The header of one side. Until a session is chosen, it shows a hint."""
 
     choose_requested = Signal()
     open_requested = Signal()

@@ -1,18 +1,18 @@
-"""The lines of a comparison: pairs of steps, with equal steps folded into one line."""
+"""The lines of a comparison: pairs of steps, in which consecutive equal steps are folded into one line."""
 
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from core.timeline.run_alignment import AlignedPair, Alignment, RunTotals
 
-LEADING_STEPS: Final = 3  # equal steps that stay visible at the beginning
-MIN_FOLDED: Final = 3  # fewest equal steps that are folded
+LEADING_STEPS: Final = 3  # equal steps at the beginning that are not folded
+MIN_FOLDED: Final = 3  # minimum number of equal steps that are folded
 
 
 class ComparisonLine(NamedTuple):
-    """A pair of steps, or a fold of `steps` equal pairs starting at `position`.
+    """A pair of steps, or a fold of `steps` equal pairs that begins at `position`.
 
-    `first` marks the line just before the first difference: a fold, or a line without steps.
+    `first` marks the line just before the first difference; this is a fold, or a line without steps.
     """
 
     position: int
@@ -23,12 +23,12 @@ class ComparisonLine(NamedTuple):
 
 
 def is_equal(pair: AlignedPair) -> bool:
-    """Return whether both steps did the same with the same result."""
+    """Return whether both steps did the same and had the same result."""
     return pair.equal and pair.same_status
 
 
 def comparison_lines(alignment: Alignment, opened: Collection[int]) -> list[ComparisonLine]:
-    """Return the lines of an alignment; `opened` are the positions of the folds that the user expanded."""
+    """Return the lines of an alignment. `opened` are the positions in its pairs of the folds that are expanded."""
     lines: list[ComparisonLine] = []
     position, pairs = 0, alignment.pairs
     while position < len(pairs):
@@ -52,7 +52,7 @@ def _pair_lines(alignment: Alignment, start: int, end: int) -> list[ComparisonLi
 
 
 def _folded_lines(alignment: Alignment, start: int, end: int, opened: Collection[int]) -> list[ComparisonLine]:
-    """Return the lines for the equal steps from `start` to `end`, folded if there are enough."""
+    """Return the lines for the equal steps from `start` to `end`. They are folded if there are enough."""
     lines = _pair_lines(alignment, start, end)
     if end - start < MIN_FOLDED:
         return lines

@@ -1,4 +1,4 @@
-"""The Compare page: two sessions side by side, with equal steps folded and the first difference marked."""
+"""The Compare page: two sessions side by side, with equal steps folded and a mark at the first difference."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -72,7 +72,7 @@ class ComparePanel(PanelPage):
         self._show_sessions()
 
     def activate(self, about: tuple[str, ...]) -> None:
-        """Compare the one or two sessions in `about`; with only one, ask for the other."""
+        """Compare the two sessions in `about`. If it contains only one, ask for the other."""
         if about:
             self._sessions = [*about, ""][:2]
             self._show_sessions()
@@ -83,7 +83,7 @@ class ComparePanel(PanelPage):
         self._compare()
 
     def apply_updates(self, updates: Sequence[object]) -> None:
-        """Compare again if a run of one of the two sessions has ended."""
+        """Compare again if a run has ended in one of the two sessions."""
         entries = (update.entry for update in updates if isinstance(update, JournalUpdate))
         if any(isinstance(entry.event, RunEnded) and entry.session in self._sessions for entry in entries):
             self._show_sessions()
@@ -95,7 +95,7 @@ class ComparePanel(PanelPage):
         self._compare()
 
     def choose_file(self) -> None:
-        """Ask for a file with a non-blocking dialog and write the comparison to it."""
+        """Let the user choose a file in a non-blocking dialog, and write the comparison to it."""
         dialog = QFileDialog(self, self.tr("Export comparison"))
         dialog.setObjectName("compare.file")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -156,7 +156,7 @@ class ComparePanel(PanelPage):
         return self.tr("{equal}. The right session has {delta}.").format(equal=equal, delta=delta_line(alignment))
 
     def _compare(self) -> None:
-        """Request the comparison once both sessions are chosen."""
+        """Request the comparison when both sessions have been chosen."""
         left, right = sessions = tuple(self._sessions)
         self._alignment = None
         self._export.setEnabled(False)
@@ -192,7 +192,7 @@ class ComparePanel(PanelPage):
             self._open(index)
 
     def _open(self, index: QModelIndex) -> None:
-        """Expand a fold, or show a step in its session: on the side clicked, else on the left one."""
+        """Expand a fold, or show a step in its session: the step on the clicked side, or else on the left side."""
         line = self._model.items[index.row()]
         if line.pair is None:
             self._model.toggle(index.row())
@@ -243,5 +243,5 @@ class ComparePanel(PanelPage):
 
 
 def _suffix(chosen: str) -> str:
-    """Return the file suffix in a name filter of the dialog."""
+    """Return the file suffix in a name filter of the file dialog."""
     return chosen.rpartition("*.")[2].rstrip(")")

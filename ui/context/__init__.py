@@ -1,1 +1,1 @@
-"""The Context tab of a session: what fills the model's context window over time."""
+"""The Context tab of a session: what has filled the model's context window over time."""

@@ -1,4 +1,3 @@
-"""Controllers that connect the window's signals with the engine and show the results.
-
-Widgets are elsewhere; controllers create no layout.
+"""Controllers that connect the signals of the window with the engine, and show the results. Widgets are defined in
+other packages.
 """

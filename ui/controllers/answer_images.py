@@ -1,4 +1,4 @@
-"""Loads the images that the answers of a session show, and opens them in a dialog."""
+"""Loads the images in the answers of a session, and shows them in a dialog."""
 
 import asyncio
 from functools import partial
@@ -20,11 +20,11 @@ from ui.widgets.image_view import MAX_BYTES, decode_image
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
 
-IN_ANSWER: Final = QSize(1_600, 900)  # pixels; larger images are reduced, the dialog loads them again
+IN_ANSWER: Final = QSize(1_600, 900)  # pixels; a larger image is scaled down, and loaded again in full for the dialog
 
 
 class AnswerImageController(QObject):
-    """Loads images for one session view, and shows the one that the user clicks."""
+    """Loads the images for one session view, and opens the image that the user clicks in a dialog."""
 
     def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
@@ -35,7 +35,7 @@ class AnswerImageController(QObject):
         view.page.images.requested.connect(self._load)
 
     def open_image(self, path: str) -> None:
-        """Show an image of the session's folder in a dialog."""
+        """Show an image from the session's folder in a dialog."""
         folder = Path(self._window.row(self._view.session).folder)
 
         async def show() -> None:
@@ -49,7 +49,7 @@ class AnswerImageController(QObject):
         self._tasks.start(show(), "open an image")
 
     def _load(self, path: str, known: Stamp | None) -> None:
-        """Load an image for the answers, unless the session is imported: its folder may be anywhere."""
+        """Load an image for the answers; for an imported session, load none, because its folder may be any folder."""
         session, images = self._view.session, self._view.page.images
         row = self._window.row(session)
 
@@ -69,11 +69,14 @@ async def _load(
 
 
 def load_image(folder: Path, path: str, known: Stamp | None, limit: QSize | None) -> AnswerImage | None:
-    """Read and decode an image of a folder, reduced to `limit`; return None if the file is still the `known` version.
+    """Read and decode an image in a folder, scaled down to `limit`.
 
-    This takes up to a second for a large image. What prevents it is returned as an error for the user.
+    Return None if the file is still the `known` version.
+
+    This takes up to a second for a large image. If the image cannot be loaded, the result contains an error for the
+    user.
     """
-    # Imported here, because the window must not wait for it at its start.
+    # Imported late, so that the start of the window does not wait for it.
     from core.workspace.broker import FileBroker
 
     stamp, nothing = (0, 0), QImage()

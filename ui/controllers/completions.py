@@ -1,4 +1,4 @@
-"""Lists what a message can mention: files of a folder and custom commands."""
+"""Lists what the user can mention in a message: files of the folder and custom commands."""
 
 import asyncio
 from itertools import islice
@@ -12,7 +12,10 @@ MAX_FILES: Final = 20_000
 
 
 async def list_completions(folder: str, engine: "Engine") -> tuple[list[str], dict[str, str]]:
-    """List the files and custom commands of a folder. Runs in the engine's thread, except for the directory walk."""
+    """List the files and custom commands of a folder.
+
+    Called on the engine's thread, which is not blocked: worker threads read the disk.
+    """
     from core.tools.folder_walk import FolderWalk
 
     def walk() -> list[str]:

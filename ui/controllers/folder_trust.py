@@ -1,4 +1,4 @@
-"""Asks whether to trust a folder if the user has not decided yet or its project instructions have changed."""
+"""Asks whether to trust a folder if the user has not decided yet, or if its project instructions have changed."""
 
 import asyncio
 from functools import partial
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 async def confirm_folder_trust(
     window: MainWindow, bridge: Bridge, folder: str, *, ask_if_undecided: bool = True
 ) -> bool:
-    """Ask whether to trust the folder, if needed. Return False if the user cancels.
+    """Ask whether to trust the folder if necessary. Return False if the user cancels.
 
-    With `ask_if_undecided=False`, only a trusted folder whose instructions have changed is asked about.
+    With `ask_if_undecided=False`, ask only about a trusted folder whose project instructions have changed.
     """
     folder_trust = await bridge.ask(partial(_trust_state, Path(folder)))
     if not folder_trust.needs_decision or (folder_trust.trusted is None and not ask_if_undecided):
@@ -40,7 +40,7 @@ async def confirm_folder_trust(
 
 
 async def _trust_state(folder: Path, engine: "Engine") -> "FolderTrust":
-    """Return the trust state. An empty folder is trusted without asking, because it has no instructions yet."""
+    """Return whether a folder is trusted. An empty folder is trusted at once, because it has no instructions yet."""
     folder_trust = await engine.folder_trust(folder)
     if folder_trust.trusted is None and folder_trust.empty:
         await engine.trust(folder, by="Journeyman")

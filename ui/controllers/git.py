@@ -1,4 +1,4 @@
-"""Commits the changes of a session's repository, pushes them and opens a pull request, as the user asks for each."""
+"""Commits the changes in a session's repository, pushes them and opens a pull request, each at the user's request."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Work = Callable[["GitRepository"], Any]
 
 
 class GitController(QObject):
-    """Opens the commit dialog of one session view. Nothing is staged, committed or sent without the user's action."""
+    """Opens the commit dialog of one session view. Nothing is staged, committed or sent unless the user requests it."""
 
     def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
@@ -54,7 +54,7 @@ class GitController(QObject):
         self._tasks.start(show(), "read the repository")
 
     def _connect(self, dialog: CommitDialog, folder: Path) -> None:
-        """Connect the dialog; every action shows its result, and the state of the repository after it."""
+        """Connect the signals of the dialog. Each action shows its result, and then the new state of the repository."""
 
         def act(work: Work, finish: Callable[[Any], object] = lambda _: None) -> None:
             self._tasks.start(self._act(dialog, folder, work, finish), "git")
@@ -86,7 +86,7 @@ class GitController(QObject):
         dialog.pull_request_requested.connect(open_pull_request)
 
     async def _act(self, dialog: CommitDialog, folder: Path, work: Work, finish: Callable[[Any], object]) -> None:
-        """Do something with the repository, then show the result or the error, and the new state."""
+        """Run `work` on the repository, then pass its result to `finish` or show the error, and show the new state."""
         dialog.set_busy(True)
         try:
             result = await self._bridge.ask(partial(_work, folder, self._run_programs, work))
@@ -104,7 +104,7 @@ class GitController(QObject):
             dialog.set_busy(False)
 
     def _show_problem(self, dialog: CommitDialog, problem: Problem) -> None:
-        """Show an error in the dialog, or in the window if the dialog was closed since."""
+        """Show an error in the dialog or, if that has been closed, in the window."""
         if self._dialog is dialog:
             dialog.show_error(problem.details)
         else:

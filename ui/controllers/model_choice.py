@@ -1,4 +1,4 @@
-"""Lists the models for the composer's model button and applies the user's choice."""
+"""Lists the models for the model button of the composer, and applies the user's choice."""
 
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
 
 
 class _ModelChoices(NamedTuple):
-    """The names of the models that a session can use, by provider title, and its reasoning effort."""
+    """The names of the models that a session can use, by the title of their provider, and its reasoning effort."""
 
     models: dict[str, list[str]]
     effort: str
 
 
 class _AgentChoices(NamedTuple):
-    """The settings that the session's external agent offers."""
+    """The settings that the external agent of a session offers."""
 
     agent: str
     settings: tuple[ExternalAgentSetting, ...]
 
 
 class ModelController(QObject):
-    """Connects the model button of one session view to the engine."""
+    """Connects the model button of one session view with the engine."""
 
     def __init__(self, palette: Palette, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
@@ -66,7 +66,10 @@ class ModelController(QObject):
         self._tasks.start(look(), "list models")
 
     def search(self) -> None:
-        """Show the searchable list of models. An external agent offers its own settings instead, in the menu."""
+        """Show a searchable list of models.
+
+        For an external agent, show a menu with the agent's own settings instead.
+        """
         session, hint = self._session, QCoreApplication.translate("models", "Search models")
 
         async def look() -> None:
@@ -111,13 +114,16 @@ async def _choices(session: str, engine: "Engine") -> _ModelChoices | _AgentChoi
 
 
 async def provider_models(engine: "Engine", *, fresh: bool = False) -> dict[str, list[str]]:
-    """Return the names of the models of all providers that have any, by the title of the provider."""
+    """Return the names of the models of each provider that has any, by the title of the provider.
+
+    With `fresh`, the providers are queried; otherwise, cached answers are used.
+    """
     overview = await engine.providers_overview(fresh=fresh)
     return {row.title: [model.name for model in row.models] for row in overview.providers if row.models}
 
 
 async def _choose(session: str, engine: "Engine", *, model: str | None = None, effort: str | None = None) -> None:
-    """Set the model or the reasoning effort of a session; None keeps the current value."""
+    """Set the model or the reasoning effort of a session. None keeps the current value."""
     start = await engine.last_start(session)
     await engine.choose_model(
         session,

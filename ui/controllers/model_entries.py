@@ -1,4 +1,4 @@
-"""The searchable list of models: each with its context window, price, abilities, and where its API key comes from."""
+"""The searchable list of models, each with context window, price, abilities, and the source of its API key."""
 
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def model_entries(overview: "ProvidersOverview", tiers: Tiers, current: str) -> list[PaletteEntry]:
-    """Return an entry for each model, the current one first, and below them one for each tier that has models."""
+    """Return an entry for each model, the current one first, followed by one for each tier that has models."""
     entries = [
         _entry(model.name, " · ".join((visible(row.title or row.name), model_facts(model), api_key_text(row))), current)
         for row in overview.providers
@@ -33,7 +33,7 @@ def model_entries(overview: "ProvidersOverview", tiers: Tiers, current: str) -> 
 
 
 def model_facts(model: "ModelRow") -> str:
-    """Return context window, price and abilities of a model on one line, including what is unknown."""
+    """Return a line with the context window, price and abilities of a model, including which of them are unknown."""
     window = amount(model.context_window) if model.context_window else _tr("context window unknown")
     if model.price_in is None or model.price_out is None:
         price = _tr("price unknown")

@@ -1,4 +1,4 @@
-"""Searches the memories and skills for the words typed in the search of the sidebar."""
+"""Searches memories and skills for the words in the search field of the sidebar."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -12,16 +12,16 @@ from ui.sessions.session_rows import PageItem
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
 
-MAX_ITEMS: Final = 8  # of each page
-MAX_CANDIDATES: Final = 500  # memories in which the words are looked for, besides those that the index finds
+MAX_ITEMS: Final = 8  # results per page
+MAX_CANDIDATES: Final = 500  # memories in which the words are searched, in addition to those that the index finds
 
 
 async def search_pages(engine: "Engine", words: str, folder: str) -> list[PageItem]:
-    """Return the memories and the skills that contain every word. Runs in the engine's thread."""
+    """Return the memories and skills that contain every word. Called on the engine's thread."""
     if not words:
         return []
     listings = {item.memory.id: item.memory for item in await engine.memory.find(words)}
-    # The index finds complete words only, but the last word may not be complete yet.
+    # The index finds only complete words, but the user may still be typing the last one.
     listings |= {item.memory.id: item.memory for item in await engine.memory.list_memories(limit=MAX_CANDIDATES)}
     memories = (
         ("memory", one.id, kind_label(one.content.kind).capitalize(), one.content.text) for one in listings.values()

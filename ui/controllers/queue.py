@@ -1,4 +1,4 @@
-"""Passes the user's changes to queued messages on to the engine. Removing a message can be undone."""
+"""Passes the user's changes to queued messages to the engine. The removal of a message can be undone."""
 
 from PySide6.QtCore import QObject
 
@@ -9,7 +9,7 @@ from ui.shell.session_view import SessionView
 
 
 class QueueController(QObject):
-    """Connects the queue cards of one session view to the engine."""
+    """Connects the cards of queued messages in one session view with the engine."""
 
     def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)

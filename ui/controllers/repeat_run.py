@@ -1,4 +1,4 @@
-"""Repeats a message in a fork of the session: edited, or with another model."""
+"""Repeats a message in a fork of the session, either with a new text or with another model."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class RepeatController(QObject):
-    """Connects "Edit and resend" and "Try with another model" of one session view to the engine."""
+    """Connects the actions "Edit and resend" and "Try with another model" of one session view with the engine."""
 
     def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
@@ -34,20 +34,20 @@ class RepeatController(QObject):
         view.page.rerun_requested.connect(self.choose_model)
 
     def edit(self, message: Step, text: str, attachments: str) -> None:
-        """Let the user edit the text of a message. Its attachments are sent again as they are."""
+        """Let the user edit the text of a message and send it again. Its attachments are sent again unchanged."""
         session = self._view.session
         dialog = EditMessageDialog(self._window.look, text, attachments, self._window)
         dialog.submitted.connect(partial(self._resend, session, message))
         dialog.open()
 
     def choose_model(self, message: Step) -> None:
-        """Let the user choose a model in the palette, and repeat the run of a message with it."""
+        """Let the user choose a model in the palette, then repeat the run of a message with this model."""
         session, palette = self._view.session, self._window.commands.palette
         loading = self.tr("Looking for models…")
         palette.open_with([PaletteEntry("", loading, enabled=False)], loading, lambda _: None)
 
         async def choose() -> None:
-            # Not from the cache: a local provider may have been started since.
+            # The cached list is not used, because a local provider may have been started in the meantime.
             lists = await self._bridge.ask(partial(provider_models, fresh=True))
             current = self._window.row(session).model
             names = sorted((name == current, title, name) for title, names in lists.items() for name in names)

@@ -1,4 +1,4 @@
-"""Replays a session in a dialog: the engine plays it in a temporary data folder, step by step."""
+"""Replays a session in a dialog. The engine replays it step by step in a temporary data folder."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ class ReplayController:
         self._tasks = tasks
 
     def open(self, session: str, from_row: int = 0) -> None:
-        """Open the replay of a session. It goes on to a row at once, and waits there."""
+        """Open the replay of a session. It runs to row `from_row` at once, and waits there."""
 
         async def show() -> None:
             async def read(engine: "Engine") -> list[Step]:
@@ -41,7 +41,7 @@ class ReplayController:
 
 
 class _DialogReplay(QObject):
-    """The replay of one dialog. `reported` passes its progress from the engine's thread to the window."""
+    """The replay in one dialog. `reported` passes its progress from the engine's thread to that of the window."""
 
     reported = Signal(object, object)
 
@@ -60,7 +60,8 @@ class _DialogReplay(QObject):
         dialog.finished.connect(self._end)
 
     def start(self, from_row: int = 0) -> None:
-        from core.engine.history.stepped_replay import SteppedReplay  # the window opens without it
+        # Imported late, because the window does not need it to open.
+        from core.engine.history.stepped_replay import SteppedReplay
 
         replay = self._replay = SteppedReplay(self._session, lambda progress: self.reported.emit(replay, progress))
         if from_row:
@@ -87,7 +88,7 @@ class _DialogReplay(QObject):
         self._tell(lambda replay: replay.close())
 
     def _tell(self, act: "Callable[[SteppedReplay], None]") -> None:
-        """Call a method of the replay in the engine's thread."""
+        """Call `act` with the replay on the engine's thread."""
         replay = self._replay
 
         async def tell(_engine: "Engine") -> None:

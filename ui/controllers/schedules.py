@@ -1,4 +1,4 @@
-"""Carries out what the user does on the Schedules settings page: list, add and remove schedules."""
+"""Carries out the actions of the Schedules settings page: list, add and remove schedules."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

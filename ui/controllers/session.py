@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 
 class SessionController(QObject):
-    """Connects one session view to the engine. An action applies to the session that is shown when it is requested."""
+    """Connects one session view with the engine.
+
+    An action applies to the session that is shown when it is requested.
+    """
 
     def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
@@ -50,7 +53,7 @@ class SessionController(QObject):
         asking.allowed.connect(requests.allow)
         asking.changed.connect(requests.allow_changed)
         asking.denied.connect(requests.deny)
-        asking.denied_all.connect(self.stop)  # stop the run, or the model would ask again
+        asking.denied_all.connect(self.stop)  # the run is stopped, because otherwise the model would ask again
         asking.first_interaction.connect(requests.hold_timeout)
         asking.request_shown.connect(lambda request: requests.show_current_file(asking, request))
         self.run = RunViewController(window, view, bridge, tasks)
@@ -77,7 +80,7 @@ class SessionController(QObject):
         self._tasks.start(self._send_trusted(session, send, restore_draft), "say")
 
     def send_review(self, text: str) -> None:
-        """Send the comments on the changes as one message; they become drafts again if that fails."""
+        """Send the comments on changes as one message. If that fails, they become drafts again."""
         session, review = self._session, self._view.changes.review
         send, restore = partial(_send, session, text, False, []), partial(review.restore_unsent, session)
         self._tasks.start(self._send_trusted(session, send, restore), "review")
@@ -85,9 +88,9 @@ class SessionController(QObject):
     async def _send_trusted(
         self, session: str, send: "Callable[[Engine], Awaitable[object]]", restore: Callable[[], object]
     ) -> None:
-        """Send a message, or restore it if that fails or the user does not want to decide whether to trust the folder.
+        """Send a message; if that fails, or if the user cancels, call `restore`.
 
-        A new run may read the project instructions, so the user first decides whether to trust the folder.
+        A new run may read the project instructions, so the user is first asked whether to trust the folder.
         """
         row = self._window.row(session)
         try:
@@ -103,14 +106,14 @@ class SessionController(QObject):
             raise
 
     def list_files(self) -> None:
-        """Load the completions of the composer: files, custom commands, MCP resources and prompts."""
+        """Load the completions for the composer: files, custom commands, MCP resources and prompts."""
         folder = self._window.row(self._session).folder
 
         async def load() -> None:
             files, commands = await self._bridge.ask(partial(list_completions, folder))
             completion = self._view.composer.completion
             completion.set_results(files, commands)
-            resources, prompts = await self._bridge.ask(_extras)  # can be slow: it may start an MCP server
+            resources, prompts = await self._bridge.ask(_extras)  # possibly slow, because it may start an MCP server
             if resources or prompts:
                 completion.set_results([*resources, *files], {**commands, **prompts})
 
@@ -144,7 +147,7 @@ async def _send(session: str, text: str, now: bool, files: list[tuple[str, str, 
 
 
 async def _extras(engine: "Engine") -> tuple[list[str], dict[str, str]]:
-    """Return the resources (for `@`) and prompts (for `/`) of the MCP servers."""
+    """Return the resources of the MCP servers (for completion after `@`) and their prompts (after `/`)."""
     mentions = await engine.mcp_servers.mentions()
     prompts = {
         mention.mention_text: " ".join((*(f"<{name}>" for name in mention.arguments), mention.description))

@@ -1,1 +1,1 @@
-"""The Decisions tab of a session: approvals, answers, decisions and issues with their causes."""
+"""The Decisions tab of a session: approvals, answers, decisions and issues, each with its cause."""

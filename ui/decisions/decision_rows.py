@@ -57,7 +57,7 @@ def decision_style(kind: str) -> DecisionStyle:
 
 
 def outcome_line(choice: DecisionEntry) -> str:
-    """Return on one line what was decided, by whom or what, and why."""
+    """Return one line that says what was decided, by whom or by which rule, and why."""
     chosen = "" if choice.kind in {"allowed", "refused"} else choice.chosen
     parts = [chosen, translate("by {}").format(choice.cause) if choice.cause else "", choice.why]
     if choice.status == "waiting":
@@ -68,7 +68,7 @@ def outcome_line(choice: DecisionEntry) -> str:
 
 
 def outcome_text(outcome: DecisionOutcome) -> str:
-    """Return how a decision turned out, such as `Then 4 steps, 1 failed · 2 files changed, +10 −3 · 2.0s`."""
+    """Return what followed a decision, such as `Then 4 steps, 1 failed · 2 files changed, +10 −3 · 2.0s`."""
     if not outcome.steps:
         return translate("Nothing has followed yet.") if not outcome.run_status else translate("Nothing followed.")
     steps = translate("1 step") if outcome.steps == 1 else translate("{} steps").format(outcome.steps)
@@ -87,7 +87,7 @@ def outcome_text(outcome: DecisionOutcome) -> str:
 
 
 class DecisionRows(ItemListModel[DecisionEntry]):
-    """A list of decisions. `call_text` returns what a decision is about, if its event does not say so."""
+    """The list model of decisions. `call_text` returns what a decision is about, if its event does not contain that."""
 
     def __init__(self, call_text: CallText, parent: QObject | None = None) -> None:
         super().__init__(parent)

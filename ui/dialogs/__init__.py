@@ -1,4 +1,3 @@
-"""Dialogs that belong to no single panel, such as trust, crash, import, export and help.
-
-Permission and question dialogs are in `ui.ask`.
+"""Dialogs that belong to no particular panel, such as trust, crash, import, export and help. The dialogs for
+permissions and questions are in `ui.ask`.
 """

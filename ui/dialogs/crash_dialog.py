@@ -1,4 +1,4 @@
-"""The dialog for an internal error: the error, what was saved, a report to copy or save, and ways to continue."""
+"""The dialog for an internal error: what happened, what was saved, a report to copy or save, and ways to continue."""
 
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,7 @@ MAX_REPORT: Final = 200_000
 
 
 class CrashDialog(QDialog):
-    """A dialog that is opened with `open()`; `add` appends the reports of further errors.
+    """Shows an internal error. `add` appends the reports of further errors.
 
     `restart_requested` carries true for a restart in safe mode.
     """
@@ -58,7 +58,7 @@ class CrashDialog(QDialog):
         resize_in_screen(self, look.size(680), look.size(440))
 
     def add(self, report: str) -> None:
-        """Append the report of another error, unless the text has reached its maximum length."""
+        """Append the report of another error. Ignored if the text has reached its maximum length."""
         if self._report.document().characterCount() + len(report) < MAX_REPORT:
             self._report.appendPlainText(f"\n{report}")
 

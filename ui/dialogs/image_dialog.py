@@ -1,4 +1,4 @@
-"""The dialog that shows one image of a session's folder, as large as it fits."""
+"""The dialog that shows an image from a session's folder, as large as possible."""
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QAccessible, QGuiApplication, QImage, QPainter, QPaintEvent
@@ -13,7 +13,7 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import label
 from ui.widgets.paint import draw_frame
 
-SHARE = 0.85  # of the window, at most
+SHARE = 0.85  # maximum size of the dialog as a part of the window's size
 LEAST = QSize(320, 160)
 MARGIN = 16
 
@@ -60,13 +60,13 @@ class ImageDialog(QDialog):
         close.setFocus()
 
     def _fit(self, room: QSize) -> None:
-        """Make the dialog as large as the image, but not larger than `room`."""
+        """Resize the dialog to fit the image, but not beyond `room`."""
         around = self.sizeHint() - self._picture.sizeHint()
         self.resize((self._picture.natural_size() + around).boundedTo(room).expandedTo(self.minimumSizeHint()))
 
 
 class _FittedImage(QWidget):
-    """An image, reduced to the size of the widget and centered."""
+    """An image, centered and scaled down to the size of the widget."""
 
     accessible_role = QAccessible.Role.Graphic
 
@@ -81,7 +81,7 @@ class _FittedImage(QWidget):
     def natural_size(self) -> QSize:
         return (self._image.size() / self.devicePixelRatioF()).expandedTo(LEAST)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
         return LEAST

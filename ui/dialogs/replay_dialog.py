@@ -1,4 +1,4 @@
-"""The replay of a session: its recorded rows, of which those that were played are marked, and buttons to go on."""
+"""The dialog that replays a session: its recorded rows, marked if already replayed, and buttons to continue."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
@@ -27,7 +27,7 @@ ROW: Final = 29
 EDGE: Final = 12
 ICON: Final = 16
 NUMBER: Final = 34
-ORIGINS: Final = {  # of a replayed row: icon, color, text
+ORIGINS: Final = {  # icon, color and text by the origin of a replayed row
     "played": ("circle-check", "done", "Played"),
     "supplied": ("circle-dot", "second", "From the recording"),
     "different": ("circle-alert", "failed", "Different"),
@@ -36,7 +36,7 @@ AnyIndex = QModelIndex | QPersistentModelIndex
 
 
 class ReplayRow:
-    """A recorded row, and how it was replayed; None if it was not reached yet."""
+    """A recorded row. `replayed` says how it was replayed; None if the replay has not reached it yet."""
 
     def __init__(self, step: Step) -> None:
         self.step = step
@@ -72,7 +72,7 @@ class ReplayModel(ItemListModel[ReplayRow]):
 
 
 class ReplayDelegate(ItemDelegate):
-    """Paints a row: how it was replayed, its number and text. Rows that were not reached are dim."""
+    """Paints a row: an icon for how it was replayed, its number and its text. Rows not yet reached are dim."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         item = index.data(ITEM_ROLE)
@@ -105,7 +105,10 @@ class ReplayDelegate(ItemDelegate):
 
 
 class ReplayDialog(QDialog):
-    """Opened with `open()`. `step_requested` carries a number of steps, `row_requested` the row to go on to."""
+    """Shows a replay.
+
+    `step_requested` carries a number of steps to replay, `row_requested` the row up to which to replay.
+    """
 
     step_requested = Signal(int)
     row_requested = Signal(int)
@@ -142,7 +145,7 @@ class ReplayDialog(QDialog):
         self.set_busy(True)
 
     def show_progress(self, progress: "ReplayProgress") -> None:
-        """Show how far the replay has come. It waits, or has ended."""
+        """Show how far the replay has come; it is now waiting, or has ended."""
         self._ended = progress.ended
         self.rows.show_replayed(dict(progress.rows))
         if progress.rows and (index := self.rows.index_of(str(max(progress.rows)))).isValid():
@@ -158,7 +161,7 @@ class ReplayDialog(QDialog):
         self.set_busy(False)
 
     def set_busy(self, busy: bool) -> None:
-        """Disable the buttons that go on while the replay does, and at its end."""
+        """Disable the buttons that continue the replay, because it is running. At its end, they stay disabled."""
         for button in (self._next, self._several, self._end):
             button.setEnabled(not (busy or self._ended))
         self._restart.setEnabled(not busy)
@@ -189,7 +192,7 @@ class ReplayDialog(QDialog):
         return item is not None and item.replayed is None
 
     def _show_row(self) -> None:
-        """Show what was recorded and what was played of the selected row."""
+        """Show what was recorded and what was replayed for the selected row."""
         item = self.rows.item(self._list.currentIndex())
         text = ""
         if item:

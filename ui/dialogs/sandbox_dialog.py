@@ -1,4 +1,6 @@
-"""The dialog that says how commands are sandboxed on this computer, what is missing, and how to install it."""
+"""The dialog about the sandbox for commands on this computer: how well it works, what is missing, and how to install
+it.
+"""
 
 from collections.abc import Sequence
 
@@ -13,7 +15,7 @@ from ui.widgets.labels import allow_breaks, error_text, label, styled_frame
 
 
 class SandboxDialog(QDialog):
-    """Shows the result of the sandbox's self-test. `install_command` is empty if there is nothing to install."""
+    """Shows the result of the sandbox's self-test. `install_command` is "" if there is nothing to install."""
 
     def __init__(
         self, look: Look, title: str, result: str, gaps: Sequence[str], install_command: str, parent: QWidget

@@ -1,4 +1,3 @@
-"""The diff view that the changes, permission requests, skills and memories share.
-
-Nothing here knows sessions or the engine.
+"""The diff view, which is used for changes, permission requests, skills and memories. The modules here know nothing of
+sessions and the engine.
 """

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 
 class LineAction(NamedTuple):
-    """An entry of the menu; its keys are displayed only, because the view handles them."""
+    """An entry of the menu. Its keys are only displayed, because the view handles them."""
 
     name: str
     text: str
@@ -19,7 +19,7 @@ class LineAction(NamedTuple):
 
 
 def line_menu(entries: Sequence[LineAction], parent: QWidget) -> QMenu:
-    """Return the menu, which deletes itself when it closes."""
+    """Return a menu that deletes itself when it closes."""
     menu = QMenu(parent)
     menu.setObjectName("changes.line.menu")
     menu.setAccessibleName(QCoreApplication.translate("changes", "Actions for the line"))

@@ -1,4 +1,4 @@
-"""The text of diff lines as it is painted: with syntax colors, and with the words that changed emphasized."""
+"""The text of diff lines as it is painted, with syntax colors and with the changed words emphasized."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -16,20 +16,20 @@ from ui.text.visible import visible
 
 LINE_LIMIT: Final = 2_000  # characters; the rest of a longer line is not painted
 TAB: Final = 4  # columns between tab stops
-MAX_LAYOUTS: Final = 600  # lines whose layout is kept
-MAX_STATES: Final = 20_000  # lines; later ones are colored as if no string or comment had begun before them
-EMPHASIS: Final = 0.34  # share of the color of an added or removed line behind its changed words
+MAX_LAYOUTS: Final = 600  # number of lines whose layout is cached
+MAX_STATES: Final = 20_000  # lines; a later line is colored as if no multi-line string or comment were open before it
+EMPHASIS: Final = 0.34  # opacity of the color behind the changed words of an added or removed line
 
 
 class LineTexts:
-    """Lays out the lines of one diff when they are painted, and keeps the layouts of the last ones."""
+    """Lays out the lines of a diff when they are painted, and caches the latest layouts."""
 
     def __init__(self, look: Look) -> None:
         self.restyle(look)
         self.set_diff(TextDiff((), (), ()), "")
 
     def set_diff(self, difference: TextDiff, file_name: str) -> None:
-        """Set the diff; without a file name, lines have no syntax colors."""
+        """Set the diff to paint. Without a file name, its lines get no syntax colors."""
         self._difference = difference
         first = initial_state(file_name) if file_name else None
         self._sides = {"old": _SyntaxStates(difference.old, first), "new": _SyntaxStates(difference.new, first)}
@@ -47,10 +47,11 @@ class LineTexts:
         for sign, color in (("-", theme.failed), ("+", theme.done)):
             self._emphasis[sign] = QTextCharFormat()
             self._emphasis[sign].setBackground(blend(color, theme.background, EMPHASIS))
-            self._emphasis[sign].setForeground(theme.text)  # syntax colors would be hard to read on it
+            # Because syntax colors would be hard to read on this background.
+            self._emphasis[sign].setForeground(theme.text)
 
     def layout(self, row: DiffRow) -> QTextLayout:
-        """Return the layout of a line, on one line of its own."""
+        """Return the layout of a line, which is never wrapped."""
         key = ("old", row.old) if row.sign == "-" else ("new", row.new)
         layout = self._layouts.get(key)
         if layout is None:
@@ -60,7 +61,7 @@ class LineTexts:
         return layout
 
     def changed_words(self, row: DiffRow) -> list[Range]:
-        """Return the parts of an added or removed line that differ from the line it replaces or is replaced by."""
+        """Return the ranges in which an added or removed line differs from its counterpart, if it has one."""
         if row.sign not in {"-", "+"}:
             return []
         key = ("old", row.old) if row.sign == "-" else ("new", row.new)
@@ -69,7 +70,7 @@ class LineTexts:
         return self._words[key]
 
     def _compare(self, side: str, number: int) -> None:
-        """Compare a line with its partner in the block, if it has one."""
+        """Compare a line with its counterpart in the same block, if it has one, and cache the result for both."""
         self._words[side, number] = []
         partner = self._partners(side, number).get((side, number))
         if partner is None:
@@ -123,14 +124,14 @@ class LineTexts:
 
 
 class _SyntaxStates:
-    """The parser states at the starts of the lines of one text, computed as far as lines are shown."""
+    """The parser states at the starts of the lines of a text, computed only as far as lines are shown."""
 
     def __init__(self, lines: tuple[str, ...], first: LineState | None) -> None:
         self._lines = lines
         self._states = [first] if first else []
 
     def spans(self, number: int, text: str) -> list[SyntaxSpan]:
-        """Return the parts of the line with this number, which is shown as `text`."""
+        """Return the syntax spans of the line with this number; `text` is the line as it is shown."""
         if not self._states:
             return []
         states = self._states
@@ -140,12 +141,12 @@ class _SyntaxStates:
 
 
 def shown_text(line: str) -> str:
-    """Return a line as it is painted."""
+    """Return a line as it is painted: shortened, with visible control characters and expanded tabs."""
     return visible(line.rstrip("\r\n")[:LINE_LIMIT]).expandtabs(TAB)
 
 
 def _block_lines(block: DiffBlock) -> list[tuple[str, int]]:
-    """Return the lines of a block that replaces lines; empty if it only adds or removes some."""
+    """Return the lines of a block that replaces some lines by others; an empty list for any other block."""
     if block.old == block.old_end or block.new == block.new_end:
         return []
     old = [("old", number + 1) for number in range(block.old, block.old_end)]

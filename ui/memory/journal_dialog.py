@@ -1,4 +1,4 @@
-"""What was learned, by day: each memory with its author, and how many outcomes of runs were noted."""
+"""What was learned, by day: each memory with its author, and how many outcomes of runs were recorded."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from core.engine.services.memory_service import LearnedDay
 
 MAX_DAYS: Final = 60
-MAX_ITEMS: Final = 50  # memories shown for one day
+MAX_ITEMS: Final = 50  # memories listed at most for one day
 
 
 class JournalDialog(QDialog):
-    """Opened with `open()`; emits `memory_requested` with the ID of a memory to show."""
+    """Shows what was learned. `memory_requested` carries the ID of a memory that the user wants to see."""
 
     memory_requested = Signal(str)
 

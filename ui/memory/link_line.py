@@ -1,4 +1,4 @@
-"""A link on one line, with an optional icon; the text is cut to the available width."""
+"""A link on one line with an optional icon. The text is elided to the available width."""
 
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
@@ -14,7 +14,7 @@ GAP = 8
 
 
 class LinkLine(QPushButton):
-    """A link. Tooltip and accessible texts are not cut and include the description."""
+    """A link. Its tooltip and accessible texts are never shortened, and they include the description."""
 
     def __init__(
         self, look: Look, text: str, *, name: str, description: str, icon: str = "", color_token: str = "second"
@@ -33,7 +33,7 @@ class LinkLine(QPushButton):
 
     def set_text(self, text: str) -> None:
         self._words = text
-        self.setText(text.replace("&", "&&"))  # an ampersand in untrusted text would define a keyboard shortcut
+        self.setText(text.replace("&", "&&"))  # because an ampersand in untrusted text would define a keyboard shortcut
         self.setAccessibleName(text)
         self.setToolTip(tooltip_text(f"{text}\n{self._description}"))
         self.updateGeometry()
@@ -43,7 +43,7 @@ class LinkLine(QPushButton):
         self.updateGeometry()
         self.update()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self._look.fonts.second)

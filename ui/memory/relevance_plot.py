@@ -1,4 +1,4 @@
-"""The plot of a memory's relevance since its creation, with a forecast of its decay without further use."""
+"""The plot of a memory's relevance since its creation, with a forecast of how it decays without further use."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -32,7 +32,10 @@ class RelevancePlot(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def show_relevance(self, history: Sequence[Point], forecast: Sequence[tuple[int, float]], color_token: str) -> None:
-        """Show relevance from 0 to 1: `history` over times in microseconds up to now, `forecast` over days from now."""
+        """Show relevance values from 0 to 1 over time.
+
+        The times in `history` are microseconds since the epoch, and end now. The times in `forecast` are days from now.
+        """
         now = history[-1][0] if history else 0
         self._history, self._color_token = history, color_token
         self._forecast = [(now + days * DAY, relevance) for days, relevance in forecast if days <= FORECAST_LIMIT_DAYS]
@@ -48,7 +51,7 @@ class RelevancePlot(QWidget):
         self.updateGeometry()
         self.update()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
         return QSize(200, self._look.size(HEIGHT))

@@ -1,4 +1,4 @@
-"""The texts that describe memories and proposals: kinds, scopes, authors, usage and changes."""
+"""Texts that describe memories and proposals: kinds, scopes, authors, usage and changes."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ KIND_COLORS: Final[Mapping[str, str]] = MappingProxyType(
         "anti-pattern": "failed",
     }
 )
-WRAP_WIDTH: Final = 33  # characters that fit in a line of the diff next to the list
+WRAP_WIDTH: Final = 33  # characters that fit in a line of the diff beside the list
 TitleOf = Callable[[str], str]
 
 
@@ -41,7 +41,7 @@ def kind_label(kind: MemoryKind) -> str:
 
 
 def kind_description(kind: MemoryKind) -> str:
-    """Return the explanation of a kind that is shown where the user selects one."""
+    """Return the explanation of a kind of memory, which is shown where the user chooses one."""
     return {
         "preference": tr("What you prefer."),
         "heuristic": tr("What to do in a particular case."),
@@ -52,7 +52,7 @@ def kind_description(kind: MemoryKind) -> str:
 
 
 def field_label(name: str) -> str:
-    """Return the label of a field; the name itself if it is unknown."""
+    """Return the label of a field of a memory. An unknown field keeps its name."""
     return {
         "about": tr("About"), "when": tr("When"), "do": tr("Do"), "source": tr("Source"), "task": tr("Task"),
         "tried": tr("Tried"), "tools": tr("Tools"), "status": tr("Result"), "rating": tr("Rating"),
@@ -68,7 +68,7 @@ def folder_label(folder: str) -> str:
 
 
 def scope_text(memory: Memory, title_of: TitleOf) -> str:
-    """Return where a memory applies."""
+    """Return in which folder or session a memory applies, or that it applies everywhere."""
     return _scope_text(memory.content.scope, memory.content.scope_id, title_of)
 
 
@@ -95,13 +95,13 @@ def author_text(author: MemoryAuthor) -> str:
 
 
 def source_text(memory: Memory, title_of: TitleOf) -> str:
-    """Return the session and the author of a memory, on one line."""
+    """Return the session from which a memory was learned, and its author, on one line."""
     title = title_of(memory.session) if memory.session else ""
     return " · ".join(part for part in (visible(title), author_text(memory.author)) if part)
 
 
 def usage_text(memory: Memory) -> str:
-    """Return how often a memory helped, out of its rated uses; if none is rated, how often it was used."""
+    """Return how many of the rated uses of a memory helped; without ratings, how often it was used."""
     uses = memory.usage
     if rated := uses.good_runs + uses.bad_runs:
         return tr("{} of {} helped").format(uses.good_runs, rated)
@@ -111,12 +111,12 @@ def usage_text(memory: Memory) -> str:
 
 
 def wrap_for_diff(text: str) -> str:
-    """Wrap a sentence into short lines, so that a diff shows which part of it changed."""
+    """Wrap a sentence into short lines, so that a diff by lines shows which part of it has changed."""
     return "\n".join(wrap(visible(text), WRAP_WIDTH)) + "\n"
 
 
 def change_text(change: MemoryChange) -> str:
-    """Return one line with the number of a change, what was done and by whom."""
+    """Return one line about a change: its number, what was done, and by whom."""
     did = {
         "created": tr("Created"),
         "reinforced": tr("Learned again"),
@@ -140,7 +140,7 @@ def change_text(change: MemoryChange) -> str:
 
 
 def proposal_action_label(proposal: Proposal) -> str:
-    """Return what a proposal would do."""
+    """Return a word for what a proposal would do, such as `new` or `merge`."""
     names = {
         "create": tr("new"),
         "patch": tr("change"),
@@ -165,7 +165,7 @@ def proposal_title(proposal: Proposal) -> str:
 
 
 def acceptance_text(proposal: Proposal, title_of: TitleOf) -> str:
-    """Return what accepting a proposal leads to."""
+    """Return a sentence that says what happens if the proposal is accepted."""
     if proposal.action == "archive":
         return tr("If you accept it, the memory is archived: agents no longer receive it. You can undo that.")
     if proposal.target:
@@ -184,7 +184,7 @@ def proposed_kind(proposal: Proposal) -> MemoryKind | None:
 
 
 def _proposal_details(proposal: Proposal) -> dict[str, object]:
-    """Return the details of a proposal, or an empty dict if they are not a JSON object."""
+    """Return the parsed details of a proposal; an empty dict if they are not a JSON object."""
     try:
         details = json.loads(proposal.details or "{}")
     except ValueError:

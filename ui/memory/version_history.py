@@ -16,12 +16,12 @@ from ui.widgets.button import Button
 from ui.widgets.labels import label
 from ui.widgets.time_formats import to_local_time
 
-VISIBLE_ROWS = 6  # changes visible without scrolling
-MAX_DIFF_LINES = 8  # lines of the diff visible without scrolling
+VISIBLE_ROWS = 6  # changes that are visible without scrolling
+MAX_DIFF_LINES = 8  # lines of a diff that are visible without scrolling
 
 
 def diff_height(look: Look, lines: DiffView) -> int:
-    """Return the height of a diff in pixels, limited to MAX_DIFF_LINES lines."""
+    """Return the height of a diff view in pixels, at most that of MAX_DIFF_LINES lines."""
     return look.size(ROW_HEIGHT) * min(MAX_DIFF_LINES, lines.rows.rowCount()) + 6
 
 
@@ -61,7 +61,7 @@ class VersionHistory(QWidget):
         return self._changes[-1 - row].number if 0 <= row < len(self._changes) else 0
 
     def show_changes(self, changes: Sequence[MemoryChange]) -> None:
-        """Show the changes, which are sorted oldest first."""
+        """Show the changes, which are given oldest first."""
         self._changes = changes
         self._list.clear()
         for change in reversed(changes):

@@ -1,4 +1,3 @@
-"""The parts of fields in which the user writes a message: attachments, completions and the permission mode.
-
-The fields themselves are in ui.composer and ui.start.
+"""Components of the fields in which the user writes a message: attachments, completion and the permission mode. The
+fields are in ui.composer and ui.start.
 """

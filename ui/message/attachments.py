@@ -23,7 +23,7 @@ from ui.widgets.tooltip import tooltip_text
 
 MAX_BYTES: Final = 20 << 20
 MAX_FILES: Final = 10
-MAX_NAME_WIDTH: Final = 150  # pixels; longer names are elided in the middle
+MAX_NAME_WIDTH: Final = 150  # pixels; a longer name is elided in the middle
 TEXT_TYPES: Final = ("image/svg+xml", "text/vnd.trolltech.linguist")
 
 
@@ -31,7 +31,7 @@ class AttachmentBar(QWidget):
     """A row of attachments above the message field, hidden while it is empty."""
 
     changed = Signal()
-    rejected = Signal(str, str)  # error, cause
+    rejected = Signal(str, str)  # the error and its cause
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -49,13 +49,13 @@ class AttachmentBar(QWidget):
         return tuple(self._files)
 
     def take(self) -> tuple[AttachedFile, ...]:
-        """Return the attachments for a message that is being sent, and clear the row."""
+        """Return the attachments and clear the row, because the message is being sent."""
         files = self.files()
         self._show([])
         return files
 
     def restore(self, files: Sequence[AttachedFile]) -> None:
-        """Insert attachments that could not be sent before the current ones."""
+        """Insert attachments of a message that could not be sent, before the current ones."""
         self._show([*files, *self._files])
 
     def add_paths(self, paths: Sequence[str]) -> None:
@@ -63,7 +63,7 @@ class AttachmentBar(QWidget):
         self._add(files)
 
     def add_mime_data(self, data: QMimeData) -> None:
-        """Attach the files or the picture of a paste or drop."""
+        """Attach the files or the picture that were pasted or dropped."""
         paths = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
         if paths:
             self.add_paths(paths)
@@ -86,13 +86,16 @@ class AttachmentBar(QWidget):
             announce(self, self.tr("Attached: {}").format(", ".join(file.name for file in new_files)))
 
     def _free_name(self) -> str:
-        """Return an unused name for a pasted picture; removed attachments can leave gaps in the numbering."""
+        """Return an unused name for a pasted picture.
+
+        The number of pictures is not enough, because one may have been removed.
+        """
         used_names = {file.name for file in self._files}
         names = (f"picture-{number}.png" for number in count(len(self._files) + 1))
         return next(name for name in names if name not in used_names)
 
     def _read(self, path: Path) -> AttachedFile | None:
-        """Read a regular file up to the size limit; otherwise emit `rejected` and return None."""
+        """Read a file. If it is not a regular file, or too large, emit `rejected` and return None."""
         try:
             if not path.is_file():
                 folder = self.tr("It is a folder. Attach files from it, or mention the folder in your message.")
@@ -142,7 +145,10 @@ class AttachmentBar(QWidget):
 
 
 def _media_type(path: Path, body: bytes) -> str:
-    """Return the media type. Text contents count as text whatever the suffix: `.ts` is also a video format."""
+    """Return the media type of a file.
+
+    A file with text counts as text whatever its suffix is, because `.ts` is also a video format.
+    """
     guessed_type = mimetypes.guess_type(path.name)[0] or ""
     is_image_or_text = guessed_type.startswith(("image/", "text/"))
     if guessed_type == "application/pdf" or (is_image_or_text and guessed_type not in TEXT_TYPES):

@@ -1,4 +1,4 @@
-"""The reasoning efforts that the user can choose; the empty one is the default of the model."""
+"""The reasoning efforts that the user can choose. The empty one stands for the default of the model."""
 
 from typing import Final
 

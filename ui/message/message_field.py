@@ -1,4 +1,4 @@
-"""The message field: Ctrl+Enter sends now, and files and pictures can be pasted or dropped."""
+"""The message field. Ctrl+Enter sends the message at once; files and pictures can be pasted or dropped."""
 
 from PySide6.QtCore import QMimeData, Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -21,7 +21,7 @@ class MessageField(TextField):
         return _is_file(source) or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
-        """Emit `mime_data_received` for files and pictures; insert text."""
+        """Emit `mime_data_received` for files and pictures, and insert anything else as text."""
         if _is_file(source):
             self.mime_data_received.emit(source)
         else:

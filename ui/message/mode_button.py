@@ -38,7 +38,7 @@ class ModeButton(Button):
         return self._menu
 
     def show_mode(self, mode: str) -> None:
-        """Show this mode; an unknown or empty name hides the button."""
+        """Show the name of a mode. An unknown or empty mode hides the button."""
         is_known = mode in MODES
         self.setVisible(is_known)
         if not is_known:

@@ -1,1 +1,3 @@
-"""The Overview page: the sessions that run, wait, or ended unseen, with their requests. Its requests use `ui.ask`."""
+"""The Overview page: the sessions that are running, waiting, or ended unseen, with their requests. It uses the cards of
+`ui.ask`.
+"""

@@ -1,36 +1,40 @@
-"""Fuzzy matching: characters match in order, best at the start of words and next to each other."""
+"""Fuzzy matching. The typed characters must occur in order; matches at the start of words and without gaps score
+highest.
+"""
 
 from typing import Final, NamedTuple
 
-WORD_START_SCORE = 12  # for a word that begins where a word of the text begins, and again if the text begins there
-CHARACTER_SCORE = 8  # for each character of an unbroken match
-GAP_PENALTY = 1  # for each character that neither continues the match nor begins a word
-MAX_OFFSET = 40  # positions beyond this count no further against a match inside a word
+WORD_START_SCORE = 12  # score of a match at the start of a word; added again at the start of the text
+CHARACTER_SCORE = 8  # score for each character of a match without gaps
+GAP_PENALTY = 1  # penalty for each character that neither continues a run of matches nor begins a word
+MAX_OFFSET = 40  # positions in the text; the penalty for a match within a word grows with its position up to this limit
 BREAKS: Final = frozenset(" /-_.:")
 
 
 class FuzzyMatch(NamedTuple):
-    """The score of a match (higher is better) and the positions of the matching characters."""
+    """The score of a match (higher is better), and the positions of the matching characters."""
 
     score: int
     positions: tuple[int, ...]
 
 
 def fuzzy_match(typed: str, text: str) -> FuzzyMatch | None:
-    """Match the typed words, in any order, against a text; return None if a character is missing."""
+    """Match the typed words, in any order, against a text; return None if one of them does not match."""
     score, positions = 0, set[int]()
-    lowered = text.lower() if len(text.lower()) == len(text) else text  # same length, so positions hold
+    # Positions are valid only if lowercasing does not change the length.
+    lowered = text.lower() if len(text.lower()) == len(text) else text
     for word in typed.lower().split():
         match = _match_word(word, lowered)
         if match is None:
             return None
         score += match.score
         positions.update(match.positions)
-    return FuzzyMatch(score - len(text) // 8, tuple(sorted(positions)))  # shorter texts rank higher
+    # Among equal matches, a shorter text ranks higher.
+    return FuzzyMatch(score - len(text) // 8, tuple(sorted(positions)))
 
 
 def _match_word(word: str, text: str) -> FuzzyMatch | None:
-    """Match one typed word: at the start of a word if possible, else inside one, else as scattered characters."""
+    """Match one typed word: at the start of a word if possible, else within a word, else as scattered characters."""
     start = _find_at_word_start(word, text)
     if start >= 0:
         end = start + len(word)
@@ -48,7 +52,7 @@ def _match_word(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _find_at_word_start(word: str, text: str) -> int:
-    """Return the position of a word of the text that begins with `word`, preferably equals it; -1 if there is none."""
+    """Return where a word of the text begins with `word`, preferably a word equal to it; -1 if none does."""
     first = -1
     position = text.find(word)
     while position >= 0:
@@ -66,7 +70,7 @@ def _is_word_end(text: str, position: int) -> bool:
 
 
 def _match_scattered(word: str, text: str) -> FuzzyMatch | None:
-    """Match the characters of a word in order, with any characters between them."""
+    """Match the characters of a word in order, with any other characters between them; None if one is missing."""
     positions: list[int] = []
     score = 0
     for character in word:
@@ -85,7 +89,7 @@ def _match_scattered(word: str, text: str) -> FuzzyMatch | None:
 
 
 def _find_character(character: str, text: str, start: int) -> int:
-    """Return the next position of a character, preferring the start of a word; -1 if there is none."""
+    """Return the next position of a character, preferably at the start of a word; -1 if there is none."""
     position = first = text.find(character, start)
     while position > 0 and text[position - 1] not in BREAKS:
         position = text.find(character, position + 1)

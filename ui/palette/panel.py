@@ -1,4 +1,4 @@
-"""The palette: a search field with a list of matches, shown over the window and operated by keyboard."""
+"""The palette: a search field with a list of matches, shown over the window and operated with the keyboard."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -25,15 +25,15 @@ from ui.widgets.labels import ENTER_KEYS, label
 from ui.widgets.paint import chip_width, draw_chip, draw_line, draw_selection
 
 WIDTH: Final = 600
-TOP: Final = 72  # pixels from the top of the window; less in a low window
-WINDOW_MARGIN: Final = 16  # pixels that stay free around the palette
+TOP: Final = 72  # pixels between the top of the window and the palette; less in a low window
+WINDOW_MARGIN: Final = 16  # pixels between the palette and the edges of the window
 ROWS: Final = 11
 ROW_PADDING: Final = 14
 EDGE: Final = 16
 RIGHT_EDGE: Final = 14
 ICON: Final = 16
-GAP: Final = 10  # between icon, text, detail and shortcut
-MIN_TEXT_WIDTH: Final = 8  # a narrower part of the text is not painted
+GAP: Final = 10  # pixels between icon, text, detail and shortcut
+MIN_TEXT_WIDTH: Final = 8  # pixels; a part of the text for which less is left is not painted
 MIN_DETAIL_WIDTH: Final = 24
 KEEP_RECENT: Final = 8
 MOVES: Final = frozenset({Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown})
@@ -49,7 +49,7 @@ class PaletteModel(ItemListModel[PaletteMatch]):
         entry = item.entry
         return ", ".join(part for part in (entry.text, entry.detail, entry.keys) if part)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:
         match = self.item(index)
@@ -62,7 +62,7 @@ class PaletteModel(ItemListModel[PaletteMatch]):
 
 
 class PaletteDelegate(ItemDelegate):
-    """Paints an entry: icon, text with the matching characters in bold, detail, and shortcut at the right."""
+    """Paints an entry: icon, text with the matching characters in bold, detail, and at the right the shortcut."""
 
     def height(self) -> int:
         return QFontMetrics(self.look.fonts.text).height() + ROW_PADDING
@@ -94,7 +94,7 @@ class PaletteDelegate(ItemDelegate):
         return width
 
     def _paint_text(self, painter: QPainter, rect: QRect, match: PaletteMatch) -> None:
-        """Paint the text with its matching characters highlighted, then the detail if there is space for it."""
+        """Paint the text with the matching characters highlighted, and then the detail if there is enough space."""
         fonts, theme = self.look.fonts, self.look.theme
         text_color = theme.text if match.entry.enabled else theme.third
         left = rect.left()
@@ -110,7 +110,7 @@ class PaletteDelegate(ItemDelegate):
 
 
 class Palette(QFrame):
-    """The palette; `open_with` shows a list of entries, and calls a function with the ID of the chosen entry."""
+    """The palette. `open_with` shows a list of entries and calls a function with the ID of the chosen one."""
 
     def __init__(self, look: Look, parent: QWidget) -> None:
         super().__init__(parent)
@@ -157,7 +157,10 @@ class Palette(QFrame):
     def open_with(
         self, entries: Sequence[PaletteEntry], hint: str, on_chosen: Callable[[str], object], recent: Sequence[str] = ()
     ) -> None:
-        """Show these entries, or close the palette if it already shows them; `on_chosen` receives the chosen ID."""
+        """Show these entries and call `on_chosen` with the ID of the chosen one.
+
+        If the palette already shows the same entries, close it instead.
+        """
         if self.isVisible() and self._field.placeholderText() == hint:
             self.dismiss()
             return
@@ -177,7 +180,7 @@ class Palette(QFrame):
         self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def dismiss(self) -> None:
-        """Hide the palette after restoring the previous focus; otherwise Qt would pass it to a neighboring widget."""
+        """Hide the palette, after restoring the previous focus. Otherwise, Qt would move the focus to a neighbor."""
         previous, self._previous_focus = self._previous_focus, None
         if previous is not None and previous.isVisible():
             previous.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -192,7 +195,7 @@ class Palette(QFrame):
         self._update_geometry()
 
     def _point_at(self, index: QModelIndex) -> None:
-        """Select the entry under the pointer if the pointer has moved, but not if only the list has changed."""
+        """Select the entry under the pointer, but only if the pointer has moved, and not just the list below it."""
         if QCursor.pos() != self._pointer:
             self._list.setCurrentIndex(index)
 
@@ -253,7 +256,7 @@ class Palette(QFrame):
         return True
 
     def _move_selection(self, key: int) -> None:
-        """Move the selection, skipping unavailable entries; only single steps wrap around."""
+        """Move the selection, skipping disabled entries. It wraps around only when it is moved by one entry."""
         self._pointer = QCursor.pos()
         steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -ROWS + 1, Qt.Key.Key_PageDown: ROWS - 1}
         enabled_rows = [row for row, match in enumerate(self._model.items) if match.entry.enabled]
@@ -261,7 +264,7 @@ class Palette(QFrame):
             return
         current_row = self._list.currentIndex().row()
         step = steps[Qt.Key(key)]
-        unselected = -1 if step > 0 else 0  # Down then selects the first entry, and Up the last.
+        unselected = -1 if step > 0 else 0  # from here, Down selects the first entry and Up the last one
         position = enabled_rows.index(current_row) if current_row in enabled_rows else unselected
         target = position + step
         if abs(step) == 1:
@@ -272,19 +275,19 @@ class Palette(QFrame):
         self._announce_current()
 
     def _announce_current(self) -> None:
-        """Announce the selected entry, which screen readers do not follow because the field has the focus."""
+        """Announce the selected entry, because a screen reader follows only the focus, which is in the field."""
         if text := self._list.currentIndex().data(Qt.ItemDataRole.AccessibleTextRole):
             self._announce(str(text))
 
     def _announce(self, text: str) -> None:
-        """Announce a text, unless it was the last one: typing further letters often leaves the same entry selected."""
+        """Announce a text unless it was the last one announced: while typing, the same entry often stays selected."""
         if text != self._announced:
             self._announced = text
             announce(self, text)
 
 
 def _split_by_match(text: str, positions: set[int]) -> list[tuple[str, bool]]:
-    """Split the text into parts, alternately matching and not, as pairs of text and whether it matches."""
+    """Divide a text into parts: pairs of a text and whether it matches."""
     parts: list[tuple[str, bool]] = []
     for position, character in enumerate(text):
         is_match = position in positions
@@ -296,6 +299,6 @@ def _split_by_match(text: str, positions: set[int]) -> list[tuple[str, bool]]:
 
 
 def native_shortcut(keys: str) -> str:
-    """Return a shortcut in the notation of the platform."""
+    """Return a shortcut in the notation of the operating system."""
     native_text = QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
-    return native_text.replace("Return", "Enter")  # as the key is labeled
+    return native_text.replace("Return", "Enter")  # Enter is how the key is labeled

@@ -1,4 +1,4 @@
-"""Palette entries, and how they are filtered and ranked for the typed text."""
+"""The entries of the palette, and how they are filtered and ranked by the typed text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from typing import Final
 
 from ui.palette.fuzzy import CHARACTER_SCORE, fuzzy_match
 
-RECENT_BONUS: Final = 6  # score of the entry used last; one less for each entry used since
+RECENT_BONUS: Final = 6  # score of the entry used last; each entry used before it gets one less
 UNAVAILABLE_PENALTY: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class PaletteEntry:
-    """A palette entry; `token` is the theme color of its icon, `keys` its shortcut."""
+    """An entry of the palette. `token` is the color token of its icon, `keys` its shortcut."""
 
     id: str
     text: str
@@ -34,7 +34,7 @@ class PaletteMatch:
 def rank_entries(
     entries: Sequence[PaletteEntry], typed: str, recent: Sequence[str] = (), limit: int = 200
 ) -> list[PaletteMatch]:
-    """Return up to `limit` matching entries, best first; without typed text, recently used ones come first."""
+    """Return at most `limit` matching entries, best first. Without typed text, recently used ones come first."""
     ages = {entry_id: age for age, entry_id in enumerate(recent)}
     if not typed.strip():
         ranked = sorted(entries, key=lambda entry: ages.get(entry.id, len(recent)))
@@ -46,10 +46,11 @@ def rank_entries(
             continue
         title_positions = tuple(position for position in match.positions if position < len(entry.text))
         detail_matches = len(match.positions) - len(title_positions)
-        score = match.score - CHARACTER_SCORE * detail_matches  # matches in the title rank higher
+        # A match in the title ranks higher than one in the detail.
+        score = match.score - CHARACTER_SCORE * detail_matches
         score += max(0, RECENT_BONUS - ages.get(entry.id, RECENT_BONUS))
         if not entry.enabled:
             score -= UNAVAILABLE_PENALTY
         scored.append((score, PaletteMatch(entry, title_positions)))
-    scored.sort(key=lambda item: item[0], reverse=True)  # stable: equal scores stay in the order of the entries
+    scored.sort(key=lambda item: item[0], reverse=True)  # entries with equal scores keep their order
     return [match for _, match in scored[:limit]]

@@ -1,4 +1,4 @@
-"""A button in the footer of the sidebar, with an icon, a title and a badge for waiting items."""
+"""A button in the footer of the sidebar with an icon, a title, and a badge for the number of waiting items."""
 
 from PySide6.QtCore import QEvent, QRect, QSize, Qt
 from PySide6.QtGui import QEnterEvent, QFontMetrics, QPainter, QPaintEvent
@@ -13,7 +13,7 @@ PAD = 8
 
 
 class FooterButton(QAbstractButton):
-    """A footer button; it is highlighted while its page is open."""
+    """A button that opens a page. It is highlighted while its page is open."""
 
     def __init__(self, look: Look, text: str, *, name: str, icon: str) -> None:
         super().__init__()
@@ -48,7 +48,7 @@ class FooterButton(QAbstractButton):
     def _badge_text(self) -> str:
         return self.tr("{} waiting for you").format(self._number) if self._number else ""
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
         fonts, metrics = self._look.fonts, QFontMetrics(self._look.fonts.strong)

@@ -1,4 +1,4 @@
-"""The filters of the session search: a menu that adds them to the search text, and a chip for each to remove it."""
+"""The filters of the session search: a menu that adds a filter to the search text, and chips that remove them."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -15,8 +15,8 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 
-MOST: Final = 12  # folders or models in the menu, the most frequent first
-CHIP_WIDTH: Final = 30  # characters of a chip
+MOST: Final = 12  # folders or models in the menu at most; the most frequent ones come first
+CHIP_WIDTH: Final = 30  # characters of a filter shown on its chip
 DATES: Final = (("today", "Today"), ("week", "Last 7 days"), ("month", "Last 30 days"))
 KINDS: Final = (
     ("message", "Your messages"),
@@ -32,7 +32,7 @@ KINDS: Final = (
 
 
 class SearchFilters(QWidget):
-    """The chips of the filters in the search text; hidden without any.
+    """A chip for each filter in the search text; hidden without filters.
 
     The owner places `button`, which opens the menu.
     """
@@ -60,7 +60,7 @@ class SearchFilters(QWidget):
         self._update_icon()
 
     def set_active(self, active: bool) -> None:
-        """Show the button while the search is open."""
+        """Show or hide the button; it is visible while the search is open."""
         self.button.setVisible(active)
 
     def show_query(self, text: str) -> None:
@@ -110,7 +110,7 @@ class SearchFilters(QWidget):
     def _rebuild(self) -> None:
         for chip in self._chips:
             self._column.removeWidget(chip)
-            chip.setObjectName("")  # it may be in the middle of its click, so it is deleted later
+            chip.setObjectName("")  # the chip may be handling a click at this moment, so it is not deleted at once
             chip.hide()
             chip.deleteLater()
         self._chips = [self._chip(item) for item in self._query.filters]

@@ -1,4 +1,4 @@
-"""Grouping, ordering and texts of the sessions in the list."""
+"""Groups and sorts the sessions in the list, and builds their texts."""
 
 import re
 from collections.abc import Collection, Iterable, Sequence
@@ -18,14 +18,14 @@ from ui.widgets.time_formats import day_heading, short_age, short_time, start_of
 
 WAITING, RUNNING, PINNED, FOUND = "waiting", "running", "pinned", "found"
 ARCHIVED, TRASH = "archived", "trash"
-COLLAPSIBLE = frozenset({ARCHIVED, TRASH})  # collapsed until the user expands them
+COLLAPSIBLE = frozenset({ARCHIVED, TRASH})  # groups that are collapsed until the user expands them
 SHORT_NUMBER_DIGITS = 2
-MAX_FOLDER_NAME_CHARS = 20  # of the folder name in second_line(short=True)
+MAX_FOLDER_NAME_CHARS = 20  # characters of the folder name in `second_line` if `short` is true
 
 
 @dataclass(frozen=True, slots=True)
 class SessionHit:
-    """A full-text match: the session, the matching text, and the sequence number of the event."""
+    """A match of a full-text search: the session, the matching text, and the sequence number of the event."""
 
     session_id: str
     text: str
@@ -34,7 +34,7 @@ class SessionHit:
 
 @dataclass(frozen=True, slots=True)
 class SessionHeading:
-    """The heading of a group. `count` is shown unless it is 0; `expanded` applies only to groups that can collapse."""
+    """The heading of a group. A `count` of 0 is not shown; `expanded` matters only for groups that can be collapsed."""
 
     key: str
     title: str
@@ -48,7 +48,10 @@ class SessionHeading:
 
 @dataclass(frozen=True, slots=True)
 class SessionLine:
-    """A session in the list; after a full-text search, with the excerpt, its event's sequence number, and the query."""
+    """A session in the list. For a match of a full-text search, it has the excerpt, its event and the query.
+
+    `seq` is the sequence number of the event.
+    """
 
     row: SessionRow
     match: str = ""
@@ -58,7 +61,7 @@ class SessionLine:
 
 @dataclass(frozen=True, slots=True)
 class PageItem:
-    """A memory or skill found by a search: its page, what to show there, its title, an excerpt, and the query."""
+    """A memory or skill that was found: its page and its ID there, its title, an excerpt, and the query."""
 
     page: str
     target: str
@@ -71,24 +74,26 @@ ListItem = SessionHeading | SessionLine | PageItem
 
 
 def session_icon(row: SessionRow) -> str:
-    """Return the icon name of a session: that of its status, or a shield if it waits for a permission."""
+    """Return the name of a session's icon: that of its status, or a shield if a permission request is waiting."""
     needs_permission = row.status == "waiting" and row.activity_kind == "permission"
     return "shield-question-mark" if needs_permission else status_icon(row.status)
 
 
 def group_sessions(rows: Iterable[SessionRow], now: int, expanded: Collection[str] = COLLAPSIBLE) -> list[ListItem]:
-    """Group sessions in the order waiting, running, pinned, one group per day (newest first), archived, trashed."""
+    """Group sessions in this order: waiting, running, pinned, one group per day (newest first), archived, trash."""
     today = to_local_time(now).date()
     groups: dict[str, list[SessionRow]] = {WAITING: [], RUNNING: [], PINNED: []}
     collapsed_groups: dict[str, list[SessionRow]] = {ARCHIVED: [], TRASH: []}
     day, midnight = "", now + 1
     for row in sorted(rows, key=_sort_key, reverse=True):
-        if row.parent and row.status != WAITING:  # a sub-agent is shown in its parent, unless it waits for the user
+        # A sub-agent is shown only within its parent session, unless it waits for the user.
+        if row.parent and row.status != WAITING:
             continue
         if group := _group_of(row):
             (collapsed_groups if group in collapsed_groups else groups)[group].append(row)
             continue
-        if not day or row.updated_at < midnight:  # sorted newest first, so a day is computed once
+        # The sessions are sorted, so the name of each day is computed only once.
+        if not day or row.updated_at < midnight:
             updated = to_local_time(row.updated_at)
             day, midnight = day_heading(updated.date(), today), start_of_day(updated)
         groups.setdefault(day, []).append(row)
@@ -97,7 +102,7 @@ def group_sessions(rows: Iterable[SessionRow], now: int, expanded: Collection[st
 
 
 def _group_of(row: SessionRow) -> str:
-    """Return the group of a session, or an empty string if it is grouped by day."""
+    """Return the group of a session; "" if it belongs to the group of a day."""
     if row.trashed:
         return TRASH
     if row.status in (WAITING, RUNNING):
@@ -111,7 +116,7 @@ def _group_of(row: SessionRow) -> str:
 
 
 def changes_position(before: SessionRow, after: SessionRow) -> bool:
-    """Return whether a session with these old and new rows may have to move in the list."""
+    """Return whether the change of a session from `before` to `after` may move it in the list."""
     same = (before.title, before.folder, _group_of(before)) == (after.title, after.folder, _group_of(after))
     return not (same and before.status == after.status and _sort_key(before) == _sort_key(after))
 
@@ -119,13 +124,13 @@ def changes_position(before: SessionRow, after: SessionRow) -> bool:
 def group_hits(
     rows: Sequence[SessionRow], hits: Sequence[SessionHit], query: str, now: int, page_items: Sequence[PageItem] = ()
 ) -> list[ListItem]:
-    """List the sessions that fit the filters and whose title or folder matches, then the full-text matches.
+    """Return the results of a search: sessions with a matching title or folder, full-text matches, memories and skills.
 
-    The memories and skills that were found follow, each group with the ID of its page.
+    Sessions and matches must also fit the filters in the query. Memories and skills are grouped by their page.
     """
     parsed, today = parse_query(query), to_local_time(now).date()
     fitting = [row for row in rows if matches_filters(parsed, row, today)]
-    # A filter for a kind of step asks for steps, so no session is listed for its title then.
+    # A filter for a kind of step asks for steps, so sessions with a matching title are not listed.
     matching = [row for row in fitting if matches(row, parsed.words) and not row.parent and not parsed.step_kinds]
     items = group_sessions(matching, now)
     matching_ids = {row.id for row in matching}
@@ -147,7 +152,7 @@ def group_hits(
 
 
 def split_by_query(text: str, query: str) -> list[tuple[str, bool]]:
-    """Split an excerpt into parts, as pairs of text and whether it matches the query."""
+    """Split an excerpt into parts: pairs of a text and whether it matches the query."""
     parts: list[tuple[str, bool]] = []
     end = 0
     for match in match_pattern(query).finditer(text) if query else ():
@@ -158,10 +163,10 @@ def split_by_query(text: str, query: str) -> list[tuple[str, bool]]:
 
 
 def matches(row: SessionRow, query: str) -> bool:
-    """Return whether every word appears in the title or folder, or in the error that ended or paused the session.
+    """Return whether each word of the query occurs in the title, the folder or the error of a session.
 
-    A number of one or two digits must begin a word of the title or be a whole word of the folder: paths contain many
-    digits.
+    A number of one or two digits must begin a word of the title or be a whole word of the folder, because paths contain
+    many digits.
     """
     title, folder = row.title.casefold(), row.folder.casefold()
     error = row.activity.casefold() if row.status in {"failed", "paused", "interrupted"} else ""
@@ -179,12 +184,16 @@ def _words(text: str) -> list[str]:
 
 
 def second_line(row: SessionRow, home: str, *, short: bool = False) -> str:
-    """Return the folder and what the session is doing or asking, or how it ended; `short` shortens the folder name."""
+    """Return the second line of a session: its folder, and what it is doing or asking, or how it ended.
+
+    `short` shortens the name of the folder.
+    """
     folder_text = row.subagent or short_folder(row.folder, home)
     if short and not row.subagent:
         folder_text = _folder_name(folder_text)
     source = _tr("from {}").format(source_program(row.imported_from)) if row.imported_from and not row.subagent else ""
-    origin = _tr("fork") if row.forked_from else ""  # a fork has the same title and folder as its origin
+    # Distinguishes a fork from its origin, which has the same title and folder.
+    origin = _tr("fork") if row.forked_from else ""
     return " · ".join(part for part in (source, folder_text, origin, _activity(row)) if part)
 
 
@@ -196,7 +205,7 @@ def _folder_name(path: str) -> str:
 
 
 def side_text(row: SessionRow, now: int) -> str:
-    """Return how long the session has waited, its cost so far, or when it ended."""
+    """Return the text at the right of a session: how long it has waited, its cost so far, or when it ended."""
     if row.status == WAITING:
         return short_age(row.updated_at, now)
     if row.status == RUNNING:
@@ -205,7 +214,7 @@ def side_text(row: SessionRow, now: int) -> str:
 
 
 def status_text(status: str) -> str:
-    """Return a status in words, for screen readers."""
+    """Return a status as text for screen readers."""
     texts = {
         "waiting": _tr("waiting for you"),
         "running": _tr("running"),
@@ -246,7 +255,7 @@ def _steps(count: int) -> str:
 
 
 def _sort_key(row: SessionRow) -> tuple[int, str]:
-    # Sorted by start, because sorting by the last event would make running sessions swap places all the time.
+    # Sorted by start: if sorted by the last event, running sessions would swap places all the time.
     return (row.created_at if row.status == RUNNING else row.updated_at, row.id)
 
 

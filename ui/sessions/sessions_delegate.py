@@ -1,4 +1,4 @@
-"""The delegate that paints the list of sessions: group headings, and two lines for each session."""
+"""Paints the rows in the list of sessions: group headings, and two lines for each session."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -39,7 +39,8 @@ PAGE_ICONS: Final[Mapping[str, str]] = MappingProxyType({"memory": "brain", "ski
 class SessionsDelegate(QStyledItemDelegate):
     """Paints headings and sessions.
 
-    The session on display is filled and the focused row is outlined. If several rows are selected, all are both.
+    The session that is displayed is filled, and the focused row is outlined. If several rows are selected, all of them
+    are filled and outlined.
     """
 
     def __init__(self, look: Look, *, home: str, clock: Callable[[], int], parent: QObject | None = None) -> None:
@@ -80,7 +81,7 @@ class SessionsDelegate(QStyledItemDelegate):
             self._paint_background(painter, rect, False, option.state)
             self._paint_page_item(painter, rect, item)
 
-    # Sessions are renamed in place.
+    # Sessions are renamed in place, with the editor that is configured here.
 
     def createEditor(
         self, parent: QWidget, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -94,7 +95,7 @@ class SessionsDelegate(QStyledItemDelegate):
         return field
 
     def setEditorData(self, editor: QWidget, index: QModelIndex | QPersistentModelIndex) -> None:
-        """Do nothing: updates of a running session must not overwrite what is being typed."""
+        """Do nothing, because updates of a running session must not overwrite what the user is typing."""
 
     def setModelData(
         self, editor: QWidget, model: QAbstractItemModel, index: QModelIndex | QPersistentModelIndex
@@ -177,7 +178,7 @@ class SessionsDelegate(QStyledItemDelegate):
         self._paint_match(painter, match_rect, item.match, item.query)
 
     def _paint_match(self, painter: QPainter, rect: QRect, match: str, query: str) -> None:
-        """Paint the excerpt of a full-text match, with the words searched for highlighted."""
+        """Paint the excerpt of a full-text match, with the words of the query highlighted."""
         theme, font = self.look.theme, self.look.fonts.second
         rect = QRect(rect)
         for text, is_match in split_by_query(match, query):
@@ -186,7 +187,7 @@ class SessionsDelegate(QStyledItemDelegate):
                 rect.setLeft(rect.left() + draw_line(painter, rect, text, font, color))
 
     def _second_line(self, row: SessionRow, text_width: int) -> str:
-        """Return the second line, with the folder shortened if the activity would not fit."""
+        """Return the second line of a session. If the whole line does not fit, the folder is shortened."""
         text = second_line(row, self._home)
         fits = QFontMetrics(self.look.fonts.second).horizontalAdvance(text) <= text_width
         return text if fits else second_line(row, self._home, short=True)

@@ -1,4 +1,4 @@
-"""The footer of the sidebar, with the pages that do not belong to a session."""
+"""The footer of the sidebar, with buttons for the pages that do not belong to a session."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -15,7 +15,7 @@ SETTINGS: Final = ("settings", "Settings", "settings")
 
 
 class SessionsFooter(QWidget):
-    """Buttons for the pages, which are given as ID, title and icon, and for Settings, which opens in its own window."""
+    """Buttons for the pages, given as ID, title and icon, and a button for the Settings window."""
 
     page_requested = Signal(str)
     settings_requested = Signal()
@@ -38,12 +38,12 @@ class SessionsFooter(QWidget):
         column.addLayout(grid)
 
     def mark_current(self, current: str) -> None:
-        """Mark the page on display; an empty ID marks none."""
+        """Mark the button of the page that is displayed; an empty ID marks none."""
         for name, button in self._buttons.items():
             button.set_current(name == current)
 
     def set_badge(self, name: str, number: int) -> None:
-        """Set the number of items that wait for the user on a page."""
+        """Set the number of waiting items on the button of a page."""
         self._buttons[name].set_badge(number)
 
     def restyle(self, look: Look) -> None:

@@ -1,4 +1,4 @@
-"""The Qt model of the list of sessions: headings and sessions, updated row by row."""
+"""The Qt model of the list of sessions. It contains headings and sessions, and is updated row by row."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -24,18 +24,18 @@ from ui.text.visible import visible
 
 Index = QModelIndex | QPersistentModelIndex
 NO_PARENT: Final = QModelIndex()
-HEADING_PREFIX: Final = "\0"  # cannot occur in session IDs, so heading keys and session IDs never collide
+HEADING_PREFIX: Final = "\0"  # cannot occur in a session ID, so that keys of headings never equal session IDs
 
 
 class Role(IntEnum):
-    """The model's own data roles."""
+    """The roles for data that only this model has."""
 
     ITEM = Qt.ItemDataRole.UserRole
     SESSION = Qt.ItemDataRole.UserRole + 1
 
 
 class SessionsModel(QAbstractListModel):
-    """A list of headings, some of which collapse, and sessions. Only sessions can be selected."""
+    """A list of sessions and group headings, of which some can be collapsed. Only sessions can be selected."""
 
     renamed = Signal(str, str)
 
@@ -56,20 +56,20 @@ class SessionsModel(QAbstractListModel):
         self.rearrange()
 
     def search(self, query: str, hits: Sequence[SessionHit] = (), page_items: Sequence[PageItem] = ()) -> None:
-        """Show only sessions, memories and skills that match these words; empty words show all sessions."""
+        """Show only sessions, memories and skills that match a search; an empty query shows all sessions."""
         self._query = query.strip()
         self._hits = tuple(hits)
         self._page_items = tuple(page_items)
         self.rearrange()
 
     def rearrange(self) -> None:
-        """Reset the model. Called at the start, for a search, and when the day changes."""
+        """Build all rows again. Called at the start, for a search, and when the day has changed."""
         self.beginResetModel()
         self._items = self._arranged()
         self.endResetModel()
 
     def update_session(self, row: SessionRow) -> None:
-        """Show a session's new state; rows that do not move keep their position, selection and scroll offset."""
+        """Update a session. Rows that do not move keep their position, selection and scroll offset."""
         before, self._rows[row.id] = self._rows.get(row.id), row
         if before is not None and not changes_position(before, row):
             self._repaint(row)
@@ -77,7 +77,10 @@ class SessionsModel(QAbstractListModel):
         self._sync(row.id)
 
     def _sync(self, moved: str = "") -> None:
-        """Bring the list up to date; rows that stay keep their position, selection and scroll offset."""
+        """Update the list after session `moved` has changed.
+
+        Rows that stay keep their position, selection and scroll offset.
+        """
         target = self._arranged()
         if [_key(item) for item in target] == [_key(item) for item in self._items]:
             self._refresh(target)
@@ -85,7 +88,7 @@ class SessionsModel(QAbstractListModel):
         target_keys = {_key(item) for item in target} - {moved}
         staying_keys = {_key(item) for item in self._items} & target_keys
         if _ordered(target, staying_keys) != _ordered(self._items, staying_keys):
-            self.rearrange()  # the day has changed, so any group may have moved
+            self.rearrange()  # the day has changed, so that any session may be in another group
             return
         self._remove_where(lambda item: _key(item) not in target_keys)
         self._insert_missing(target)
@@ -101,7 +104,7 @@ class SessionsModel(QAbstractListModel):
         self._sync()
 
     def rows_of(self, indexes: Iterable[Index]) -> list[SessionRow]:
-        """Return the sessions at these indexes, in the order of the list."""
+        """Return the sessions at these indexes in the order of the list."""
         items = [self.item(index) for index in sorted(indexes, key=lambda index: index.row())]
         return [item.row for item in items if isinstance(item, SessionLine)]
 
@@ -123,7 +126,7 @@ class SessionsModel(QAbstractListModel):
         return self._items[index.row()] if index.isValid() and index.row() < len(self._items) else None
 
     def index_of(self, session_id: str) -> QModelIndex:
-        """Return the index of a session, or an invalid index if it is not listed."""
+        """Return the index of a session; an invalid index if the session is not listed."""
         for number, item in enumerate(self._items):
             if isinstance(item, SessionLine) and item.row.id == session_id:
                 return self.index(number)
@@ -161,7 +164,7 @@ class SessionsModel(QAbstractListModel):
         return self._line_data(item, role)
 
     def setData(self, index: Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        """Emit `renamed`; the row changes later, when the engine has stored the new title."""
+        """Emit `renamed`. The row changes later, after the engine has stored the new title."""
         item = self.item(index)
         if role != Qt.ItemDataRole.EditRole or not isinstance(item, SessionLine) or not isinstance(value, str):
             return False
@@ -191,7 +194,7 @@ class SessionsModel(QAbstractListModel):
         return group_sessions(self._rows.values(), self._clock(), self._expanded)
 
     def _repaint(self, row: SessionRow) -> None:
-        """Update a row that does not move, which is the common case while a session runs."""
+        """Update a row that does not move. This is the common case while a session is running."""
         index = self.index_of(row.id)
         item = self.item(index)
         if isinstance(item, SessionLine):
@@ -212,7 +215,10 @@ class SessionsModel(QAbstractListModel):
                 self.endRemoveRows()
 
     def _insert_missing(self, target: list[ListItem]) -> None:
-        """Insert the rows of `target` that are missing. One pass is enough, because the existing rows are in order."""
+        """Insert the rows of `target` that are missing in the list.
+
+        One pass is enough, because both have the same order.
+        """
         for number, item in enumerate(target):
             if number < len(self._items) and _key(self._items[number]) == _key(item):
                 continue

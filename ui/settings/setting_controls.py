@@ -1,4 +1,4 @@
-"""The controls for settings, by type of setting. A control reports its value when the user has finished editing."""
+"""Controls for settings, one kind for each type. A control reports its value when the user has finished editing it."""
 
 from collections.abc import Callable
 from dataclasses import fields as fields_of
@@ -48,7 +48,7 @@ OPTION_LABELS = {"system": "System default", "light": "Light", "dark": "Dark", "
     "kate": "Kate",
     "environment": "$VISUAL or $EDITOR",
 }
-# These settings are edited on their own pages, not by a control.
+# These settings have no control, because they are edited on pages of their own.
 WITHOUT_CONTROL = frozenset({"providers", "prices", "mcp_servers", "external_agents"})
 
 
@@ -58,12 +58,13 @@ def settings_with_control() -> list[tuple[str, SettingInfo]]:
 
 
 def create_control(look: Look, name: str, about: SettingInfo, value: Any, on_change: OnChange) -> QWidget:
-    """Return the control for a setting, showing `value`; `on_change` is called with each new value."""
+    """Return a control for a setting that shows `value`. `on_change` is called with each new value."""
     control = _control(look, name, about, value, on_change)
     control.setObjectName(f"settings.{name}")
     control.setAccessibleName(_tr(about.label))
     about_it = f"{_tr(about.label)}. {_tr(about.help)}" if isinstance(control, QComboBox) else _tr(about.help)
-    control.setAccessibleDescription(about_it)  # Qt presents the current choice of a drop-down list as its name
+    # Needed because Qt uses the current choice of a drop-down list as its accessible name.
+    control.setAccessibleDescription(about_it)
     control.setFont(look.fonts.text)
     return control
 
@@ -93,7 +94,7 @@ def _control(look: Look, name: str, about: SettingInfo, value: Any, on_change: O
 
 
 def _folder(look: Look, name: str, about: SettingInfo, value: str, on_change: OnChange) -> QWidget:
-    """Return a text field with a button that opens the desktop's folder dialog."""
+    """Return a text field with a button that opens the file dialog of the desktop."""
     container, line = QWidget(), text_field(value, on_change)
     line.setObjectName(f"settings.{name}.path")
     line.setAccessibleName(_tr(about.label))
@@ -108,7 +109,7 @@ def _folder(look: Look, name: str, about: SettingInfo, value: str, on_change: On
 
     ask = partial(open_folder_picker, container, _tr(about.label), name=f"settings.{name}.folders")
     choose.clicked.connect(lambda: ask(line.text(), take))
-    line.setMinimumWidth(look.size(60))  # so that the field and its button are together as wide as the other fields
+    line.setMinimumWidth(look.size(60))  # so that the field and its button together are as wide as the other fields
     line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
     row = QHBoxLayout(container)
     row.setContentsMargins(0, 0, 0, 0)
@@ -141,7 +142,7 @@ def _number(kind: type, about: SettingInfo, value: float, on_change: OnChange) -
     spin_box.setSingleStep(10 if about.unit == "%" else 1)
     spin_box.setSuffix("%" if about.unit == "%" else f" {about.unit}" if about.unit else "")
     spin_box.setGroupSeparatorShown(True)
-    spin_box.setKeyboardTracking(False)  # report only finished numbers
+    spin_box.setKeyboardTracking(False)  # report a number only when the user has finished typing it
     spin_box.setValue(value)
     spin_box.valueChanged.connect(lambda new: on_change(kind(new)))
     return spin_box

@@ -1,4 +1,4 @@
-"""The control for the model tiers: a field with model names for each tier, and the tier rules."""
+"""The control for the model tiers: for each tier a field with model names, and the rules that choose a tier."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +18,7 @@ FIELD_WIDTH: Final = 200
 
 
 class TierFields(QWidget):
-    """The models of each tier, of which the first that works is used. They are folded while no tier is set."""
+    """The fields for the models of each tier, in order of preference. They are collapsed while no tier is set."""
 
     accessible_role = QAccessible.Role.Grouping
 

@@ -1,4 +1,4 @@
-"""The question whether to trust a package, with everything that it would run."""
+"""The dialog that asks whether to trust a package, and lists everything that the package would run."""
 
 from collections.abc import Sequence
 
@@ -13,9 +13,9 @@ from ui.widgets.labels import label, read_only_text
 
 
 class TrustPackageDialog(QDialog):
-    """Opened with `open()`; emits `trusted` if the user trusts the package. Cancel has the initial focus.
+    """Asks whether to trust a package, and emits `trusted` if the user agrees. Cancel has the initial focus.
 
-    `lines` are the hooks and MCP servers, which run outside the sandbox.
+    `lines` are the hooks and MCP servers of the package, which run outside the sandbox.
     """
 
     trusted = Signal()

@@ -1,4 +1,3 @@
-"""The main window: its menus, split view, tabs, status line, tray icon and commands.
-
-What the buttons do is in `ui.controllers`.
+"""The main window: its menus, split view, tabs, status line, tray icon and commands. The actions of its buttons are
+implemented in `ui.controllers`.
 """

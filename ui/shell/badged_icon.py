@@ -9,7 +9,7 @@ SIDES: Final = (16, 22, 32, 64)
 
 
 def with_badge(icon: QIcon, number: int, badge_color: QColor) -> QIcon:
-    """Return the icon with a number badge."""
+    """Return the icon with a number badge in its corner; for 0, the icon itself."""
     if not number:
         return icon
     badged_icon = QIcon()

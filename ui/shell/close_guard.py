@@ -17,7 +17,8 @@ class CloseGuard(QObject):
     """Decides whether the window may close, and asks the user if necessary.
 
     Attributes:
-        action: What to do about running sessions: `ask`, keep them running in the `background`, or `stop`.
+        action: What to do about running sessions: `ask` the user, keep them running in the `background`, or `stop`
+            them.
         has_tray: Returns whether the desktop shows tray icons now.
     """
 
@@ -46,7 +47,10 @@ class CloseGuard(QObject):
         self._look = look
 
     def may_close(self) -> bool:
-        """Return whether the window may close now; if not, ask the user, or do what they chose for every time."""
+        """Return whether the window may close now.
+
+        If not, ask the user, or do what the user has chosen to do every time.
+        """
         if not self._pages.unsaved_changes() and self._running():
             self._decide(self.action)
             return False
@@ -58,7 +62,10 @@ class CloseGuard(QObject):
             self.stop_requested.emit() if self._running() else self._shell.shut_down()
 
     def _confirm_unsaved(self) -> bool:
-        """Return whether nothing is unsaved; otherwise show it, and a confirmation that closes the window."""
+        """Return whether nothing is unsaved.
+
+        Otherwise show the unsaved page, and ask whether to close the window anyway.
+        """
         unsaved = self._pages.unsaved_changes()
         if not unsaved:
             return True

@@ -11,13 +11,14 @@ from ui.ask.request_summary import summarize_permission, summarize_question
 from ui.text.plain_text import markdown_to_plain_text
 
 MAX_TEXT: Final = 160
-OUTCOMES: Final = {"done": "Finished", "limit": "Limit reached"}  # by status; any other run failed
+# Title by status of the run; any other status means that it failed.
+OUTCOMES: Final = {"done": "Finished", "limit": "Limit reached"}
 
 WaitingRequests = Sequence[tuple[SessionRow, OpenRequest]]
 
 
 def notification_text(new: WaitingRequests) -> tuple[str, str]:
-    """Return title and text of a notification: of a single request its text, of several their number and sessions."""
+    """Return the title and text of a notification: a single request's text, or the number and sessions of several."""
     row, request = new[0]
     if len(new) == 1:
         summary = summarize_question(request) if isinstance(request, Question) else summarize_permission(request)
@@ -28,7 +29,10 @@ def notification_text(new: WaitingRequests) -> tuple[str, str]:
 
 
 def ended_text(rows: Sequence[SessionRow], last_reply: str = "") -> tuple[str, str]:
-    """Return title and text of the notification that runs have ended; `last_reply` is that of the last row."""
+    """Return the title and text of the notification that runs have ended.
+
+    `last_reply` belongs to the last of `rows`.
+    """
     if len(rows) == 1:
         row = rows[0]
         detail = markdown_to_plain_text(last_reply) if row.status == "done" else row.activity

@@ -15,7 +15,10 @@ from ui.base.panel_page import PageContext, PanelPage
 
 
 class PageSpec(NamedTuple):
-    """The entry of a page. `listed` pages have a button in the sidebar, with the number from `badge_count` as badge."""
+    """A page that can be shown in the central area.
+
+    `listed` pages have a button in the sidebar; `badge_count` returns the number shown on it.
+    """
 
     id: str
     title: str

@@ -23,8 +23,8 @@ from ui.widgets.splitter import remember_sizes
 class SessionPane(QWidget):
     """A session view with tabs.
 
-    `live_output` holds what is streaming: replies, the loading of a local model, and the output of commands. `notice`
-    shows if the draft of a message cannot be stored.
+    `live_output` holds everything that is being streamed: replies, the loading of a local model, and the output of
+    commands. `notice` reports when the draft of a message cannot be stored.
     """
 
     accessible_role = QAccessible.Role.Grouping
@@ -62,7 +62,10 @@ class SessionPane(QWidget):
         self.setAccessibleName(accessible_name)
 
     def show_session(self, name: str) -> None:
-        """Show a session, or refresh it if it is shown already. For an unknown ID, only `session` becomes empty."""
+        """Show a session, or refresh it if it is already shown.
+
+        For an unknown ID, set `session` to "" and keep the view as it is.
+        """
         row = self._session_index.find(name)
         if row is None:
             self.session = ""
@@ -78,8 +81,10 @@ class SessionPane(QWidget):
         self.view.show_questions(self._session_index.pending_in(self.session))
 
     def apply_updates(self, batch: UpdateBatch, fresh: Collection[str]) -> None:
-        """Apply a batch of updates. `fresh` holds the sessions with new requests: if this is one, focus its request,
-        unless the user is typing.
+        """Apply a batch of updates.
+
+        `fresh` holds the sessions with new requests. If the session shown is one of them, focus its request unless the
+        user is typing.
         """
         for name in batch.touched:
             self.tabs.refresh(name)
@@ -118,7 +123,7 @@ class SessionPane(QWidget):
         self.view.show_follow_up()
         self.view.terminal.follow_output()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.activated.emit()

@@ -18,9 +18,9 @@ GLYPH = 14
 
 
 class SessionTabs(QTabBar):
-    """The tabs of sessions, hidden if there are none. `row` returns the row of a session.
+    """The tabs of sessions, hidden if there are none; `row` returns the row of a session.
 
-    At most one tab is temporary: it shows whichever session without a permanent tab is open.
+    At most one tab is temporary: it shows the open session if that has no permanent tab.
     """
 
     session_requested = Signal(str)
@@ -83,7 +83,7 @@ class SessionTabs(QTabBar):
         self.marked = name if name in self._session_ids() else ""
         if self.marked:
             self.setCurrentIndex(self._session_ids().index(name))
-        # Qt always has a current tab; the style sheet shows it as current only if it is marked.
+        # Qt always has a current tab. A style property decides whether it also looks like one.
         set_style_properties(self, none=not self.marked, away=not active)
 
     def refresh(self, name: str) -> None:
@@ -133,14 +133,14 @@ class SessionTabs(QTabBar):
         self.setVisible(self.count() > 0)
         self.tabs_changed.emit()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def tabSizeHint(self, index: int) -> QSize:
         hint = super().tabSizeHint(index)
         return QSize(min(hint.width(), self._look.size(MAX_TAB_WIDTH)), hint.height())
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        if event.button() == Qt.MouseButton.LeftButton:  # Qt would switch tabs on any button
+        if event.button() == Qt.MouseButton.LeftButton:  # otherwise, any mouse button would switch tabs
             super().mousePressEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:

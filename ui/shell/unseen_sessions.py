@@ -1,4 +1,4 @@
-"""The sessions that ended while the user was not looking, kept across restarts."""
+"""The sessions whose run ended while the user was not looking. The list is kept across restarts."""
 
 from collections.abc import Collection, Iterable
 
@@ -8,7 +8,7 @@ MAX_UNSEEN = 200
 
 
 class UnseenSessions:
-    """The IDs of sessions whose last run ended unseen, oldest first."""
+    """The IDs of sessions whose last run has ended without being seen, oldest first."""
 
     def __init__(self, state: WindowState) -> None:
         self._state = state
@@ -22,7 +22,7 @@ class UnseenSessions:
         self._store([*self._ids, *(session for session in sessions if session not in self._ids)])
 
     def remove(self, sessions: Iterable[str]) -> bool:
-        """Mark sessions as seen; return whether one of them was unseen."""
+        """Mark sessions as seen; return whether any of them was unseen before."""
         seen = set(sessions)
         changed = not seen.isdisjoint(self._ids)
         if changed:

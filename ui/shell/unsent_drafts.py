@@ -32,9 +32,9 @@ class UnsentDrafts:
         self._keep_files(session, ())
 
     def restore(self, session: str, text: str, current_session: str) -> None:
-        """Put text that could not be sent back into the draft of its session, unless the user has started a new draft.
+        """Restore a message that could not be sent to the draft of its session, unless there is a new draft.
 
-        `current_session` is the session in the composer.
+        `current_session` is the session that the composer shows now.
         """
         if current_session == session and not self._composer.draft():
             self._composer.set_session(session, text)

@@ -59,7 +59,7 @@ def sort_updates(updates: Sequence[object]) -> UpdateBatch:
             case CommandEnded():
                 batch.command_ended = True
             case MemoriesChanged():
-                pass  # only pages show memories
+                pass  # changes of memories concern only pages, which read the unsorted updates
             case _:
                 raise TypeError(update)
     return batch

@@ -1,4 +1,6 @@
-"""The top-level window without its contents: geometry, background and closing. Few imports, for a fast first paint."""
+"""The top-level window without its contents: geometry, background and closing. It imports little, for a fast first
+paint.
+"""
 
 from collections.abc import Callable
 from typing import Final
@@ -11,14 +13,15 @@ from ui.base.window_state import WindowState
 from ui.style.theme import Theme
 
 SIZE: Final = (1440, 900)
-TITLE_BAR: Final = 28  # height of the window manager's title bar
+TITLE_BAR: Final = 28  # height in pixels of the window manager's title bar
 SIDEBAR: Final = 264
 
 
 class WindowFrame(QMainWindow):
-    """The window, which is first shown empty, and filled afterwards.
+    """The window. It is first shown empty, and filled afterwards.
 
-    On a close request it emits `closing` and hides, if `may_close` returns true; the application then exits.
+    When the user wants to close it and `may_close` returns true, it hides and emits `closing`; the application then
+    exits.
     """
 
     closing = Signal()
@@ -28,7 +31,7 @@ class WindowFrame(QMainWindow):
         self._state = state
         self.painted = False
         self.may_close: Callable[[], bool] = lambda: True
-        # Uses palettes, because the first use of QPainter loads enumerations, which would take longer than all this.
+        # Palettes are used, because the first use of QPainter loads enumerations, which takes longer than all this.
         self._sidebar = _create_background(self, theme.panel)
         self._edge = _create_background(self, theme.line)
         self.setPalette(_filled(theme.background))
@@ -44,18 +47,18 @@ class WindowFrame(QMainWindow):
         """Replace the placeholder background with the contents of the window."""
         for ground in (self._sidebar, self._edge):
             ground.hide()
-        self.setPalette(QPalette())  # back to the palette of the application
+        self.setPalette(QPalette())  # restores the palette of the application
         self.setCentralWidget(content)
 
     def save_geometry(self) -> None:
         self._state.set_blob("geometry", self.saveGeometry())
 
     def shut_down(self) -> None:
-        """Hide the window at once; the process exits after the event log has been written."""
+        """Hide the window at once. The process exits later, after the event log has been written."""
         self.closing.emit()
         self.hide()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def paintEvent(self, event: QPaintEvent) -> None:
         self.painted = True
@@ -68,16 +71,18 @@ class WindowFrame(QMainWindow):
         self._edge.setGeometry(sidebar_width, 0, 1, self.height())
 
     def event(self, event: QEvent) -> bool:
-        """Note that the window is used by keyboard: the focus of a dialog that a shortcut opens must be visible.
+        """Record that the keyboard is in use, so that the focus is visible in a dialog that a shortcut opens.
 
-        Qt notes it only for Tab. A click elsewhere resets it, and a text field does not pass on the keys that it types.
+        Qt itself records this only for Tab. A click resets it. A text field does not pass on the keys that the user
+        types.
         """
         if event.type() == QEvent.Type.ShortcutOverride:
             self.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        from ui.shell.window_keys import handle_key  # loads enumerations, which would delay the first paint
+        # Imported late: it loads enumerations, which would delay the first paint.
+        from ui.shell.window_keys import handle_key
 
         if not handle_key(self.focusWidget(), event):
             super().keyPressEvent(event)

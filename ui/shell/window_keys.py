@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QAbstractButton, QCheckBox, QWidget
 
 
 def handle_key(focused: QWidget | None, event: QKeyEvent) -> bool:
-    """Handle a key that the focused widget has ignored. Return whether it has a meaning here."""
+    """Handle a key that the focused widget has ignored; return whether the key was handled."""
     if focused is None:
         return False
     if event.key() == Qt.Key.Key_F10 and event.modifiers() == Qt.KeyboardModifier.ShiftModifier:
@@ -16,7 +16,7 @@ def handle_key(focused: QWidget | None, event: QKeyEvent) -> bool:
     if not is_enter or not isinstance(focused, QAbstractButton) or isinstance(focused, QCheckBox):
         return False
     if not event.isAutoRepeat():
-        focused.click()  # by itself, Qt does so only in dialogs
+        focused.click()  # Qt itself does this only in dialogs
     return True
 
 

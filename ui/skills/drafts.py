@@ -1,4 +1,4 @@
-"""Stores drafts on disk: unsaved changes to skills that the user has neither saved nor discarded yet."""
+"""Stores drafts on disk: changes to skills that the user has neither saved nor discarded yet."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 
 class SkillDraft(NamedTuple):
-    """The unsaved contents of a skill by path, based on version `base`; None for a removed file."""
+    """The unsaved contents of a skill by path (None for a removed file), and the version on which they are based."""
 
     key: str
     base: int
@@ -46,7 +46,7 @@ class SkillDrafts:
         _delete_binaries(draft_file)
 
     def load(self, key: str) -> SkillDraft | None:
-        """Return the draft of a skill; None if there is none or it cannot be read."""
+        """Return the draft of a skill; None if it does not exist or cannot be read."""
         return _read(self._draft_file(key))
 
     def keys(self) -> frozenset[str]:

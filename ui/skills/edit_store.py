@@ -8,7 +8,7 @@ from ui.skills.edited_skill import EditedSkill, FileContents
 
 
 class EditStore:
-    """Keeps the unsaved changes of each skill while another one is open."""
+    """Keeps the unsaved changes of a skill in memory while the user works on another one."""
 
     def __init__(self, folder: Path) -> None:
         self._drafts = SkillDrafts(folder)
@@ -16,7 +16,7 @@ class EditStore:
         self._unsaved: set[str] = set()
 
     def find_drafts(self) -> None:
-        """Find the drafts on disk, which may be from an earlier session of the program."""
+        """Find the drafts on disk, which may have been written before the program was last closed."""
         self._unsaved |= self._drafts.keys()
 
     def unsaved_keys(self) -> frozenset[str]:
@@ -24,7 +24,11 @@ class EditStore:
         return frozenset(self._unsaved)
 
     def edit_of(self, opened: OpenSkill) -> EditedSkill:
-        """Return the edit of a skill: the existing one if it has changes or is up to date, otherwise a new one."""
+        """Return the edit of a skill that has been opened.
+
+        If there is an edit with unsaved changes, or one based on the newest version, it is continued; otherwise, a new
+        edit begins.
+        """
         key = opened.row.key
         work = self._works.get(key)
         if work is not None and (
@@ -51,20 +55,23 @@ class EditStore:
         self._drafts.delete(key)
 
     def unload(self, key: str) -> None:
-        """Drop the edit of a skill from memory; it is loaded from disk when the skill is opened again."""
+        """Remove the edit of a skill from memory, so that the skill is loaded from disk when it is opened again."""
         self._works.pop(key, None)
 
     def draft(self, key: str) -> SkillDraft | None:
         return self._drafts.load(key)
 
     def restore_draft(self, draft: SkillDraft) -> None:
-        """Restore a discarded draft, which is applied when the skill is opened again."""
+        """Restore a draft that was discarded. It is applied when the skill is opened again."""
         self.unload(draft.key)
         self._unsaved.add(draft.key)
         self._drafts.save(draft)
 
     def mark_saved(self, work: EditedSkill, result: SkillSaved, saved: dict[str, FileContents]) -> None:
-        """Record a save. Saving a built-in skill creates a copy in the library, with another key."""
+        """Record that an edit was saved.
+
+        Saving a built-in skill creates a copy with another key in the user's library.
+        """
         self.unload(work.key)
         self.delete_draft(work.key)
         work.mark_saved(result.version, saved)

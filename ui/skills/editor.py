@@ -18,14 +18,14 @@ from ui.widgets.local_shortcuts import LocalShortcuts
 
 TYPING_PAUSE_MS: Final = 250
 DRAFT_INTERVAL_MS: Final = 300
-MAX_COMPARED_LINES: Final = 4_000  # in longer texts, changed lines are not marked
+MAX_COMPARED_LINES: Final = 4_000  # lines; in a longer text, the lines with unsaved changes are not marked
 
 
 class SkillEditor(LocalShortcuts):
-    """The source of a skill next to its preview.
+    """The source of a skill beside its preview.
 
     `typing_paused` is emitted after a pause in typing. `save_draft_requested` is emitted at short intervals while the
-    user types, so that little is lost in a crash.
+    user types, so that a crash loses little.
     """
 
     typing_paused = Signal()
@@ -64,7 +64,7 @@ class SkillEditor(LocalShortcuts):
         }
 
     def open(self, text: str, name: str, *, saved: str | None = None, read_only: bool = False) -> None:
-        """Open a text with an empty undo history. `saved` is the saved text if `text` has unsaved changes."""
+        """Open a text with an empty undo history. If `text` has unsaved changes, `saved` is the saved text."""
         self._opening = True
         self._saved = text if saved is None else saved
         self._marks = ()
@@ -81,7 +81,7 @@ class SkillEditor(LocalShortcuts):
         return self.source.toPlainText()
 
     def mark_saved(self, text: str) -> None:
-        """Record that this text was saved; the undo history is kept."""
+        """Record that `text` was saved, without clearing the undo history."""
         self._saved = text
         self._compare()
 
@@ -123,7 +123,7 @@ class SkillEditor(LocalShortcuts):
         self.typing_paused.emit()
 
     def _compare(self) -> None:
-        """Mark the lines with unsaved changes, unless the text is too long to compare quickly."""
+        """Mark the lines with unsaved changes, unless the text is too long to be compared quickly."""
         text = self.text()
         lines: set[int] = set()
         if text != self._saved and max(text.count("\n"), self._saved.count("\n")) <= MAX_COMPARED_LINES:

@@ -15,7 +15,7 @@ from ui.widgets.button import Button
 from ui.widgets.labels import ENTER_KEYS, label
 from ui.widgets.tool_button import tool_button
 
-MAX_HIGHLIGHTED: Final = 500  # matches around the cursor that are highlighted
+MAX_HIGHLIGHTED: Final = 500  # only the matches nearest to the cursor are highlighted, at most this many
 
 
 class FindBar(QWidget):
@@ -26,7 +26,7 @@ class FindBar(QWidget):
         self._look = look
         self._field = field
         self._search = TextSearch(field)
-        self._search_start = 0  # the position of the cursor when the bar was opened
+        self._search_start = 0  # position of the cursor when the bar was opened, where searching for typed text starts
         self.setObjectName("skill.find")
         self._find_field = self._line("skill.find.text", self.tr("Find"))
         self._replace_field = self._line("skill.find.replacement", self.tr("Replace with"))
@@ -55,7 +55,7 @@ class FindBar(QWidget):
         self.hide()
 
     def open(self) -> None:
-        """Show the bar, move the focus to it and search for the selected text, if there is any."""
+        """Show and focus the bar, and search for the text that is selected in the editor, if any."""
         chosen = self._field.textCursor().selectedText()
         self._search_start = self._field.textCursor().selectionStart()
         self.show()
@@ -93,7 +93,7 @@ class FindBar(QWidget):
         self.step(1)
 
     def replace_all(self) -> None:
-        """Replace all matches as one undoable edit."""
+        """Replace all matches in one step of the undo history."""
         count = len(self._search.matches)
         if count and not self._field.isReadOnly():
             self._field.replace_text(self._search.replace_in_text(self._replace_field.text()))
@@ -240,7 +240,7 @@ class FindBar(QWidget):
         button.setShortcut(keys)
         return button
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress and event.key() in ENTER_KEYS:

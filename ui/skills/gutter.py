@@ -14,13 +14,14 @@ from ui.widgets.paint import draw_line, draw_right_aligned
 
 ICON: Final = 14
 BAR: Final = 3
-MIN_DIGITS: Final = 3  # minimum width, so that the text does not shift when the line count reaches 10 or 100
+# Minimum width in digits, so that the text does not shift when the number of lines reaches 10 or 100.
+MIN_DIGITS: Final = 3
 
 
 class EditorGutter(QWidget):
-    """The gutter. It paints only the visible lines; a click moves the cursor to the clicked line.
+    """The gutter. It paints only the visible lines. A click moves the cursor to the clicked line.
 
-    Line numbers count from 0. `levels` maps lines to the level of their findings, `tooltip_of` returns the tooltip of a
+    Lines are counted from 0. `levels` maps lines to the level of their findings, `tooltip_of` returns the tooltip of a
     line, `changed` holds the lines with unsaved changes, and `added` the lines that a proposal adds.
     """
 
@@ -50,7 +51,7 @@ class EditorGutter(QWidget):
     def _line_at(self, event: QPointF) -> int:
         return self._field.cursorForPosition(QPointF(0, event.y()).toPoint()).blockNumber()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
         return QSize(self.needed_width(), 0)

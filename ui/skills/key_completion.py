@@ -1,4 +1,4 @@
-"""A completion popup for the keys of the front matter."""
+"""A completion popup for keys in the front matter of a SKILL.md."""
 
 from typing import Final, cast
 
@@ -16,7 +16,10 @@ ACCEPT_KEYS: Final = ENTER_KEYS | {Qt.Key.Key_Tab}
 
 
 class FrontMatterCompletion(QListWidget):
-    """A popup that appears below the cursor while a key is typed, or on Ctrl+Space. The editor keeps the focus."""
+    """A popup below the cursor that appears while the user types a key, or on Ctrl+Space.
+
+    The editor keeps the focus.
+    """
 
     def __init__(self, look: Look, field: SourceEditor) -> None:
         super().__init__(field.viewport())

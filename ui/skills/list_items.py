@@ -29,7 +29,7 @@ class SkillGroupHeading:
 
 @dataclass(frozen=True, slots=True)
 class SkillItem:
-    """A skill in the list; `unsaved` means that it has unsaved changes."""
+    """A skill in the list. `unsaved` means that the skill has unsaved changes."""
 
     row: SkillRow
     unsaved: bool = False
@@ -37,7 +37,7 @@ class SkillItem:
 
 @dataclass(frozen=True, slots=True)
 class ProposalItem:
-    """An open proposal; `action` describes the change, and `source` is the title of the session it comes from."""
+    """An open proposal. `action` describes the change; `source` is the title of the session it was learned from."""
 
     id: str
     target: str
@@ -57,7 +57,7 @@ def group_skills(
     unsaved: Collection[str] = (),
     archive_open: bool = False,
 ) -> list[SkillListItem]:
-    """Filter skills and proposals by the words of `query`, group them and sort pinned skills first.
+    """Filter skills and proposals by the words of `query`, group them, and sort pinned skills first.
 
     `archive_open` means that the group of archived skills is expanded.
     """
@@ -78,7 +78,7 @@ def group_skills(
 
 
 def second_line(row: SkillRow) -> str:
-    """Return the second line: the location, then the usage, an explanation of the state, or the description."""
+    """Return the second line of an item: where the skill is, then its usage, why it is unusable, or its description."""
     used = _tr("used once") if row.use_count == 1 else _tr("used {}×").format(row.use_count) if row.use_count else ""
     match row.state:
         case "untrusted":
@@ -97,7 +97,7 @@ def second_line(row: SkillRow) -> str:
 
 
 def state_chip(row: SkillRow) -> tuple[str, str]:
-    """Return the state label at the right of the first line and its theme color; empty for an enabled skill."""
+    """Return the text and theme color of the label that shows the state of a skill; empty for an enabled skill."""
     chips = {
         "disabled": (_tr("disabled"), "third"),
         "untrusted": (_tr("untrusted"), "waiting"),
@@ -151,7 +151,7 @@ def _title(key: str, folder: str) -> str:
 
 
 def _place(row: SkillRow) -> str:
-    """Return the end of the location, such as `.agents/skills`; empty for the library and built-in skills."""
+    """Return the end of the path to the skill, such as `.agents/skills`; "" in the library and for built-in skills."""
     if row.source not in {"folder", "home"} or not row.path:
         return ""
     parts = Path(row.path).parts

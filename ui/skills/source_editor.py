@@ -20,7 +20,7 @@ SHIFT: Final = Qt.KeyboardModifier.ShiftModifier
 
 
 class FindingMark(NamedTuple):
-    """A finding to mark in the text; `line` counts from 1, and 0 is the whole text."""
+    """A finding to be marked in the text. `line` counts from 1; 0 means the whole text."""
 
     line: int
     level: str
@@ -28,9 +28,9 @@ class FindingMark(NamedTuple):
 
 
 class SourceEditor(LineTextEdit):
-    """The source editor. Tab indents, so F6 moves the focus to the next part of the page."""
+    """The source editor. As Tab indents the text, F6 moves the focus to the next part of the page."""
 
-    cursor_moved = Signal(int)  # the line of the cursor, from 0
+    cursor_moved = Signal(int)  # line of the cursor, counted from 0
     scrolled = Signal()
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
@@ -68,7 +68,7 @@ class SourceEditor(LineTextEdit):
         self._select()
 
     def replace_text(self, text: str) -> None:
-        """Replace the text as one undoable edit that leaves the common start and end untouched."""
+        """Replace the text in one step of the undo history. The common beginning and end are left untouched."""
         before = self.toPlainText()
         if before == text:
             return
@@ -91,13 +91,13 @@ class SourceEditor(LineTextEdit):
         self._select()
 
     def show_changed(self, lines: frozenset[int]) -> None:
-        """Mark the lines with unsaved changes, counted from 0."""
+        """Mark the lines with unsaved changes; lines are counted from 0."""
         if self._margin.changed != lines:
             self._margin.changed = lines
             self._margin.update()
 
     def mark_added(self, lines: Sequence[int]) -> None:
-        """Mark the lines that a proposal adds, counted from 0."""
+        """Mark the lines that a proposal adds; lines are counted from 0."""
         self._tinted = lines
         self._margin.added = frozenset(lines)
         self._margin.update()
@@ -134,7 +134,7 @@ class SourceEditor(LineTextEdit):
         self.cursor_moved.emit(line)
 
     def _select(self) -> None:
-        """Update the backgrounds and underlines: added lines, current line, findings, search matches and brackets."""
+        """Update the backgrounds and underlines of added lines, the current line, findings, matches and brackets."""
         theme = self._look.theme
         tint = blend(theme.done, theme.background, 0.14)
         selections = [self._whole_line(line, tint, wrapped=True) for line in self._tinted[:MAX_ADDED_LINES]]
@@ -188,7 +188,7 @@ class SourceEditor(LineTextEdit):
         else:
             self._margin.update(0, rect.y(), self._margin.width(), rect.height())
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -201,7 +201,7 @@ class SourceEditor(LineTextEdit):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.modifiers() == Qt.KeyboardModifier.AltModifier:
-            event.ignore()  # let the page handle its shortcuts
+            event.ignore()  # leaves the key to the page, which may have a shortcut for it
         elif self.isReadOnly() or not self._handle_key(event):
             super().keyPressEvent(event)
         else:
@@ -209,7 +209,7 @@ class SourceEditor(LineTextEdit):
             event.accept()
 
     def _handle_key(self, event: QKeyEvent) -> bool:
-        """Handle the keys with typing aids; return whether the key was handled."""
+        """Handle a key for which there is a typing aid, such as Enter in a list; return whether it was handled."""
         key, cursor = event.key(), self.textCursor()
         plain = not event.modifiers() & ~(SHIFT | Qt.KeyboardModifier.KeypadModifier)
         if not plain:
@@ -236,7 +236,7 @@ class SourceEditor(LineTextEdit):
 
 
 def _common_prefix(first: str, second: str) -> int:
-    """Return the length of the common prefix."""
+    """Return the number of characters at the beginning that both texts have in common."""
     length = min(len(first), len(second))
     low, high = 0, length
     while low < high:

@@ -1,4 +1,4 @@
-"""The syntax highlighter: it highlights visible lines immediately and updates the states of later lines in slices."""
+"""The syntax highlighter: visible lines are highlighted at once, the states of all later lines updated in slices."""
 
 from time import perf_counter
 from typing import Final
@@ -12,17 +12,17 @@ from ui.text.code_tokens import SyntaxSpan
 from ui.text.line_grammar import MAX_LINE, LineState, initial_state, line_spans, next_state
 from ui.text.syntax_formats import syntax_formats, utf16_range
 
-KEY_PRESS_BUDGET_S: Final = 0.002  # time spent during a key press; a timer processes the remaining lines
+KEY_PRESS_BUDGET_S: Final = 0.002  # seconds spent during a key press; a timer processes the remaining lines
 SLICE_S: Final = 0.005
 PAUSE_MS: Final = 4
-STATES: Final = 1 << 15  # limit of distinct states, because `userState` holds two indexes of 15 bits
+STATES: Final = 1 << 15  # limit of distinct parser states, because `userState` of a block holds two indexes of 15 bits
 
 
 class SyntaxHighlighter(QObject):
-    """Highlights a document, and stores in each block the parser states at the start and the end of its line.
+    """Highlights a document, and stores in each block the parser states at the start and end of its line.
 
-    `QTextBlock.userState` packs both states as indexes, and in its lowest bit whether the line is highlighted. The
-    states of lines from `_known` on may be outdated until the timer has reached them.
+    `QTextBlock.userState` contains both states as indexes, and in its lowest bit whether the line is highlighted.
+    States from line `_known` on may be outdated until the timer has reached them.
     """
 
     def __init__(self, field: QPlainTextEdit, look: Look) -> None:
@@ -45,12 +45,12 @@ class SyntaxHighlighter(QObject):
         return self._known >= self._count
 
     def restart(self, name: str) -> None:
-        """Start over for another file, whose language is inferred from its name."""
+        """Start again for another file; its name determines the language."""
         self._first = initial_state(name)
         self._forget()
 
     def finish_now(self) -> None:
-        """Process all remaining lines now; used by benchmarks."""
+        """Process all remaining lines at once, for benchmarks."""
         while not self.done:
             self._slice()
 
@@ -72,7 +72,10 @@ class SyntaxHighlighter(QObject):
             block = block.next()
 
     def state_before(self, block: QTextBlock) -> LineState:
-        """Return the parser state at the start of a line; the state `body` if it has not been computed yet."""
+        """Return the parser state at the start of a line.
+
+        The state of ordinary text if it has not been computed yet.
+        """
         before = block.previous()
         if not before.isValid():
             return self._first
@@ -104,10 +107,10 @@ class SyntaxHighlighter(QObject):
             self._more.start()
 
     def _settle(self, first: QTextBlock, ends: int, grown: int) -> None:
-        """Update the states of the changed lines, and of those below within the time limit."""
+        """Update the states of the changed lines, and of later lines as far as the time limit allows."""
         begins, waits = first.blockNumber(), self._known + grown
         reached, converged = self._walk(first, ends, perf_counter() + KEY_PRESS_BUDGET_S)
-        if begins > self._known:  # the timer has not yet processed lines further up
+        if begins > self._known:  # lines above have not been processed by the timer yet
             self._sound = self._sound if converged else min(self._sound, reached)
         elif converged:
             self._known = waits if reached < waits else self._sound
@@ -124,10 +127,10 @@ class SyntaxHighlighter(QObject):
             self._more.start()
 
     def _walk(self, block: QTextBlock, min_line: int, until: float) -> tuple[int, bool]:
-        """Compute states from a line on, at least up to line `min_line`.
+        """Compute the parser states of the lines from `block` on, at least up to line `min_line`.
 
-        Return the line that was reached, and whether its stored state was already correct, so that later lines need no
-        update.
+        Stop when the time `until` is reached. Return the next line, and whether its stored state was already correct,
+        so that later lines need no update.
         """
         number = block.blockNumber()
         entry = self._number(self.state_before(block))
@@ -156,7 +159,7 @@ class SyntaxHighlighter(QObject):
         for span in line_spans(text[:MAX_LINE], entry):
             if char_format := self._format(span):
                 part = QTextLayout.FormatRange()
-                # Qt counts UTF-16 code units: two for a character outside the Basic Multilingual Plane.
+                # Qt counts UTF-16 code units, of which a character outside the Basic Multilingual Plane has two.
                 part.start, part.length = utf16_range(text, span)
                 part.format = char_format
                 ranges.append(part)

@@ -21,7 +21,7 @@ def template_choices() -> list[tuple[str, str]]:
 
 
 def fill_template(template: str, name: str) -> tuple[str, dict[str, str]]:
-    """Return the SKILL.md of a new skill, and its other files by path."""
+    """Return the text of the SKILL.md of a new skill, and its other files by path."""
     title = name.replace("-", " ").capitalize()
     head = f"---\nname: {name}\ndescription: What it does. Use when…\n---\n\n# {title}\n"
     if template == COMMANDS:

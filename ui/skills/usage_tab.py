@@ -1,4 +1,4 @@
-"""The Used in tab: the runs that used a skill, with their results and ratings."""
+"""The Used in tab: the runs in which a skill was used, with their results and ratings."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -28,12 +28,12 @@ class SkillUsesModel(ItemListModel[SkillUse]):
 
 
 def rating_text(source: QObject, rating: str) -> str:
-    """Return the user's rating of a run as text; empty if it is not rated."""
+    """Return the user's rating of a run as text; "" for a run without a rating."""
     return {"up": source.tr("rated good"), "down": source.tr("rated bad")}.get(rating, "")
 
 
 class SkillUseDelegate(ItemDelegate):
-    """Paints the status icon and the session title, and on the right the rating, the version and the day."""
+    """Paints the status icon and title of the session on the left, and rating, version and day on the right."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(200, QFontMetrics(self.look.fonts.text).height() + 14)
@@ -63,7 +63,7 @@ class SkillUseDelegate(ItemDelegate):
 
 
 class UsageTab(QWidget):
-    """The list of runs. A click or Enter emits `session_requested` with the session and the number of the run."""
+    """The list of runs. A click or Enter emits `session_requested` with the session and the run number."""
 
     session_requested = Signal(str, int)
 

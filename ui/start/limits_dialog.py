@@ -1,4 +1,4 @@
-"""The dialog for the limits of a new session's run."""
+"""The dialog in which the user sets limits for the run of a new session."""
 
 from typing import Final, NamedTuple
 
@@ -25,7 +25,7 @@ class RunLimits(NamedTuple):
 
 
 class LimitsDialog(QDialog):
-    """Opened with `open()`; `chosen` carries the RunLimits, or None for those of the settings."""
+    """Lets the user set limits. `chosen` carries the RunLimits, or None to use those of the settings."""
 
     chosen = Signal(object)
 
@@ -75,7 +75,7 @@ class LimitsDialog(QDialog):
 
 
 def limits_text(limits: RunLimits) -> str:
-    """Return the limits that are set, on one line."""
+    """Return a line with the limits that are set."""
     parts = [
         _tr("{} turns").format(limits.turns) if limits.turns else "",
         _tr("{} min").format(f"{limits.minutes:g}") if limits.minutes else "",

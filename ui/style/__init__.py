@@ -1,4 +1,1 @@
-"""Colors, fonts, icons and number formats, loaded from `resources`.
-
-Widgets are in `ui.widgets`.
-"""
+"""Colors, fonts, icons and number formats, which are loaded from `resources`. Widgets are in `ui.widgets`."""

@@ -12,7 +12,7 @@ def contrast(one: QColor, other: QColor) -> float:
 
 
 def readable(color: QColor, text: QColor, background: QColor, ratio: float) -> QColor:
-    """Return the color, mixed with the text color as far as it needs for this contrast with the background."""
+    """Return the color, mixed with the text color just enough to have this contrast ratio with the background."""
     for share in (1.0, 0.8, 0.6, 0.4, 0.2):
         mixed = blend(color, text, share)
         if contrast(mixed, background) >= ratio:

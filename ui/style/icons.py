@@ -1,4 +1,4 @@
-"""Lucide icons, tinted with theme colors and rendered at the pixel ratio of the screen."""
+"""Lucide icons, colored with theme colors and rendered for the pixel ratio of the screen."""
 
 import re
 from functools import lru_cache
@@ -50,13 +50,13 @@ def icon(name: str, color: QColor, size: int = 16) -> QIcon:
 
 
 def set_icon(button: QAbstractButton, name: str, color: QColor, size: int) -> None:
-    """Set the icon and its size on a button; without a size, Qt would use the size of the system style."""
+    """Set the icon of a button and its size, because Qt would use the icon size of the system style."""
     button.setIcon(icon(name, color, size))
     button.setIconSize(QSize(size, size))
 
 
 def status_icon(status: str) -> str:
-    """Return the icon name for a session or step status, so that status is never shown by color alone."""
+    """Return the icon for the status of a session or step, so that the status is never shown by color alone."""
     return STATUS_ICONS.get(status, "circle-dot")
 
 

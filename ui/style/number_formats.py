@@ -1,4 +1,4 @@
-"""Formats durations, sizes, amounts, money and the time of day for display."""
+"""Formats durations, sizes, counts, money and times of day."""
 
 from datetime import datetime
 from pathlib import Path
@@ -10,7 +10,7 @@ KIB = 1_024
 
 
 def duration(microseconds: int) -> str:
-    """Format a duration as `31ms`, `0.6s`, `38s`, `2m 04s` or `1h 12m`; empty for less than a millisecond."""
+    """Format a duration as `31ms`, `0.6s`, `38s`, `2m 04s` or `1h 12m`; "" if it is less than a millisecond."""
     milliseconds = round(microseconds / MILLISECOND)
     if milliseconds < 1:
         return ""
@@ -50,7 +50,7 @@ def size(octets: int) -> str:
 
 
 def money(amount_usd: float) -> str:
-    """Format an amount as `$0.08`; below one cent, with four decimals."""
+    """Format an amount in US dollars as `$0.08`; below one cent, with four decimals."""
     return f"${amount_usd:.2f}" if amount_usd >= 0.01 or amount_usd == 0 else f"${amount_usd:.4f}"
 
 
@@ -60,7 +60,7 @@ def time_of_day(microseconds: int) -> str:
 
 
 def short_folder(folder: str, home: str) -> str:
-    """Return the folder with `~` in place of the home folder."""
+    """Return the path of a folder with `~` in place of the home folder."""
     if not folder or not home:
         return folder
     path = Path(folder)

@@ -1,4 +1,4 @@
-"""The theme: color tokens, bundled fonts, palette and style sheet."""
+"""The theme of the window: color tokens, bundled fonts, palette and style sheet."""
 
 import re
 import tomllib
@@ -61,7 +61,7 @@ STATUS_TOKENS: Final = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """The color tokens of one theme; all painting uses these colors."""
+    """The color tokens of a theme. All painting uses these colors."""
 
     name: str
     dark: bool
@@ -95,7 +95,7 @@ class Theme:
         return color
 
     def kind(self, kind: str) -> QColor:
-        """Return the color of a step kind; unknown kinds have the color of secondary text."""
+        """Return the color for a kind of step. An unknown kind has the color of secondary text."""
         return self.color(KIND_TOKENS.get(kind, "second"))
 
     def status(self, status: str) -> QColor:
@@ -119,13 +119,13 @@ class Fonts:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A theme and the fonts, which widgets use to paint themselves."""
+    """The theme and the fonts with which a widget is painted."""
 
     theme: Theme
     fonts: Fonts
 
     def size(self, pixels: int) -> int:
-        """Scale a length in pixels with the text size, as for icons, chips and their spacing."""
+        """Scale a length in pixels with the text size. Used for icons, chips and their spacing."""
         return round(pixels * self.fonts.text.pixelSize() / TEXT_SIZE)
 
 
@@ -160,25 +160,29 @@ def load_fonts(scale: float = 1.0) -> Fonts:
 
 @cache
 def register_fonts() -> None:
-    """Register the bundled font files on the first call only: Qt would keep and search every further copy."""
+    """Register the bundled font files, on the first call only, because Qt would keep and search each further copy."""
     for file in FONT_FILES:
         QFontDatabase.addApplicationFont(str(RESOURCES / "fonts" / file))
 
 
 def apply_theme(app: QApplication, theme: Theme, fonts: Fonts | None = None) -> None:
-    """Apply the Fusion style, the palette, the font and the style sheet; call it again when the theme changes."""
-    if not app.styleSheet():  # after the first call, the style is set already
+    """Apply the Fusion style, the palette, the font and the style sheet. Call this again when the theme has changed."""
+    if not app.styleSheet():  # on later calls, the style has already been set
         app.setStyle("Fusion")
     app.setPalette(palette(theme))
     app.setFont(fonts.text if fonts else _font("Inter", TEXT_SIZE, QFont.Weight.Normal))
     sheet = style_sheet(theme)
-    if app.styleSheet() != sheet:  # setting it restyles every widget; a new text size leaves it unchanged
-        app.setStyleSheet("")  # replacing a style sheet directly would restyle each widget once per ancestor
+    if app.styleSheet() != sheet:  # setting a style sheet restyles every widget, and a new text size does not change it
+        # Replacing a style sheet directly would restyle each widget once for each of its ancestors.
+        app.setStyleSheet("")
         app.setStyleSheet(sheet)
 
 
 def set_style_properties(widget: QWidget, **properties: object) -> None:
-    """Set dynamic properties, which the style sheet refers to, and keep the font, which restyling would reset."""
+    """Set dynamic properties of a widget, to which the style sheet refers.
+
+    The font is kept; restyling would reset it.
+    """
     font = widget.font()
     for name, value in properties.items():
         widget.setProperty(name, value)
@@ -188,13 +192,13 @@ def set_style_properties(widget: QWidget, **properties: object) -> None:
 
 
 def style_sheet(theme: Theme) -> str:
-    """Return `theme.qss` with each `{token}` replaced by the color of the theme."""
+    """Return `theme.qss` with each `{token}` replaced by the theme's color of this name."""
     source = (RESOURCES / "theme.qss").read_text(encoding="utf-8")
     return re.sub(r"\{(\w+)\}", lambda match: theme.color(match[1]).name(), source)
 
 
 def palette(theme: Theme) -> QPalette:
-    """Return a QPalette with the theme's colors, for what the style sheet does not cover."""
+    """Return a QPalette with the theme's colors, for everything that the style sheet does not cover."""
     roles = QPalette.ColorRole
     colors = {
         roles.Window: theme.background,
@@ -227,7 +231,7 @@ def palette(theme: Theme) -> QPalette:
 
 
 def blend(over: QColor, under: QColor, share: float) -> QColor:
-    """Return `over` blended onto `under` with opacity `share` (0 to 1), as for the background of badges."""
+    """Return the color `over`, painted on `under` with the opacity `share` (0 to 1)."""
     under_share = 1.0 - share
     return QColor(
         round(over.red() * share + under.red() * under_share),
@@ -237,7 +241,7 @@ def blend(over: QColor, under: QColor, share: float) -> QColor:
 
 
 def _exact(font: QFont) -> QFont:
-    """Turn off ligatures: `>=` must not look like another character."""
+    """Disable ligatures in a font, because `>=` must not look like a different character."""
     for feature in ("calt", "liga"):
         font.setFeature(QFont.Tag.fromString(feature), 0)
     return font
@@ -247,6 +251,6 @@ def _font(family: str, pixels: int, weight: QFont.Weight) -> QFont:
     font = QFont(family)
     font.setPixelSize(max(pixels, 1))
     font.setWeight(weight)
-    # Full hinting would space the letters of the Inter font unevenly at small sizes.
+    # Full hinting would place the letters of the font Inter unevenly at small sizes.
     font.setHintingPreference(QFont.HintingPreference.PreferVerticalHinting)
     return font

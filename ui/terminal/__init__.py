@@ -1,1 +1,3 @@
-"""The Terminal tab: the commands of a session, each with its output. It starts no commands and no shell of its own."""
+"""The Terminal tab: the commands of a session, each with its output. It only shows them; it runs no commands and no
+shell itself.
+"""

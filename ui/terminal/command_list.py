@@ -17,7 +17,7 @@ MAX_COMMANDS: Final = 200
 EDGE: Final = 14
 ICON: Final = 16
 GAP: Final = 7
-MIN_TEXT_WIDTH: Final = 60  # badges are left out rather than making the command shorter
+MIN_TEXT_WIDTH: Final = 60  # pixels; badges that would leave less for the command are omitted
 
 
 class CommandsModel(ItemListModel[Step]):
@@ -33,7 +33,7 @@ class CommandsModel(ItemListModel[Step]):
         return item.object
 
     def prepend(self, newest_first: list[Step]) -> None:
-        """Add older commands that are not listed yet, as far as there is room."""
+        """Add older commands at the beginning, up to the maximum number."""
         listed = {step.row for step in self.items}
         added = [step for step in newest_first if step.row not in listed][: MAX_COMMANDS - len(self.items)]
         if added:
@@ -42,7 +42,7 @@ class CommandsModel(ItemListModel[Step]):
             self.endInsertRows()
 
     def update(self, step: Step) -> None:
-        """Show the new state of a command, or add it; the oldest one leaves if there are too many."""
+        """Update a command, or add it. If there are too many, the oldest one is removed."""
         row = self.row_of(step.row)
         if row >= 0:
             self.items[row] = step
@@ -61,7 +61,7 @@ class CommandsModel(ItemListModel[Step]):
 
 
 class CommandDelegate(ItemDelegate):
-    """Paints a command: the glyph of its status, its text, and its badges, such as a failing exit code."""
+    """Paints a command: the icon of its status, its text, and badges, such as the exit code of a failed command."""
 
     ROW_HEIGHT: ClassVar = 29
 

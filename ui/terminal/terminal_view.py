@@ -1,4 +1,4 @@
-"""The output of one command with the colors of a terminal, which the theme keeps readable."""
+"""The output of a command in terminal colors, which are taken from the theme so that they stay readable."""
 
 from typing import Final
 
@@ -13,13 +13,13 @@ from ui.text.terminal_text import Line, TerminalText, TextStyle
 MAX_LINES: Final = 10_000
 MARGIN: Final = 12
 MIN_CONTRAST: Final = 4.5
-# The eight colors of terminals as color tokens of the theme: black, red, green, yellow, blue, magenta, cyan, white.
+# Color tokens of the theme for the eight terminal colors: black, red, green, yellow, blue, magenta, cyan, white.
 COLORS: Final = ("third", "failed", "done", "waiting", "accent", "learned", "network", "text")
-CUBE: Final = (0, 95, 135, 175, 215, 255)  # the levels of each component in the colors 16 to 231
+CUBE: Final = (0, 95, 135, 175, 215, 255)  # the levels of red, green and blue in the colors 16 to 231
 
 
 class TerminalView(QPlainTextEdit):
-    """A read-only text of at most `MAX_LINES` lines, which stays at its end while the end is visible."""
+    """A read-only text of at most `MAX_LINES` lines. While its end is visible, it scrolls as text is appended."""
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,7 +45,7 @@ class TerminalView(QPlainTextEdit):
         self._parser = TerminalText()
 
     def append_output(self, text: str) -> None:
-        """Append a piece of output, which may continue the last line."""
+        """Append a piece of output. It may continue or overwrite the last line."""
         bar = self.verticalScrollBar()
         at_end = bar.value() >= bar.maximum()
         lines = self._parser.feed(text)
@@ -53,7 +53,7 @@ class TerminalView(QPlainTextEdit):
         cursor.beginEditBlock()
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.movePosition(QTextCursor.MoveOperation.StartOfBlock, QTextCursor.MoveMode.KeepAnchor)
-        cursor.removeSelectedText()  # the open line, which is written again
+        cursor.removeSelectedText()  # removes the line that is still open; it is written again
         for line in lines:
             self._insert(cursor, line)
             cursor.insertBlock()
@@ -63,7 +63,7 @@ class TerminalView(QPlainTextEdit):
             bar.setValue(bar.maximum())
 
     def restyle(self, look: Look) -> None:
-        """Take the colors of a theme for what is appended from now on."""
+        """Use the colors of a theme for text that is appended from now on."""
         self._look = look
         self._formats.clear()
         self.setFont(look.fonts.mono)

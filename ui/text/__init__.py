@@ -1,4 +1,3 @@
-"""Markdown and other text as Qt documents that load nothing from disk or network.
-
-Nothing here knows sessions or steps.
+"""Markdown and other text as Qt documents that load nothing from disk or network. The modules here know nothing of
+sessions and steps.
 """

@@ -1,4 +1,4 @@
-"""The images that answers show: files of the session's folder, which are loaded outside of the window's thread.
+"""The images in answers: files of the session's folder, which are loaded by another thread than that of the window.
 
 Images with other addresses are shown as links, and are never loaded.
 """
@@ -16,7 +16,7 @@ from ui.text.file_links import file_link
 
 SCHEME: Final = "workspace-image:"
 SHOWN_HEIGHT: Final = 420
-MAX_IMAGES: Final = 12  # of one answer; further images are links
+MAX_IMAGES: Final = 12  # images in an answer at most; any further ones are shown as links
 CACHE_BYTES: Final = 96 * 1024 * 1024
 INDENT: Final = QTextFormat.Property.UserProperty.value + 2
 """The format property with the indent of the paragraph, which reduces the room for the image."""
@@ -26,7 +26,7 @@ Stamp = tuple[int, int]
 
 
 class AnswerImage(NamedTuple):
-    """A file as it was at `stamp`: its decoded image, or why there is none."""
+    """An image file at the time `stamp`: the decoded image, or the error that prevented loading it."""
 
     stamp: Stamp
     image: QImage
@@ -34,7 +34,7 @@ class AnswerImage(NamedTuple):
 
 
 class AnswerImages(QObject):
-    """The images of one session. The answers ask for them by path; whoever handles `requested` delivers them."""
+    """The images of one session. An answer asks for an image by its path; the receiver of `requested` delivers it."""
 
     requested = Signal(str, object)
     """The path of an image to load, and the stamp of the version that is known already, or None."""
@@ -44,10 +44,10 @@ class AnswerImages(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self._known: OrderedDict[str, AnswerImage] = OrderedDict()
-        self._checked: set[str] = set()  # requested since the last answer; their files are not looked at again
+        self._checked: set[str] = set()  # paths requested since the last `recheck`; they are not requested again
 
     def find(self, path: str) -> AnswerImage | None:
-        """Return the image if it is known, and request it if it has not been looked at since the last answer."""
+        """Return an image if it has been loaded; request it, unless that has been done since the last `recheck`."""
         known = self._known.get(path)
         if path not in self._checked:
             self._checked.add(path)
@@ -55,7 +55,7 @@ class AnswerImages(QObject):
         return known
 
     def deliver(self, path: str, image: AnswerImage) -> None:
-        """Store a loaded image, and forget the oldest ones if they take too much memory."""
+        """Store a loaded image. If the images take too much memory, discard the oldest ones."""
         self._known[path] = image
         self._known.move_to_end(path)
         while len(self._known) > 1 and sum(each.image.sizeInBytes() for each in self._known.values()) > CACHE_BYTES:
@@ -64,40 +64,40 @@ class AnswerImages(QObject):
         self.changed.emit(path)
 
     def recheck(self) -> None:
-        """Look at the files again when their answers are shown next: a run may have replaced them."""
+        """Check each file again when its answer is shown next, because a run may have changed it."""
         self._checked.clear()
 
     def clear(self) -> None:
-        """Forget all images, because another session is shown."""
+        """Discard all images. Called when another session is shown."""
         self._known.clear()
         self._checked.clear()
 
 
 def image_link(address: str) -> str:
-    """Return the link for the address of a Markdown image, or an empty string if it does not name a file."""
+    """Return the link for the address in a Markdown image; "" if the address does not name a file."""
     link = file_link(address.removeprefix("file://"))
     return image_link_of_path(unquote(link.removeprefix(FILE_SCHEME))) if link else ""
 
 
 def image_link_of_path(path: str) -> str:
-    """Return the link to an image by its path in the folder."""
+    """Return the link for an image by its path within the folder."""
     return SCHEME + quote(path, safe="/")
 
 
 def image_of_link(link: str) -> str:
-    """Return the path that an image link names, or an empty string for other links."""
+    """Return the path of an image link; "" for any other link."""
     return unquote(link.removeprefix(SCHEME)) if link.startswith(SCHEME) else ""
 
 
 def reduced(image: QImage, limit: QSize) -> QImage:
-    """Return the image scaled down to fit into `limit`; a smaller image stays as it is."""
+    """Return the image, scaled down to fit into `limit`. A smaller image is not changed."""
     if image.width() <= limit.width() and image.height() <= limit.height():
         return image
     return image.scaled(limit, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)
 
 
 def on_light_ground(image: QImage) -> QImage:
-    """Return the image with white below its transparent parts, because most drawings are black on nothing."""
+    """Return the image with a white background, because a drawing with a transparent background is usually black."""
     if not image.hasAlphaChannel():
         return image
     opaque = QImage(image.size(), QImage.Format.Format_RGB32)
@@ -109,7 +109,7 @@ def on_light_ground(image: QImage) -> QImage:
 
 
 def image_format(link: str, base: QTextCharFormat, indent: int) -> QTextImageFormat:
-    """Return the format of an image in a document, which opens `link` when clicked."""
+    """Return the format of an image in a document. A click on the image opens `link`."""
     made = QTextImageFormat()
     made.merge(base)
     made.setObjectType(QTextFormat.ObjectTypes.ImageObject.value)
@@ -121,7 +121,7 @@ def image_format(link: str, base: QTextCharFormat, indent: int) -> QTextImageFor
 
 
 def fit_images(document: QTextDocument, images: AnswerImages, look: Look, width: int, pixel_ratio: float) -> None:
-    """Give a document its images in the size at which they are shown in a text of this width."""
+    """Insert the images into a document, in the size in which they fit into a text of this width."""
     room: dict[str, int] = {}
     for each in document.allFormats():
         if each.isImageFormat():

@@ -11,7 +11,7 @@ from ui.text.document_formats import CODE_BOTTOM_MARGIN, CODE_FRAME, CODE_TOP_MA
 from ui.text.line_grammar import LineState, line_spans, next_state
 from ui.text.syntax_formats import syntax_formats, utf16_range
 
-MAX_COLORED_LINES: Final = 600  # lines of one block
+MAX_COLORED_LINES: Final = 600  # lines of a code block that get syntax colors; later lines get none
 
 
 def code_frames(document: QTextDocument) -> list[QTextFrame]:
@@ -19,14 +19,14 @@ def code_frames(document: QTextDocument) -> list[QTextFrame]:
 
 
 def code_text(frame: QTextFrame) -> str:
-    """Return the text of a code block with ordinary line breaks, as it is copied."""
+    """Return the text of a code block for copying, with ordinary line breaks."""
     cursor = frame.firstCursorPosition()
     cursor.setPosition(frame.lastPosition(), QTextCursor.MoveMode.KeepAnchor)
     return cursor.selectedText().replace("\u2029", "\n").replace("\u2028", "\n")
 
 
 def color_code(frame: QTextFrame, info: str, look: Look) -> None:
-    """Give the lines of a code block the syntax colors of the language that its fence names, such as `python`."""
+    """Apply syntax colors to a code block. `info` is the text after its opening fence, such as `python`."""
     language = LANGUAGE_OF_NAME.get(info.split()[0].casefold(), "") if info.strip() else ""
     if not language:
         return
@@ -48,7 +48,10 @@ def color_code(frame: QTextFrame, info: str, look: Look) -> None:
 
 
 def draw_code_frames(painter: QPainter, document: QTextDocument, look: Look, within: QRect) -> None:
-    """Paint rounded frames; call it before the text is painted. Qt's own frames have square corners."""
+    """Paint the rounded frames of code blocks, because Qt's own frames have square corners.
+
+    Call this before the text is painted.
+    """
     theme, layout = look.theme, document.documentLayout()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(theme.strong_line, 1))

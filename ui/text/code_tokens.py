@@ -1,4 +1,4 @@
-"""A tokenizer for syntax highlighting: the comments, strings, numbers and keywords in a line of code."""
+"""A tokenizer for syntax highlighting. It finds the comments, strings, numbers and keywords in a line of code."""
 
 import re
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 
 class SyntaxSpan(NamedTuple):
-    """A part of a line and its kind, such as `string` or `quiet` (a comment); `start` is a column, counted from 0."""
+    """A part of a line and its kind, such as `string` or `quiet` (a comment). `start` is a column, counted from 0."""
 
     start: int
     length: int
@@ -15,11 +15,11 @@ class SyntaxSpan(NamedTuple):
 
 
 class CodeLanguage(NamedTuple):
-    """The comment prefix, the keywords and the quotes of multi-line strings of a language."""
+    """The comment prefix and the keywords of a programming language, and the quotes of its multi-line strings."""
 
     comment: str
     keywords: frozenset[str] = frozenset()
-    quotes: tuple[str, ...] = ()  # delimiters of strings that may span lines
+    quotes: tuple[str, ...] = ()  # delimiters of strings that may span several lines
 
 
 def _keywords(text: str) -> frozenset[str]:
@@ -78,7 +78,10 @@ TOKEN: Final = re.compile(
 
 
 def code_spans(line: str, language: str, open_quotes: str) -> Iterator[SyntaxSpan]:
-    """Yield the tokens of a line. `open_quotes` is the delimiter of a string that began earlier, or empty."""
+    """Yield the tokens of a line.
+
+    `open_quotes` is the delimiter of a string that began on an earlier line; "" if there is none.
+    """
     rules = LANGUAGES.get(language, PLAIN)
     for stretch in _stretches(line, rules, open_quotes)[0]:
         if stretch.kind != "code":
@@ -94,7 +97,7 @@ def code_spans(line: str, language: str, open_quotes: str) -> Iterator[SyntaxSpa
 
 
 def open_quotes_after(line: str, language: str, open_quotes: str) -> str:
-    """Return the delimiter of the string that continues on the next line; empty if there is none."""
+    """Return the delimiter of a string that continues on the next line; "" if there is none."""
     rules = LANGUAGES.get(language, PLAIN)
     if not open_quotes and not any(quotes in line for quotes in rules.quotes):
         return ""
@@ -102,7 +105,10 @@ def open_quotes_after(line: str, language: str, open_quotes: str) -> str:
 
 
 def _stretches(line: str, language: CodeLanguage, opened: str) -> tuple[list[SyntaxSpan], str]:
-    """Split a line into code, multi-line strings and a trailing comment. Also return the delimiter that stays open."""
+    """Divide a line into code, multi-line strings and a trailing comment.
+
+    Also return the delimiter of a string that is still open at the end of the line.
+    """
     if language is PLAIN:
         return [], ""
     spans: list[SyntaxSpan] = []
@@ -132,7 +138,7 @@ def _next_open(line: str, language: CodeLanguage, at: int) -> tuple[int, str]:
 
 
 def _comment(line: str, language: CodeLanguage, start: int, end: int) -> int:
-    """Return where the comment begins, ignoring comment prefixes inside strings; -1 for none."""
+    """Return where the comment of a line begins; -1 without one. Comment prefixes within strings are ignored."""
     at = line.find(language.comment, start, end) if language.comment else -1
     if at < 0:
         return -1

@@ -1,4 +1,4 @@
-"""Text document formats for a theme: paragraphs, headings, code blocks, lists and tables."""
+"""The formats of text documents for a theme: paragraphs, headings, code blocks, lists and tables."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -22,21 +22,21 @@ from ui.style.theme import Look, Theme
 from ui.text.task_items import OPEN as OPEN_CHECKBOX
 
 CODE_FRAME: Final = QTextFormat.Property.UserProperty.value + 1
-LINE_SPACING: Final = 136.0  # percent of the font's line height
+LINE_SPACING: Final = 136.0  # in percent of the line height of the font
 INDENT: Final = 20
-TEXT_GROWTH: Final = 1  # pixels that document text is larger than the text of widgets
+TEXT_GROWTH: Final = 1  # pixels by which the text in documents is larger than that in widgets
 CODE_TOP_MARGIN: Final = 2
 CODE_BOTTOM_MARGIN: Final = 10
-MARKER_GAP: Final = 250  # percent; the width of the space between a bullet and its text
+MARKER_GAP: Final = 250  # width of the space between a bullet and its text, in percent of the normal width
 CODE_PADDING: Final = 10
 CODE_LINE_DISTANCE: Final = 2  # pixels between the lines of a code block
-HEADING_GROWTH: Final = (4, 2)  # pixels that headings of levels 1 and 2 are larger than text
+HEADING_GROWTH: Final = (4, 2)  # pixels by which headings of level 1 and 2 are larger than the text
 PARAGRAPH_SPACING: Final = 8
-HEADING_SPACING: Final = 4  # below a heading, which belongs to the text under it
-ITEM_SPACING: Final = 2  # between the items of a tight list
+HEADING_SPACING: Final = 4  # pixels below a heading; small, because the heading belongs to the text below
+ITEM_SPACING: Final = 2  # pixels between the items of a list without blank lines
 RULE_TOP_MARGIN: Final = 6
 RULE_BOTTOM_MARGIN: Final = 14
-THIN_LINE: Final = 1  # pixels; the height of a horizontal rule and of the paragraph Qt needs before a frame
+THIN_LINE: Final = 1  # pixels; height of a horizontal rule, and of the empty paragraph that Qt requires before a frame
 TABLE_TOP_MARGIN: Final = 2
 TABLE_BOTTOM_MARGIN: Final = 10
 TABLE_BORDER: Final = 1
@@ -48,7 +48,7 @@ ALIGNMENTS: Final = {
 
 
 class DocumentFormats:
-    """Character and block formats for one theme and text size."""
+    """The character and block formats for one theme and text size."""
 
     def __init__(self, look: Look) -> None:
         self.look = look
@@ -61,17 +61,18 @@ class DocumentFormats:
         self.image_block = _image_block_format(self.plain.font())
         self.rule = _rule_format(look.theme)
         self.table = _table_format(look.theme)
-        # Qt requires an empty paragraph before a frame; `invisible` text in a `gap` paragraph makes it tiny.
+        # Qt requires an empty paragraph before a frame. The formats `invisible` and `gap` make it tiny.
         self.invisible = _invisible_format(look.fonts.text)
         self.gap = _thin_block_format()
 
     def block_format(
         self, *, heading: int, depth: int, in_item: bool, tight: bool, quotes: int, checkbox: bool
     ) -> QTextBlockFormat:
-        """Return the format of a paragraph, or of a heading if `heading` is its level and not 0.
+        """Return the format of a paragraph or, if `heading` is not 0, of a heading of this level.
 
-        `depth` is the number of enclosing lists. It indents the further paragraphs of an item (`in_item`) only, because
-        Qt itself indents the first one. `tight` reduces the space below an item of a list without blank lines.
+        `depth` is the number of lists around it. It indents only the second and later paragraphs of a list item
+        (`in_item`), because Qt itself indents the first one. `tight` reduces the space below an item in a list without
+        blank lines.
         """
         block_format = QTextBlockFormat()
         block_format.setLineHeight(LINE_SPACING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
@@ -83,12 +84,15 @@ class DocumentFormats:
         block_format.setHeadingLevel(heading)
         indents = quotes + (depth if in_item else 0)
         block_format.setLeftMargin(indents * self.look.size(INDENT))
-        if checkbox:  # hang the check box to the left of the text, like a bullet
+        if checkbox:  # places the check box to the left of the text, like a bullet
             block_format.setTextIndent(-QFontMetricsF(self.plain.font()).horizontalAdvance(OPEN_CHECKBOX))
         return block_format
 
     def cell_format(self, style: str) -> QTextBlockFormat:
-        """Return the format of a table cell; `style` is the parser's CSS text alignment of the column."""
+        """Return the format of a table cell.
+
+        `style` is the CSS that the parser gives for the alignment of the column.
+        """
         block_format = QTextBlockFormat()
         if alignment := ALIGNMENTS.get(style):
             block_format.setAlignment(alignment)
@@ -103,7 +107,7 @@ class DocumentFormats:
         return char_format
 
     def inline_format(self, base: QTextCharFormat, marks: Sequence[str], address: str) -> QTextCharFormat:
-        """Return `base` with strong, em, s, code, image and link formatting applied."""
+        """Return `base` with the formats of these marks (strong, em, s, code or image), and of a link to `address`."""
         if not marks and not address:
             return base
         theme = self._theme
@@ -128,7 +132,7 @@ class DocumentFormats:
         return char_format
 
     def caption_format(self, address: str) -> QTextCharFormat:
-        """Return the format of the description below an image, which opens `address` when clicked."""
+        """Return the format of the description below an image. A click on the description opens `address`."""
         char_format = QTextCharFormat(self.quoted)
         char_format.setAnchor(True)
         char_format.setAnchorHref(address)
@@ -146,7 +150,8 @@ class DocumentFormats:
 
     def code_frame_format(self, depth: int) -> QTextFrameFormat:
         frame_format = QTextFrameFormat()
-        frame_format.setPadding(CODE_PADDING)  # the widget paints the frame, because Qt's own has square corners
+        # Space for the frame, which the widget paints, because Qt's own frame has square corners.
+        frame_format.setPadding(CODE_PADDING)
         frame_format.setTopMargin(CODE_TOP_MARGIN)
         frame_format.setBottomMargin(CODE_BOTTOM_MARGIN)
         frame_format.setLeftMargin(depth * self.look.size(INDENT))
@@ -162,7 +167,7 @@ def _character_format(font: QFont, color: QColor) -> QTextCharFormat:
 
 
 def _marker_format(plain: QTextCharFormat) -> QTextCharFormat:
-    """Return the format of a bullet, which Qt separates from its text by one space of the bullet's font."""
+    """Return the format of a bullet. Its font is stretched, because Qt separates bullet and text by one space in it."""
     font = QFont(plain.font())
     font.setStretch(MARKER_GAP)
     marker = QTextCharFormat(plain)
@@ -179,7 +184,10 @@ def _invisible_format(text_font: QFont) -> QTextCharFormat:
 
 
 def _image_block_format(font: QFont) -> QTextBlockFormat:
-    """Return the line spacing of a paragraph with images: a share of the height of an image would be far too much."""
+    """Return the format of a paragraph with images.
+
+    A line spacing in percent would add far too much to a high image.
+    """
     spaced = QTextBlockFormat()
     distance = QFontMetricsF(font).height() * (LINE_SPACING / 100 - 1)
     spaced.setLineHeight(distance, QTextBlockFormat.LineHeightTypes.LineDistanceHeight.value)

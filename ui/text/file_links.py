@@ -1,4 +1,4 @@
-"""Links to files of the folder in an answer: they have a scheme of their own, which only the window can open."""
+"""Links in answers to files of the folder. Only the window can open them, because they have a scheme of their own."""
 
 import re
 from typing import Final
@@ -12,9 +12,10 @@ MAX_LENGTH: Final = 400
 
 
 def file_link(address: str) -> str:
-    """Return the link for the address of a Markdown link, or an empty string if it does not name a file.
+    """Return the link for the address in a Markdown link; "" if the address does not name a file.
 
-    Web addresses, anchors and paths with other schemes do not name files. The path is checked when the link is opened.
+    Web addresses, anchors, and paths with another scheme do not name a file. The path is checked only when the link is
+    opened.
     """
     if not address or len(address) > MAX_LENGTH or address.startswith(("#", "//", "?", "\\")):
         return ""
@@ -24,12 +25,12 @@ def file_link(address: str) -> str:
 
 
 def code_link(text: str) -> str:
-    """Return the link for code such as `src/a.py:12`, or an empty string. Only a path with a line counts."""
+    """Return the link for inline code such as `src/a.py:12`; "" unless it is a path with a line number."""
     return file_link(text) if len(text) <= MAX_LENGTH and _CODE.fullmatch(text) else ""
 
 
 def file_of_link(link: str) -> tuple[str, int] | None:
-    """Return the path and the line (0 for none) that a link names; None for other links."""
+    """Return the path and the line of a file link (0 if it has no line); None for any other link."""
     if not link.startswith(SCHEME):
         return None
     name = unquote(link.removeprefix(SCHEME))

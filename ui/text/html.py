@@ -1,4 +1,4 @@
-"""Renders untrusted Markdown as HTML for exports, without raw HTML, images or unusual link schemes."""
+"""Renders untrusted Markdown as HTML for exports: without raw HTML, images and unusual link schemes."""
 
 from functools import lru_cache
 from html import escape
@@ -10,7 +10,7 @@ from ui.text.visible import visible
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-LIMIT = 1 << 20  # characters
+LIMIT = 1 << 20  # characters; a longer text is cut
 NESTING = 20
 SCHEMES = frozenset({"http", "https", "mailto", ""})
 
@@ -23,7 +23,7 @@ def markdown_to_html(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _renderer() -> "MarkdownIt":
-    from markdown_it import MarkdownIt  # takes 33 ms and is needed for exports only
+    from markdown_it import MarkdownIt  # imported late, because the import takes 33 ms and only exports need it
 
     renderer = MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING}).enable(["table", "strikethrough"])
     renderer.disable("image")
@@ -41,12 +41,12 @@ def _is_allowed_link(url: str) -> bool:
 
 
 def _text(_renderer: Any, tokens: Any, index: int, _options: Any, _env: Any) -> str:
-    """Render text; the parser may have decoded hidden characters from entities such as `&#x202e;`."""
+    """Render text. Hidden characters are made visible here, because the parser may have decoded them from entities."""
     return escape(visible(tokens[index].content))
 
 
 def _link(renderer: Any, tokens: Any, index: int, options: Any, env: Any) -> str:
-    """Render a link that does not send a referrer."""
+    """Render a link with the attributes that keep a browser from sending a referrer."""
     tokens[index].attrSet("rel", "noopener noreferrer nofollow")
     rendered: str = renderer.renderToken(tokens, index, options, env)
     return rendered

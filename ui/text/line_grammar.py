@@ -1,4 +1,4 @@
-"""A line-by-line parser of front matter, Markdown and code, for syntax highlighting."""
+"""Parses front matter, Markdown and code line by line, for syntax highlighting."""
 
 import re
 from collections.abc import Iterator
@@ -7,16 +7,16 @@ from typing import Final, NamedTuple
 from ui.text.code_tokens import LANGUAGE_OF_NAME, SyntaxSpan, code_spans, open_quotes_after
 
 MAX_LINE: Final = 2_000  # characters; the rest of a longer line is not highlighted
-FENCE_LIMIT: Final = 40  # stored characters of a code fence; limits the number of different states
+FENCE_LIMIT: Final = 40  # characters of a code fence that are stored; this limits the number of different states
 
 
 class LineState(NamedTuple):
-    """The parser state at the start of a line. `open_delimiter` is an unclosed fence or quote."""
+    """The state of the parser at the start of a line. `open_delimiter` is a code fence or quote that is still open."""
 
     region: str
     open_delimiter: str = ""
     language: str = ""
-    inner_quotes: str = ""  # the quotes that are open inside a fence
+    inner_quotes: str = ""  # the delimiter of a string that is still open in the code within a fence
 
 
 MARKDOWN: Final = frozenset({"md", "markdown", "mdx"})
@@ -39,7 +39,7 @@ INLINE: Final = re.compile(
 
 
 def initial_state(name: str) -> LineState:
-    """Return the state at the first line of a file with this name."""
+    """Return the state at the first line of a file; the name determines whether it is Markdown or code."""
     base = name.rsplit("/", 1)[-1].casefold()
     kind = base.rsplit(".", 1)[-1]
     if base == "skill.md":
@@ -48,7 +48,7 @@ def initial_state(name: str) -> LineState:
 
 
 def next_state(line: str, state: LineState) -> LineState:
-    """Return the state at the line after this one."""
+    """Return the state at the line that follows `line`, which begins in `state`."""
     line = line[:MAX_LINE]
     match state.region:
         case "start":
@@ -73,7 +73,7 @@ def next_state(line: str, state: LineState) -> LineState:
 
 
 def line_spans(line: str, state: LineState) -> list[SyntaxSpan]:
-    """Return the highlighted parts of a line that begins in this state."""
+    """Return the parts of a line to highlight; the line begins in `state`."""
     line = line[:MAX_LINE]
     match state.region:
         case "front" | "start" if line.rstrip() in {"---", "..."}:
@@ -98,7 +98,7 @@ def _after_body(line: str) -> LineState:
 
 
 def _entry(line: str) -> Iterator[SyntaxSpan]:
-    """Yield the parts of a line of front matter."""
+    """Yield the parts to highlight in a line of front matter."""
     end = len(line)
     if comment := COMMENT.search(line):
         end = comment.start(1)

@@ -1,7 +1,5 @@
-"""Renders untrusted Markdown into a QTextDocument, incrementally while it streams.
-
-The length is limited. Images are files of the session's folder, loaded by `ui.text.answer_images`; nothing else is
-loaded.
+"""Renders untrusted Markdown into a QTextDocument, incrementally while it is streamed. The length is limited. Images
+are files of the session's folder, loaded by `ui.text.answer_images`; nothing else is loaded.
 """
 
 from collections.abc import Collection
@@ -28,11 +26,12 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 TEXT_LIMIT: Final = 64 * 1024  # characters; the step pane shows the full text
-INLINE_LIMIT: Final = 6 * 1024  # characters of a paragraph, because parsing brackets takes quadratic time
+# Characters; a longer paragraph is shown without formatting, because parsing brackets takes quadratic time.
+INLINE_LIMIT: Final = 6 * 1024
 PARAGRAPH_LIMIT: Final = 16 * 1024
 LINE_COUNT_LIMIT: Final = 2_000
 NESTING_LIMIT: Final = 20
-CELL_LIMIT: Final = 600  # table cells; each takes Qt at least 0.1 ms
+CELL_LIMIT: Final = 600  # cells of a table that are shown, because each takes Qt at least 0.1 ms
 INLINE_BUDGET_S: Final = 0.06
 SCHEMES: Final = ("http://", "https://", "mailto:")
 
@@ -53,7 +52,7 @@ class MarkdownStream:
         self._images = images
         self._shown_images: set[str] = set()
         self._text = ""
-        self._settled_length = 0  # characters of the text whose blocks are final
+        self._settled_length = 0  # number of characters at the beginning whose blocks cannot change any more
         self._settled_end = _Position()
         self._code: _OpenCode | None = None
         document.setUndoRedoEnabled(False)
@@ -62,11 +61,11 @@ class MarkdownStream:
 
     @property
     def image_links(self) -> Collection[str]:
-        """The links of the images that are shown, or will be when they are loaded."""
+        """The links of all images in the document, including those that have not been loaded yet."""
         return self._shown_images
 
     def write(self, text: str) -> int:
-        """Show `text`; return the document position from which the contents may have changed."""
+        """Show `text`; return the position in the document from which the contents may have changed."""
         if text == self._text and self._settled_length:
             return self._document.characterCount() - 1
         if self._code and (grown := self._code.grow(self._text, text)):
@@ -78,7 +77,8 @@ class MarkdownStream:
         self._text = text
         tail, changed = text[self._settled_length :], self._settled_end.position
         blocks = _blocks(tail)
-        all_at_once = QTextCursor(self._document)  # one edit block, because Qt lays out after each edit
+        # A single edit block, because Qt would lay out the document after each edit.
+        all_at_once = QTextCursor(self._document)
         all_at_once.beginEditBlock()
         writer = _Writer(
             self._document, DocumentFormats(self._look), self._settled_end,
@@ -88,7 +88,7 @@ class MarkdownStream:
             writer.write(block)
         if len(blocks) > 1 and len(text) <= TEXT_LIMIT:
             last = _offset(tail, blocks[-1].line)
-            # An incomplete first line of a block may still turn out to continue the block above it.
+            # If its first line is incomplete, a block may still turn out to continue the block before it.
             if "\n" in tail[last:] or tail[:last].endswith("\n\n"):
                 self._settled_length += last
                 self._settled_end = writer.position()
@@ -99,7 +99,7 @@ class MarkdownStream:
         return changed
 
     def finish(self, text: str) -> None:
-        """Render the complete text again, because reference links may be defined at its end."""
+        """Render the complete text again, because a definition at its end may turn earlier text into links."""
         if text != self._text or "]:" in text or self._code:
             self._clear()
         self.write(text)
@@ -125,7 +125,7 @@ def render(document: QTextDocument, text: str, look: Look) -> None:
 
 
 def render_with_positions(document: QTextDocument, text: str, look: Look) -> list[tuple[int, int]]:
-    """Render `text`; return the source line and the document position of each top-level block."""
+    """Render `text`; return pairs of source line and document position, one for each top-level block."""
     render(document, "", look)
     writer = _Writer(document, DocumentFormats(look), _Position())
     positions: list[tuple[int, int]] = []
@@ -133,7 +133,7 @@ def render_with_positions(document: QTextDocument, text: str, look: Look) -> lis
     all_at_once.beginEditBlock()
     for block in _blocks(text):
         start = writer.position()
-        # Unless an empty paragraph is there already, the block begins after the separator that is inserted first.
+        # The block begins after the separator that is inserted first, unless there is already an empty paragraph.
         positions.append((block.line, start.position + (not start.fresh)))
         writer.write(block)
     all_at_once.endEditBlock()
@@ -142,7 +142,7 @@ def render_with_positions(document: QTextDocument, text: str, look: Look) -> lis
 
 @dataclass(frozen=True, slots=True)
 class _Position:
-    """The position where the next block is written; `fresh` means that an empty paragraph is there already."""
+    """The position at which the next block is written. `fresh` means that it is already an empty paragraph."""
 
     position: int = 0
     fresh: bool = True
@@ -150,7 +150,7 @@ class _Position:
 
 @dataclass(slots=True)
 class _OpenCode:
-    """A code block that is still streaming. New text is appended to it without parsing the block again."""
+    """A code block that is being streamed. New text is appended without parsing the block again."""
 
     fence: str
     frame: QTextFrame
@@ -166,7 +166,10 @@ class _OpenCode:
         return cls(token.markup, code_frames(document)[-1])
 
     def grow(self, before: str, after: str) -> int:
-        """Append the new text and return its position; 0 if it could end the block, so that it must be parsed."""
+        """Append the new text and return its position.
+
+        Return 0 if it might end the block, which must then be parsed.
+        """
         if not after.startswith(before):
             return 0
         new = after[len(before) :]
@@ -175,7 +178,7 @@ class _OpenCode:
             return 0
         if visible(new) != new or cut_lines(last_lines) != last_lines:
             return 0
-        # Trailing line breaks are appended only when text follows.
+        # Trailing line breaks are appended only when other text follows them.
         pending_breaks = before[len(before.rstrip("\n")) :]
         cursor = self.frame.lastCursorPosition()
         position = cursor.position()
@@ -185,7 +188,7 @@ class _OpenCode:
 
 @dataclass(slots=True)
 class _Block:
-    """The tokens of one top-level block and the line where it begins."""
+    """A top-level block: its tokens, and the line on which it begins."""
 
     line: int
     tokens: "list[Token]" = field(default_factory=list)
@@ -193,23 +196,23 @@ class _Block:
 
 @lru_cache(maxsize=1)
 def parser() -> "MarkdownIt":
-    # Imported here, because it takes 33 ms and the window's first paint shows no Markdown.
+    # Imported late, because the import takes 33 ms and the window's first paint shows no Markdown.
     from markdown_it import MarkdownIt
 
     markdown = MarkdownIt("commonmark", {"html": False, "maxNesting": NESTING_LIMIT}).enable(["table", "strikethrough"])
-    # Accept all addresses here: otherwise links with a refused scheme would be shown as Markdown source.
     keep_math(markdown)
+    # Accept all addresses here: otherwise links with a refused scheme would be shown as Markdown source.
     markdown.validateLink = lambda url: True  # type: ignore[method-assign]
     return markdown
 
 
 def preload_parser() -> None:
-    """Import the parser before the first reply needs it; may be called from any thread."""
+    """Import the parser, so that the first reply need not wait for it. May be called from any thread."""
     parser()
 
 
 def _blocks(text: str) -> list[_Block]:
-    """Parse `text`, cut to the limits above, into its top-level blocks."""
+    """Parse `text` into its top-level blocks, after cutting it to the limits of this module."""
     if len(text) > TEXT_LIMIT or text.count("\n") > LINE_COUNT_LIMIT:
         text = "\n".join(text[:TEXT_LIMIT].split("\n", LINE_COUNT_LIMIT)[:LINE_COUNT_LIMIT])
         text += "\n\n… " + QCoreApplication.translate("markdown", "The rest is shown in the step pane, under Output.")
@@ -233,7 +236,7 @@ def _blocks(text: str) -> list[_Block]:
 
 
 def _offset(text: str, line: int) -> int:
-    """Return the offset at which a line begins."""
+    """Return the index of the character at which a line begins."""
     offset = 0
     for _ in range(line):
         offset = text.index("\n", offset) + 1
@@ -246,7 +249,7 @@ def visible_entities(text: str) -> str:
 
 
 class _Writer:
-    """Removes everything after a start position of a document, then appends tokens."""
+    """Writes tokens at a position of a document, after removing everything that follows it."""
 
     def __init__(
         self, document: QTextDocument, formats: DocumentFormats, start: _Position, *, file_links: bool = False,
@@ -256,7 +259,7 @@ class _Writer:
         self._file_links = file_links
         self._images = images
         self._shown_images = set[str]() if shown_images is None else shown_images
-        self._break_due = False  # after an image, whose description is on a line of its own
+        self._break_due = False  # true after an image, whose description is on a separate line
         self._fresh = start.fresh
         self._cursor = QTextCursor(document)
         self._cursor.setPosition(start.position)
@@ -384,7 +387,7 @@ class _Writer:
                     marks.remove(child.tag)
 
     def _image(self, token: "Token", base: QTextCharFormat, address: str) -> None:
-        """Write an image of the folder with its description below it. Other images are written as links."""
+        """Write an image of the folder with its description below. Any other image is written as a link."""
         source = str(token.attrGet("src") or "")
         link = image_link(source) if self._images else ""
         path = image_of_link(link)
@@ -404,14 +407,14 @@ class _Writer:
         self._break_due = True
 
     def _may_show(self, link: str) -> bool:
-        """Return whether this image may be shown, which counts it."""
+        """Return whether an image may be shown, and count it: the number of images per answer is limited."""
         if link and len(self._shown_images) < MAX_IMAGES:
             self._shown_images.add(link)
         return link in self._shown_images
 
     def _code(self, content: str, info: str) -> None:
         if self._fresh:
-            # Makes the empty paragraph that Qt keeps before a frame invisible.
+            # Makes the empty paragraph invisible that Qt requires before a frame.
             self._cursor.setBlockFormat(self._formats.gap)
             self._cursor.setBlockCharFormat(self._formats.invisible)
         frame = self._cursor.insertFrame(self._formats.code_frame_format(len(self._lists) + self._quotes))
@@ -460,7 +463,7 @@ class _Writer:
         return close
 
     def _move_to_end(self) -> None:
-        """Move the cursor behind a frame or table, into the empty paragraph that Qt keeps there."""
+        """Move the cursor after a frame or table, into the empty paragraph that Qt requires there."""
         self._cursor.movePosition(QTextCursor.MoveOperation.End)
         self._cursor.setBlockFormat(self._formats.gap)
         self._cursor.setBlockCharFormat(self._formats.invisible)
@@ -469,7 +472,7 @@ class _Writer:
 
 @dataclass(slots=True)
 class _OpenList:
-    """A list being written; `item_pending` means that the current item has no paragraph yet."""
+    """A list that is being written. `item_pending` means that its current item has no paragraph yet."""
 
     ordered: bool
     start: int

@@ -1,4 +1,4 @@
-"""A text document that loads no resources, whatever its text references."""
+"""A text document that never loads resources, such as images, whatever its text refers to."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QImage, QTextDocument
 
 
 class SafeDocument(QTextDocument):
-    """A document that returns an empty image for every resource. If it returned None, Qt would open local files."""
+    """A document that returns an empty image for each resource. For None, Qt would try to open a local file."""
 
     def loadResource(self, type: int, name: QUrl | str) -> Any:
         transparent = QImage(1, 1, QImage.Format.Format_ARGB32)

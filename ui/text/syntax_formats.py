@@ -1,4 +1,4 @@
-"""The character formats of syntax highlighting, shared by the skill editor, diffs and code blocks."""
+"""The character formats for syntax highlighting in the skill editor, diffs and code blocks."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ COLOR_TOKENS: Final = {
 
 
 def utf16_range(text: str, span: SyntaxSpan) -> tuple[int, int]:
-    """Return start and length of a span as Qt counts them: astral characters take two UTF-16 code units."""
+    """Return the start and length of a span in UTF-16 code units, as Qt counts; a character beyond U+FFFF has two."""
     if text.isascii():
         return span.start, span.length
     before = len(text[: span.start].encode("utf-16-le")) // 2
@@ -31,7 +31,7 @@ def utf16_range(text: str, span: SyntaxSpan) -> tuple[int, int]:
 
 
 def syntax_formats(look: Look) -> dict[str, QTextCharFormat]:
-    """Return the character format of each kind of span."""
+    """Return the character format for each kind of span."""
     formats: dict[str, QTextCharFormat] = {}
     for kind, token in COLOR_TOKENS.items():
         formats[kind] = QTextCharFormat()

@@ -1,6 +1,6 @@
-"""Turns the output of a command into styled lines, as a terminal shows it: colors, carriage returns, erased lines.
+"""Converts the output of a command into styled lines, as a terminal shows it: colors, carriage returns, erased lines.
 
-Other terminal codes, such as those that move the cursor to another line or set the window's title, are dropped. Hidden
+Other terminal codes are dropped, such as those that move the cursor to another line or set the window's title. Hidden
 characters are made visible.
 """
 
@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from core.domain.visible import LINE_LIMIT, visible
 
 TAB_WIDTH: Final = 8
-CUT: Final = "…"  # the last character of a line that was cut
+CUT: Final = "…"  # the last character of a line that was too long
 _TOKEN: Final = re.compile(
     r"(?:\x1b\[|\x9b)(?P<parameters>[0-?]{0,64})[ -/]*(?P<final>[@-~])"  # a control sequence
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # an operating system command, such as a title or a link
@@ -27,9 +27,9 @@ _INCOMPLETE: Final = re.compile(
 
 
 class TextStyle(NamedTuple):
-    """The style of a piece of text. `color` is one of the 256 numbered colors, an (r, g, b) triple, or None.
+    """The style of a part of a line. `color` is one of the 256 numbered colors, a triple (r, g, b), or None.
 
-    `marked` stands for a background color, which the theme chooses, so that the text stays readable.
+    `marked` means that the text has a background color. The theme chooses which one, so that the text stays readable.
     """
 
     color: int | tuple[int, int, int] | None = None
@@ -44,7 +44,7 @@ Line = list[tuple[str, TextStyle]]
 
 
 class TerminalText:
-    """Parses output piece by piece. The last line stays open: a carriage return may overwrite it."""
+    """Parses output in pieces. The last line stays open, because a carriage return may still overwrite it."""
 
     def __init__(self) -> None:
         self._cells: list[tuple[str, TextStyle]] = []
@@ -53,7 +53,7 @@ class TerminalText:
         self._rest = ""
 
     def feed(self, text: str) -> list[Line]:
-        """Return the lines that a piece of output completes."""
+        """Parse another piece of output, and return the lines that are now complete."""
         text = self._rest + text
         incomplete = _INCOMPLETE.search(text)
         self._rest = incomplete[0] if incomplete else ""
@@ -73,7 +73,7 @@ class TerminalText:
         return lines
 
     def open_line(self) -> Line:
-        """Return the last line, which has not been completed."""
+        """Return the last line, which is not complete yet."""
         return [
             ("".join(char for char, _ in cells), style) for style, cells in groupby(self._cells, lambda cell: cell[1])
         ]
@@ -101,7 +101,7 @@ class TerminalText:
 
     def _sequence(self, parameters: str, final: str) -> None:
         if re.search("[^0-9;:]", parameters):
-            return  # a private sequence
+            return  # a private sequence, which is ignored
         numbers = [number for part in parameters.split(";") for number in _numbers(part)]
         first = numbers[0]
         match final:
@@ -124,12 +124,12 @@ class TerminalText:
 
 
 def _numbers(parameter: str) -> list[int]:
-    """Return the numbers of a parameter, which may have parts divided by colons; an empty one counts as 0."""
+    """Return the numbers in a parameter, which may be separated by colons. An empty number counts as 0."""
     return [int(part) for part in parameter.split(":") if part] or [0]
 
 
 def _extended_color(numbers: Iterator[int]) -> int | tuple[int, int, int] | None:
-    """Return the color that follows 38 or 48: `5;n` for a numbered color, `2;r;g;b` for any other."""
+    """Return the color that follows the codes 38 or 48: `5;n` for a numbered color, or `2;r;g;b`."""
     kind = next(numbers, 0)
     if kind == 5:
         return min(next(numbers, 0), 255)
@@ -140,7 +140,7 @@ def _extended_color(numbers: Iterator[int]) -> int | tuple[int, int, int] | None
 
 
 def _styled(style: TextStyle, numbers: Iterable[int]) -> TextStyle:
-    """Return a style after the numbers of a sequence that sets colors and styles (SGR)."""
+    """Return the style that results when the numbers of a style sequence (SGR) are applied to `style`."""
     iterator = iter(numbers)
     for number in iterator:
         match number:

@@ -1,4 +1,4 @@
-"""Makes invisible and misleading characters in untrusted text visible; re-exported from `core.domain.visible`."""
+"""Makes invisible and misleading characters in untrusted text visible. Re-exported from `core.domain.visible`."""
 
 from core.domain.visible import LINE_LIMIT, cut_lines, strip_colors, visible, visible_exactly
 

@@ -26,7 +26,10 @@ class FindSource(Protocol):
 
 
 class RunFindBar(QWidget):
-    """A button that expands into a search field; `match_selected` carries its row and the searched text."""
+    """A button that expands into a search field.
+
+    `match_selected` carries the row of the match that the user went to, and the searched text.
+    """
 
     match_selected = Signal(int, str)
     matches_cleared = Signal()
@@ -72,7 +75,7 @@ class RunFindBar(QWidget):
         self._show_field(False)
 
     def set_session(self, session: str) -> None:
-        """Search another session; an active search is repeated there."""
+        """Search another session; if a search is open, repeat it there."""
         if session != self._session:
             self._session = session
             self._index = -1
@@ -97,7 +100,7 @@ class RunFindBar(QWidget):
         self.closed.emit()
 
     def set_icon_only(self, short: bool) -> None:
-        """Show the button as icon only, for narrow windows."""
+        """Show the button without its text, for narrow windows."""
         self._open.set_icon_only(short)
 
     def step_match(self, by: int) -> None:
@@ -153,7 +156,7 @@ class RunFindBar(QWidget):
         for widget in self._field_parts:
             widget.setVisible(visible)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._field and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:

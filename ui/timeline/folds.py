@@ -1,11 +1,17 @@
-"""Maps rows to positions while ranges of rows are folded. The cost of a folded range does not depend on its length."""
+"""Converts between rows and visible positions while ranges of rows are hidden (folded).
+
+The time this takes does not depend on the length of the ranges.
+"""
 
 from bisect import bisect_right
 from itertools import accumulate
 
 
 class Folds:
-    """Disjoint, half-open ranges of hidden rows. Converts between rows and positions among the visible rows."""
+    """The hidden rows, as disjoint half-open ranges.
+
+    A row is an index among all rows; a position is an index among the visible ones.
+    """
 
     def __init__(self) -> None:
         self._ranges: list[tuple[int, int]] = []
@@ -19,7 +25,7 @@ class Folds:
         return self._hidden[-1]
 
     def hide(self, first: int, end: int) -> None:
-        """Hide a range that does not overlap a hidden range; it may adjoin one."""
+        """Hide a range of rows, which may adjoin a hidden range but not overlap it."""
         if first >= end:
             return
         self._ranges.append((first, end))
@@ -34,12 +40,12 @@ class Folds:
         self._rebuild()
 
     def show(self, first: int, end: int) -> None:
-        """Show a hidden range; `first` and `end` must be its exact bounds."""
+        """Show a hidden range again; `first` and `end` must be exactly the bounds with which it was hidden."""
         self._ranges.remove((first, end))
         self._rebuild()
 
     def between(self, first: int, end: int) -> list[tuple[int, int]]:
-        """Return the hidden ranges within `first` to `end`."""
+        """Return the hidden ranges between rows `first` and `end`."""
         return [pair for pair in self._ranges if first <= pair[0] and pair[1] <= end]
 
     def position_of(self, row: int) -> int | None:

@@ -20,7 +20,7 @@ from ui.widgets.tooltip import tooltip_text
 ACTIVE_STATUSES: Final = frozenset({"running", "waiting"})
 ICON: Final = 14
 GAP: Final = 16
-MIN_FOLDER_WIDTH: Final = 110  # pixels; if the folder gets less, other facts are left out
+MIN_FOLDER_WIDTH: Final = 110  # pixels; if less would remain for the folder, other facts are left out
 DROP_ORDER: Final = ("footprints", "git-branch", "coins", "cpu")
 
 
@@ -50,7 +50,7 @@ def header_facts(row: SessionRow, duration_us: int, branch: str = "") -> list[He
 
 
 class FactLine(ThemedWidget):
-    """A line of icons with text; the tooltip shows all facts, even those left out for lack of space."""
+    """A line of facts, each with an icon. The tooltip lists all facts, even those for which there is no room."""
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
@@ -84,9 +84,9 @@ class FactLine(ThemedWidget):
                 x += fact_width + GAP
 
     def fit_facts(self, width_of: Callable[[HeaderFact], int]) -> list[tuple[HeaderFact, int]]:
-        """Return the facts that fit, with their widths.
+        """Return the facts that fit into the line, with their widths.
 
-        If space is short, the provider is dropped from the model name, then facts are left out in the order of
+        If space is short, the provider is removed from the model name, then facts are left out in the order of
         `DROP_ORDER`, and finally the folder is elided.
         """
         facts, available_width = list(self._facts), self.width()

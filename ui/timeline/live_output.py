@@ -1,4 +1,4 @@
-"""Text that is streaming now: replies and command output that are not in the event log yet."""
+"""Text that is being streamed: replies and command output that are not in the event log yet."""
 
 import json
 from collections.abc import Iterable
@@ -17,15 +17,15 @@ from core.domain.events import (
 from core.engine.state.live_updates import LiveUpdate
 from core.store.journal_update import JournalUpdate
 
-MAX_OUTPUT_BYTES = 256 * 1024  # kept of each running command, from the end
-TAIL_BYTES = 16 * 1024  # in which the last lines are looked for
+MAX_OUTPUT_BYTES = 256 * 1024  # bytes kept of the output of each running command, counted from its end
+TAIL_BYTES = 16 * 1024  # bytes at the end of an output in which its last lines are searched
 TAIL_LINES = 12
-REASONING_CHARS = 600  # of the reasoning in progress, from the end
-MAX_REPLY = 256 * 1024  # characters of a reply in progress, because a faulty provider could stream forever
+REASONING_CHARS = 600  # characters shown of the reasoning in progress, counted from its end
+MAX_REPLY = 256 * 1024  # characters kept of a reply in progress, because a faulty provider could stream forever
 
 
 class PrintedOutput:
-    """The end of what a running command has printed, and how many bytes it has printed in all."""
+    """The last output of a running command, and the number of bytes that it has printed in total."""
 
     def __init__(self) -> None:
         self.size = 0
@@ -38,19 +38,20 @@ class PrintedOutput:
             del self._bytes[:-MAX_OUTPUT_BYTES]
 
     def since(self, position: int) -> bytes:
-        """Return what was printed after the first `position` bytes, as far as it is kept."""
+        """Return the output after the first `position` bytes, except the part that has been discarded."""
         return bytes(self._bytes[max(0, position - (self.size - len(self._bytes))) :])
 
 
 class LiveOutput:
-    """The reply in progress of each session with its reasoning, and the latest output of each running call."""
+    """The reply and reasoning in progress of each session, and the recent output of each running tool call."""
 
     def __init__(self) -> None:
         self._replies: dict[str, str] = {}
         self._reasoning: dict[str, str] = {}
         self._activities: dict[str, str] = {}
         self._printed: dict[tuple[str, str], PrintedOutput] = {}
-        self._background: set[tuple[str, str]] = set()  # calls that return before their command ends
+        # Calls with `background`, whose command keeps running after the call has returned.
+        self._background: set[tuple[str, str]] = set()
 
     def apply(self, updates: Iterable[object]) -> None:
         """Apply a batch of live updates and journal updates, in order."""
@@ -72,11 +73,11 @@ class LiveOutput:
             self._reasoning[name] = (self._reasoning.get(name, "") + draft.reasoning)[-REASONING_CHARS:]
         if draft.text:
             reply = self._replies.get(name, "")
-            if len(reply) < MAX_REPLY:  # the rest is in the event at the end
+            if len(reply) < MAX_REPLY:  # the event with the finished reply will contain the whole text
                 self._replies[name] = (reply + draft.text)[:MAX_REPLY]
 
     def apply_event(self, session: str, event: SessionEvent) -> None:
-        """Drop the live text that an event has replaced."""
+        """Discard the streamed text that an event has made obsolete."""
         match event:
             case Replied(calls=calls):
                 self._end_reply(session)
@@ -95,7 +96,10 @@ class LiveOutput:
                 pass
 
     def reply(self, session: str) -> str:
-        """Return the reply in progress as Markdown; until its text begins, the end of its reasoning as a quote."""
+        """Return the reply in progress as Markdown.
+
+        Before its text begins, return the end of the reasoning as a block quote.
+        """
         if text := self._replies.get(session, ""):
             return text
         reasoning = self._reasoning.get(session, "").strip()
@@ -104,7 +108,10 @@ class LiveOutput:
         return "\n".join(f"> {line}" for line in reasoning.splitlines())
 
     def activity(self, session: str) -> str:
-        """Return what the provider does before the reply begins; empty once its text has begun."""
+        """Return what the provider does before it replies, such as loading a model.
+
+        Once reasoning or text has arrived, return an empty string.
+        """
         return "" if session in self._replies or session in self._reasoning else self._activities.get(session, "")
 
     def _end_reply(self, session: str) -> None:
@@ -113,19 +120,22 @@ class LiveOutput:
         self._reasoning.pop(session, None)
 
     def output_since(self, session: str, call: str, position: int) -> tuple[int, bytes]:
-        """Return how many bytes a running call has printed, and those after the first `position` that are kept."""
+        """Return how many bytes a running call has printed, and its output after the first `position` bytes.
+
+        The beginning of a long output is discarded. For an unknown call, return no output.
+        """
         printed = self._printed.get((session, call))
         return (printed.size, printed.since(position)) if printed else (0, b"")
 
     def output_tail(self, session: str, call: str) -> str:
-        """Return the last lines that a call has printed."""
+        """Return the last lines of the output of a running call."""
         size, _ = self.output_since(session, call, 0)
         text = self.output_since(session, call, size - TAIL_BYTES)[1].decode("utf-8", "replace")
         return "\n".join(text.rstrip("\n").split("\n")[-TAIL_LINES:])
 
 
 def _is_background(call: ToolCall) -> bool:
-    if '"background"' not in call.arguments.head:  # spares parsing the arguments of every other call
+    if '"background"' not in call.arguments.head:  # a quick test that avoids parsing the arguments of all other calls
         return False
     try:
         arguments = json.loads(call.arguments.head)

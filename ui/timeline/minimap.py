@@ -1,4 +1,4 @@
-"""The minimap: the whole session on a time axis with one lane per kind of step, and a frame around the visible rows."""
+"""The minimap: the whole session on a time axis, with one lane per kind of step and a frame around the visible rows."""
 
 from typing import Final, NamedTuple, Protocol
 
@@ -32,7 +32,7 @@ class SampleSource(Protocol):
 
 
 class _PictureKey(NamedTuple):
-    """What the picture of a session depends on."""
+    """The cache key of a painted map."""
 
     session: str
     rows: int
@@ -40,7 +40,7 @@ class _PictureKey(NamedTuple):
 
 
 class _Picture(NamedTuple):
-    """The painted map of a session, with the marks in it and their time axis."""
+    """A painted map of a session, with the samples of rows it shows and its time axis."""
 
     marks: list[RowSample]
     axis: TimeAxis
@@ -48,9 +48,10 @@ class _Picture(NamedTuple):
 
 
 class Minimap(QAbstractSlider):
-    """A map of the session. `row_requested` carries the row to scroll to after a click, drag or key press.
+    """A map of the session.
 
-    For a screen reader it is a slider whose value is the first visible row.
+    `row_requested` carries the row to scroll to after a click, drag or key press. To a screen reader, the map is a
+    slider whose value is the first visible row.
     """
 
     row_requested = Signal(int)
@@ -160,7 +161,7 @@ class Minimap(QAbstractSlider):
         plot_width = max(1, self.width() - 2 * EDGE)
         self.row_requested.emit(self._axis.row_at(min(1.0, max(0.0, (x - EDGE) / plot_width))))
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
         return QSize(200, HEIGHT)

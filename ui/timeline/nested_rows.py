@@ -1,4 +1,4 @@
-"""Positions in the timeline model: the rows of a session, with the rows of expanded sub-agents in between."""
+"""Converts between rows and positions in the timeline, in which the rows of expanded sub-agents are nested."""
 
 from collections.abc import Sequence
 
@@ -11,11 +11,14 @@ from ui.timeline.nest_layout import Nest, NestLayout, RowAddress
 from ui.timeline.step_pages import StepPages, StepSource
 from ui.timeline.sub_agent_sessions import SubAgentSessions
 
-SEARCHED_ROWS = 200  # rows from the end that are searched for the step that started a sub-agent
+SEARCHED_ROWS = 200  # number of rows, from the end, in which the step that started a sub-agent is searched
 
 
 class NestedRows(QAbstractTableModel):
-    """Base class of `TimelineModel` that maps rows to positions; the subclass provides the contents."""
+    """Base class of `TimelineModel` that maps rows to positions; the subclass provides the contents.
+
+    A row is the index of a step in its own session, a position its index in the timeline.
+    """
 
     def __init__(self, rows: StepSource, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -33,21 +36,24 @@ class NestedRows(QAbstractTableModel):
 
     @property
     def count(self) -> int:
-        """The number of rows of the session, including folded ones."""
+        """The number of rows of the main session, including folded ones."""
         return self._count
 
     def address_at(self, position: int) -> RowAddress:
-        """Return the session and row at a position; the draft has the address of the row that will replace it."""
+        """Return the session and row at a position.
+
+        A reply being streamed has the row that the finished reply will get.
+        """
         nest, row = self._nests.row_at(position)
         return RowAddress(nest.session if nest else self.session, row)
 
     def step_at(self, position: int) -> Step | None:
-        """Return the step at a position, numbered by the rows of its session; None for the draft."""
+        """Return the step at a position, with its row in its own session; None for a reply that is being streamed."""
         nest, row = self._nests.row_at(position)
         return nest.step(row) if nest else self.step_of_row(row)
 
     def step_of_row(self, row: int) -> Step | None:
-        """Return the step in a row of the session on display."""
+        """Return the step in a row of the main session; None if there is no such row."""
         return self._pages.step(row) if 0 <= row < self._count else None
 
     def _step(self, address: RowAddress) -> Step | None:
@@ -55,33 +61,39 @@ class NestedRows(QAbstractTableModel):
         return nest.step(address.row) if nest else self.step_of_row(address.row)
 
     def position_of(self, row: int, session: str = "") -> int | None:
-        """Return the position of a row of a session, by default the one on display; None if it is not shown."""
+        """Return the position of a row of a session (by default, of the main session); None if the row is not shown."""
         nest = self._nests.of_session(session)
         count = nest.count if nest else self._count
         return self._nests.position_of(session or self.session, row) if 0 <= row < count else None
 
     @property
     def _end(self) -> int:
-        """The number of positions, without the draft."""
+        """The number of positions, not counting the reply being streamed."""
         return self._count - self._folds.hidden_count + self._nests.size
 
     @property
     def sessions(self) -> set[str]:
-        """The main session and the expanded sub-agents, whose sub-agents' updates belong in this model."""
+        """The main session and all expanded sub-agents.
+
+        Updates of the sub-agents that these started affect this model.
+        """
         return {self.session, *(nest.session for nest in self._nests)}
 
     def root_row(self, position: int) -> int:
-        """Return the row of the session on display at a position, or the one under which the row there is nested."""
+        """Return the row of the main session at a position or, for a nested row, the row under which it is nested."""
         nest, row = self._nests.row_at(position)
         return self._nests.root_row(nest.anchor) if nest else row
 
     def delegating_position(self, position: int) -> int | None:
-        """Return the position of the step that started the sub-agent of a row; None for rows of the top session."""
+        """Return the position of the step that started the sub-agent of a row; None for rows of the main session."""
         nest, _ = self._nests.row_at(position)
         return self.position_of(nest.anchor.row, nest.anchor.session) if nest else None
 
     def is_expanded(self, position: int) -> bool | None:
-        """Return whether the sub-agent of a row is expanded; None if the row has no sub-agent with steps."""
+        """Return whether the sub-agent that a step started is expanded.
+
+        None if the step has not started a sub-agent, or that has no steps yet.
+        """
         step = self.step_at(position)
         if step is None or step.kind != "delegate":
             return None
@@ -100,7 +112,10 @@ class NestedRows(QAbstractTableModel):
             self._open(address)
 
     def apply_sub_agent_update(self, row: SessionRow, steps: Sequence[Step], *, at_tail: bool) -> None:
-        """Apply an update of a sub-agent. At the tail, sub-agents expand when they start and collapse when they end."""
+        """Apply an update of a sub-agent.
+
+        If the view follows new rows (`at_tail`), expand the sub-agent when it starts, and collapse it when it ends.
+        """
         self._family.update(row)
         nest = self._nests.of_session(row.id)
         if nest and steps:
@@ -119,7 +134,10 @@ class NestedRows(QAbstractTableModel):
             self._close(nest)
 
     def _delegating_row(self, row: SessionRow) -> RowAddress | None:
-        """Return the row that started a sub-agent; searched from the end, where it is at the first update."""
+        """Return the row of the step that started a sub-agent; None if the last rows do not contain it.
+
+        The first update comes soon after the start, so the row is near the end; it is then cached.
+        """
         if row.id in self._delegating_rows and self._step(self._delegating_rows[row.id]):
             return self._delegating_rows[row.id]
         owner = self._nests.of_session(row.parent)

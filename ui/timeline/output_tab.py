@@ -1,4 +1,4 @@
-"""The Output tab of the step pane: the first lines of the text, and the rest on request, loaded in pieces."""
+"""The Output tab of the step pane: the first lines of a text and, on request, the rest, which is appended in pieces."""
 
 from math import ceil
 from typing import Final
@@ -44,7 +44,7 @@ class TextView(QPlainTextEdit):
 
 
 class FittedTextView(TextView):
-    """A text view that is as high as its text; the parent scrolls."""
+    """A text view that is as high as its text, so that its parent scrolls instead."""
 
     def __init__(self, look: Look, text: str, name: str = "", parent: QWidget | None = None) -> None:
         super().__init__(look, name, parent)
@@ -55,7 +55,7 @@ class FittedTextView(TextView):
 
     def fit_height(self) -> None:
         layout, block, text_height = self.document().documentLayout(), self.document().begin(), 0.0
-        while block.isValid():  # forces layout: a block without layout counts as one line
+        while block.isValid():  # forces the layout of each block; without it, a block counts as one line
             text_height += layout.blockBoundingRect(block).height()
             block = block.next()
         self.setFixedHeight(ceil(max(text_height, self.fontMetrics().lineSpacing())) + 2)
@@ -70,7 +70,7 @@ class FittedTextView(TextView):
 
 
 class OutputTab(QWidget):
-    """The first lines of an output, with a button to load the rest."""
+    """Shows the first lines of an output, with a button to load the rest."""
 
     def __init__(self, look: Look, rows: StepSource, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -97,7 +97,7 @@ class OutputTab(QWidget):
         return self._text
 
     def show_source(self, session: str, source: TextSource | None) -> str:
-        """Show the first lines, and return them for the Summary tab."""
+        """Show the first lines of a text, and return them for the Summary tab."""
         self._next.stop()
         self._session, self._source = session, source
         self._full_text, self._loaded = "", 0
@@ -128,7 +128,7 @@ class OutputTab(QWidget):
         end = min(len(self._full_text), self._loaded + PIECE_CHARACTERS)
         line_end = self._full_text.rfind("\n", self._loaded, end)
         if end < len(self._full_text) and line_end > self._loaded:
-            end = line_end  # `cut_lines` needs complete lines
+            end = line_end  # because `cut_lines` needs complete lines
         self._text.append_text(self._full_text[self._loaded : end])
         self._loaded = end
         if self._loaded < len(self._full_text):

@@ -1,4 +1,4 @@
-"""The text widgets of the replies near the viewport; they are released when scrolled away."""
+"""The text widgets of the replies near the viewport. Widgets that are scrolled away are reused or deleted."""
 
 import re
 from collections.abc import Callable
@@ -20,11 +20,10 @@ from ui.text.safe_document import SafeDocument
 DRAFT: Final = -1
 MAX_SPARE: Final = 4
 FRAME_MS: Final = 33
-PAUSE_FACTOR: Final = (
-    4  # pause after an update, in multiples of its duration, so updates take at most a fifth of the time
-)
+# The pause after an update, in multiples of the time it took, so that updates take at most a fifth of the time.
+PAUSE_FACTOR: Final = 4
 MAX_HIGHLIGHTS: Final = 200
-IMAGE: Final = "\ufffc"  # stands for an image in the text of a document
+IMAGE: Final = "\ufffc"  # the character that stands for an image in the text of a QTextDocument
 
 
 class ReplyText(QTextBrowser):
@@ -49,17 +48,17 @@ class ReplyText(QTextBrowser):
         self.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextBrowserInteraction | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the list of steps opens the menu of the row
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)  # the timeline opens the menu of the row instead
         self.setAccessibleName(self.tr("Reply"))
         self.setDocument(SafeDocument(self))
         self._flow = MarkdownStream(self.document(), look, file_links=True, images=images)
         self._copies: list[QToolButton] = []
         self._rests_until = 0.0
-        self._fitted_width = 0  # the width that the images were reduced to
+        self._fitted_width = 0  # the width in pixels to which images were last reduced
         self.anchorClicked.connect(self._follow)
 
     def set_markdown(self, text: str, *, finished: bool) -> None:
-        """Show `text`; while it is unfinished, only its last block is rendered again."""
+        """Show `text`. While `finished` is false, only its last block is rendered again."""
         began = perf_counter()
         images = set(self._flow.image_links)
         if finished:
@@ -72,7 +71,7 @@ class ReplyText(QTextBrowser):
         self._rests_until = now + PAUSE_FACTOR * (now - began)
 
     def _write_tail(self, text: str) -> None:
-        """Render the changed blocks and repaint only their area; Qt would also repaint everything above."""
+        """Render the changed blocks and repaint only their area; Qt would also repaint everything above them."""
         layout = self.document().documentLayout()
         blocked = layout.blockSignals(True)
         changed = self._flow.write(text)
@@ -82,7 +81,7 @@ class ReplyText(QTextBrowser):
         self.viewport().update(0, above, self.viewport().width(), self.viewport().height() - above)
 
     def selected_text(self) -> str:
-        """Return the selected part of the text with ordinary line breaks, and with the descriptions of images."""
+        """Return the selected text with ordinary line breaks, and with the description in place of each image."""
         selected = self.textCursor().selectedText().replace("\u2029", "\n").replace("\u2028", "\n")
         return selected.replace(f"{IMAGE}\n", "").replace(IMAGE, "")
 
@@ -95,7 +94,10 @@ class ReplyText(QTextBrowser):
         return True
 
     def links(self) -> list[tuple[str, str]]:
-        """Return text and address of each link, in order, and of a repeated address only the first."""
+        """Return the text and address of each link, in order.
+
+        If an address occurs again, only its first link is included.
+        """
         found: dict[str, str] = {}
         cursor = self.document().begin()
         while cursor.isValid():
@@ -126,7 +128,7 @@ class ReplyText(QTextBrowser):
         document = self.document()
         if self._fitted_width != width and self._flow.image_links:
             fit_images(document, self._images, self._look, width, self.devicePixelRatioF())
-            document.setTextWidth(-1)  # or it would keep the layout with the earlier sizes
+            document.setTextWidth(-1)  # otherwise, the document would keep the layout with the earlier image sizes
         self._fitted_width = width
         if document.textWidth() != width:
             document.setTextWidth(width)
@@ -145,7 +147,7 @@ class ReplyText(QTextBrowser):
                 button.move(round(box.right()) - button.width() - 6, round(box.top()) + 8)
 
     def highlight(self, query: str) -> QRect | None:
-        """Highlight words as the store's search matches them: whole words, the last one as a prefix.
+        """Highlight words as the full-text search matches them: whole words, and the last one as a prefix.
 
         Return the rectangle of the first occurrence of the words in sequence, else of the first highlighted word.
         """
@@ -194,7 +196,7 @@ class ReplyText(QTextBrowser):
     def _follow(self, url: QUrl) -> None:
         self.link_clicked.emit(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self.viewport()) as painter:
@@ -202,7 +204,7 @@ class ReplyText(QTextBrowser):
         super().paintEvent(event)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()  # the timeline scrolls instead
+        event.ignore()  # passes the event on to the timeline, which scrolls
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         keys = QKeySequence.StandardKey
@@ -214,7 +216,7 @@ class ReplyText(QTextBrowser):
 
 
 class ReplyWidgets:
-    """The reply widgets near the viewport, by row; the draft's row is `DRAFT`."""
+    """The reply widgets near the viewport by row; the reply being streamed has the row `DRAFT`."""
 
     def __init__(
         self, parent: QWidget, look: Look, follow: Callable[[str], None], later: Callable[[int], None]
@@ -235,11 +237,11 @@ class ReplyWidgets:
         return self._shown
 
     def mark_changed(self, row: int) -> None:
-        """Mark the text of a row as changed."""
+        """Mark the text of a row as changed, so that it is rendered again."""
         self._stale.add(row)
 
     def adopt_draft(self, row: int) -> None:
-        """Turn the draft's widget into the widget of the finished reply's row."""
+        """Use the widget of the reply that was being streamed for the row of the finished reply."""
         if draft := self._shown.pop(DRAFT, None):
             self._shown[row] = draft
             self._stale.add(row)
@@ -261,7 +263,7 @@ class ReplyWidgets:
         return reply.height_at(width)
 
     def place_replies(self, boxes: dict[int, QRect]) -> None:
-        """Place each visible reply in its box, hide replies just outside the viewport, and recycle other widgets."""
+        """Place the visible replies in their boxes, hide others near the viewport, and reuse or delete the rest."""
         for row in [row for row in self._shown if row not in boxes]:
             reply = self._shown[row]
             # Keep widgets with a selection, so that it survives scrolling.
@@ -278,7 +280,10 @@ class ReplyWidgets:
             reply.place_copies()
 
     def highlight(self, row: int, query: str) -> QRect | None:
-        """Highlight words in the reply of this row only; return the rectangle of the first match in the viewport."""
+        """Highlight words in the reply of this row only.
+
+        Return the rectangle of the first match in viewport coordinates; None if there is none.
+        """
         self.clear_highlights()
         reply = self._shown.get(row)
         rect = reply.highlight(query) if reply else None
@@ -308,7 +313,7 @@ class ReplyWidgets:
         return reply
 
     def _show_image(self, path: str) -> None:
-        """Show an image that was loaded in the replies that contain it; their rows are measured again."""
+        """Show an image that has been loaded in all replies that contain it, and have their rows measured again."""
         shown = [reply.show_image(image_link_of_path(path)) for reply in self._shown.values()]
         if any(shown):
             self._later(0)

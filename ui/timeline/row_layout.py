@@ -1,4 +1,4 @@
-"""The column positions and heights of timeline rows for a width and a font size."""
+"""Computes the column positions and row heights of the timeline from its width and the font size."""
 
 from dataclasses import dataclass
 from typing import Final, Self
@@ -9,13 +9,13 @@ from ui.style.theme import Fonts
 
 TEXT_WIDTH: Final = 760
 BUBBLE_WIDTH: Final = 560
-NARROW_WIDTH: Final = 640  # below this width, at the usual text size, the duration bars are left out
+NARROW_WIDTH: Final = 640  # pixels at the usual text size; in a narrower view, the duration bars are left out
 EDGE: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class RowColumns:
-    """Left edges and widths of a row's parts, in logical pixels."""
+    """The left edges and widths of the parts of a row, in logical pixels."""
 
     width: int
     number_right: int
@@ -55,7 +55,7 @@ class RowColumns:
 
 @dataclass(frozen=True, slots=True)
 class RowHeights:
-    """The height of each row shape, in logical pixels; message bubbles and replies grow with their text."""
+    """The height of each kind of row, in logical pixels. Messages and replies become higher with their text."""
 
     work: int
     header: int

@@ -1,4 +1,4 @@
-"""A cache of painted rows as pixmaps, limited by their number of pixels."""
+"""A cache of painted rows as pixmaps, with a limit on the total number of pixels."""
 
 from collections.abc import Callable, Hashable
 
@@ -19,9 +19,9 @@ class RowPixmapCache:
         self, key: Hashable, step: Step, size: QSize, ratio: float, background: QColor,
         paint: Callable[[QPainter], None], max_pixels: int,
     ) -> QPixmap:  # fmt: skip
-        """Return the pixmap of a step, calling `paint` unless it is cached.
+        """Return the pixmap of a step; if it is not in the cache, call `paint` to paint it.
 
-        `key` holds everything besides `step` that the pixmap depends on; `max_pixels` is the cache limit.
+        `key` holds everything besides `step` on which the pixmap depends. `max_pixels` limits the size of the cache.
         """
         cached = self._cache.pop(key, None)
         if cached is not None and cached[0] == step:

@@ -34,7 +34,8 @@ IDLE_STATUS: Final = StatusStyle("circle-alert", "waiting", ENDED_IDLE)
 MARGIN_ABOVE: Final = 8
 MARGIN_BELOW: Final = 12
 MAX_SPARE: Final = 2
-FIGURES_CHARACTERS: Final = 8  # of what the run did that are shown beside the link to its files
+# Width in average characters reserved for the figures of the run; if less is left, the link to its files is hidden.
+FIGURES_CHARACTERS: Final = 8
 NARROW_WIDTH: Final = 440
 FILES_SHOWN: Final = 4
 LEFT_MARGIN: Final = 15
@@ -43,7 +44,7 @@ MESSAGE_MS: Final = 1_600
 
 
 class CardRating(NamedTuple):
-    value: str = ""  # the rating: up, down or empty
+    value: str = ""  # rating of the run: "up", "down" or "" for none
     note: str = ""
 
 
@@ -57,15 +58,15 @@ class RunFileChange(NamedTuple):
 
 
 class RunEnd(NamedTuple):
-    """The data of a run end card that is not in its step; `header` is the step of the run's header row."""
+    """The data of a run end card that the step does not contain. `header` is the step of the run's header row."""
 
     header: Step | None
     files: tuple[RunFileChange, ...] = ()
     rating: CardRating = CardRating()
-    open_proposals: int = 0  # waiting for the user's decision
+    open_proposals: int = 0  # proposals that wait for the user's decision
     error: ErrorDetails | None = None
-    can_retry: bool = False  # whether Try again is offered
-    idle: bool = False  # whether the run did nothing for a task that asked for work
+    can_retry: bool = False  # whether the button Try again is offered
+    idle: bool = False  # whether the run did nothing although its task asked for work
 
 
 class RunEndCard(QFrame):
@@ -106,7 +107,7 @@ class RunEndCard(QFrame):
         self._names = QHBoxLayout()
         self._names.setSpacing(14)
         self._file_links: list[QPushButton] = []
-        self._file_count = 0  # of all files, also those without a link
+        self._file_count = 0  # number of all changed files, including those without a link
         self._names_box = QWidget()
         self._names_box.setLayout(self._names)
         self._note = QLineEdit()
@@ -152,7 +153,7 @@ class RunEndCard(QFrame):
         layout.addLayout(note_row)
 
     def show_end(self, step: Step, end: RunEnd) -> None:
-        """Show the end of a run; does nothing if the data is unchanged."""
+        """Show the end of a run; do nothing if the data has not changed."""
         if self._shown == (step, end):
             return
         other_run = step.run != self._run or self._shown is None
@@ -197,8 +198,8 @@ class RunEndCard(QFrame):
         layout = self.layout()
         assert layout is not None
         for child_layout in (*layout.findChildren(QLayout), layout):
-            child_layout.invalidate()  # the layout is outdated if the card changed while it was hidden
-        if not layout.hasHeightForWidth():  # no visible label wraps
+            child_layout.invalidate()  # needed if the card changed while it was hidden
+        if not layout.hasHeightForWidth():  # there is no visible label that wraps
             return layout.totalSizeHint().height()
         return layout.totalHeightForWidth(width or self.width())
 
@@ -233,13 +234,17 @@ class RunEndCard(QFrame):
         self._file_count = len(files)
         for part in (*self._file_links, self._more):
             self._names.addWidget(part)
-            part.show()  # the height of the card is needed now, before Qt would show the part
+            part.show()  # Qt would show the part later, but the height of the card is needed now
         self._names.addStretch(1)
         self._names_box.setVisible(bool(files))
         self._fit_files()
 
     def _fit_status(self) -> None:
-        """With too little room beside what the run did, leave out the link to all files, then shorten the proposals."""
+        """Fit the first line into the width of the card.
+
+        If the figures of the run have too little room, hide the link to all files, then shorten the text about
+        proposals.
+        """
         room = self.contentsRect().width() - LEFT_MARGIN - RIGHT_MARGIN - 16
         room -= FIGURES_CHARACTERS * self._figures.fontMetrics().averageCharWidth()
         self._proposals.setText(f" {self._proposals.accessibleName()}")
@@ -250,7 +255,7 @@ class RunEndCard(QFrame):
             self._proposals.setText(f" {self._proposals.accessibleName().split()[0]}")
 
     def _fit_files(self) -> None:
-        """Show as many files as there is room for, but at least one, and the number of the others."""
+        """Show as many links to files as fit, at least one, and the number of the remaining files."""
         room = self.contentsRect().width() - LEFT_MARGIN - RIGHT_MARGIN
         shown = len(self._file_links)
         while shown > 1 and self._files_width(shown) > room:
@@ -261,7 +266,7 @@ class RunEndCard(QFrame):
             link.setVisible(number < shown)
 
     def _files_width(self, shown: int) -> int:
-        """Return the width of this many links to files, and of the number of the others."""
+        """Return the width of the first `shown` links to files and of the number of remaining files."""
         self._more.setText(f"+{self._file_count - shown}")
         parts = [*self._file_links[:shown], *([self._more] if shown < self._file_count else [])]
         return sum(part.sizeHint().width() for part in parts) + self._names.spacing() * (len(parts) - 1)
@@ -300,7 +305,7 @@ class RunEndCard(QFrame):
         return thumb_button
 
     def _rate(self, direction: str) -> None:
-        """Rate the run; the same thumb again removes the rating."""
+        """Rate the run as the thumb button says; the same button again removes the rating."""
         direction = "" if direction == self._word else direction
         self._show_message("")
         self.rated.emit(self._run, direction, self._note.text().strip() if direction else "")
@@ -310,16 +315,19 @@ class RunEndCard(QFrame):
         self.rated.emit(self._run, self._word, self._note.text().strip())
 
     def _show_message(self, text: str) -> None:
-        """Show a short confirmation next to the note; with an empty text, the note takes the full width."""
+        """Show a short confirmation beside the note.
+
+        If `text` is empty, hide it, so that the note gets the full width.
+        """
         self._saved_label.setText(text)
         self._saved_label.setVisible(bool(text))
         if text:
             self._message_timer.start()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out the question beside the thumbs if there is too little width for what the run did."""
+        """Hide the question beside the thumb buttons if the card is too narrow for it and the figures of the run."""
         super().resizeEvent(event)
         self._prompt.setHidden(event.size().width() < self._look.size(NARROW_WIDTH))
         self._fit_status()
@@ -331,7 +339,7 @@ class RunEndCard(QFrame):
 
 
 class RunEndCards:
-    """The run end cards near the viewport. Cards are reused; `on_created` is called with each new one."""
+    """The run end cards near the viewport. Cards that are scrolled away are reused; `on_created` gets each new card."""
 
     def __init__(self, parent: QWidget, look: Look, on_created: Callable[[RunEndCard], None]) -> None:
         self._parent = parent
@@ -382,6 +390,7 @@ class RunEndCards:
     def _create_card(self) -> RunEndCard:
         card = RunEndCard(self._look, self._parent)
         for part in (card, *card.findChildren(QWidget)):
-            part.ensurePolished()  # applies the style sheet, on which the height depends, before the card is shown
+            # The style sheet must be applied before the card is shown, because the height depends on it.
+            part.ensurePolished()
         self._on_created(card)
         return card

@@ -23,7 +23,7 @@ NARROW_WIDTH: Final = 520
 
 
 class _Progress(NamedTuple):
-    """How far a session had got when it was shown; when this changes, its branch may have changed, too."""
+    """The progress of a session when it was last shown; if it has changed, the git branch may have changed too."""
 
     session: str = ""
     turns: int = 0
@@ -100,7 +100,7 @@ class RunHeader(QWidget):
         return self._look
 
     def show_branch(self, folder: str, name: str) -> None:
-        """Set the git branch of the session's folder; it is shown with the next `show_facts`."""
+        """Set the git branch of the session's folder; it becomes visible with the next `show_facts`."""
         if folder == self._folder:
             self._branch = name
 
@@ -117,7 +117,8 @@ class RunHeader(QWidget):
         self._shown = _Progress(row.id, row.turns, row.status)
         was_active = before.session == row.id and before.status in ACTIVE_STATUSES
         if was_active and row.status in HALTED_STATUSES:
-            announce(self, self._pill.accessibleName())  # the user asked for it; other ends are announced by the window
+            # Because the user stopped or paused the run here; other ends are announced by the window.
+            announce(self, self._pill.accessibleName())
         if self._shown != before:
             self.branch_requested.emit(row.folder)
 
@@ -137,4 +138,5 @@ class RunHeader(QWidget):
             set_icon(tool, name, look.theme.second, look.size(16))
         for button in self._buttons:
             button.restyle(look)
-        self._title.setMinimumHeight(self._stop.sizeHint().height())  # keeps the height when no button is visible
+        # So that the header does not become lower when no button is visible.
+        self._title.setMinimumHeight(self._stop.sizeHint().height())

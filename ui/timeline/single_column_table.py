@@ -27,9 +27,9 @@ class SingleColumnTable(QTableView):
         header = self.verticalHeader()
         header.hide()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        header.setMinimumSectionSize(0)  # rows collapsed into another row have height 0
+        header.setMinimumSectionSize(0)  # allows height 0, which rows have that are collapsed into another row
 
     def set_row_height(self, height: int) -> None:
-        """Set the height of rows that have not been measured yet; it is also the scroll step."""
+        """Set the height of rows that have not been measured yet. The view also scrolls in steps of this height."""
         self.verticalHeader().setDefaultSectionSize(height)
         self.verticalScrollBar().setSingleStep(height)

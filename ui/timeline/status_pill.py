@@ -25,7 +25,7 @@ class StatusPill(ThemedWidget):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
 
     def set_icon_only(self, short: bool) -> None:
-        """Show only the icon, for narrow windows."""
+        """Set whether only the icon is shown, as in narrow windows."""
         if short != self._short:
             self._short = short
             self.updateGeometry()

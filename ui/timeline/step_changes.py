@@ -1,4 +1,4 @@
-"""The changed files and attached images of a step, and the diff preview that the step pane shows of them."""
+"""The changed files and attached images of a step, and the preview of a diff in the step pane."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, Protocol
@@ -94,7 +94,7 @@ def _changed(rows: StepPaneSource, entry: dict[str, Any]) -> StepFileChange:
 
 
 class DiffPreview(FittedTextView):
-    """The first lines of a diff; added and removed lines are marked by sign and background."""
+    """Shows the first lines of a diff; added and removed lines are marked by a sign and a background color."""
 
     def __init__(self, look: Look, diff: TextDiff, name: str) -> None:
         super().__init__(look, "", name)

@@ -1,4 +1,4 @@
-"""Builds what the step pane shows of a step from the events of the step."""
+"""Builds the details of a step for the step pane from the events of the step."""
 
 import json
 from typing import Any, NamedTuple
@@ -42,7 +42,7 @@ class StepDetails(NamedTuple):
 
 
 def describe_step(rows: EventSource, session: str, step: Step, lasted: int) -> StepDetails:
-    """Return what the pane shows of a step, except the long text. `lasted` is the duration in microseconds."""
+    """Return the details of a step, except its long text. `lasted` is the duration of the step in microseconds."""
     entries = [entry for seq in sorted({step.first_seq, step.last_seq}) if (entry := rows.event(session, seq))]
     title = translate(kind_style(step.kind).title)
     if step.number:
@@ -84,7 +84,7 @@ def _started(step: Step, lasted: int) -> str:
 
 
 def _block(step: Step, entries: list[dict[str, Any]]) -> str:
-    """Return what the step acted on in full, such as a command, which the row may show truncated."""
+    """Return the full object of a step, such as a command, which the row of the step may show shortened."""
     for entry in entries:
         if entry.get("kind") == "call_started" and isinstance(entry.get("object"), str):
             return str(entry["object"]) or step.object
@@ -96,7 +96,7 @@ def _block(step: Step, entries: list[dict[str, Any]]) -> str:
 
 
 def _event_facts(entry: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the labeled facts that are specific to the kind of event."""
+    """Return labeled facts that only this kind of event has."""
     match entry.get("kind"):
         case "question_asked":
             question = entry.get("question") or {}
@@ -152,7 +152,7 @@ def _cost(reply: dict[str, Any]) -> str:
 
 
 def _recalled(rows: EventSource, entry: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the memories that were added to the context, each with the reason for its selection and its effect."""
+    """Return the memories that were added to the context, each with the reason for its selection and its rating."""
     facts, ratings = [], rows.memory_ratings(str(entry.get("session") or ""), int(entry.get("run") or 0))
     for item in entry.get("memories") or ():
         notes = [str(item.get("reason") or ""), _memory_effect(ratings.get(str(item.get("memory_id") or "")))]
@@ -164,7 +164,7 @@ def _recalled(rows: EventSource, entry: dict[str, Any]) -> list[tuple[str, str]]
 
 
 def _memory_effect(rating: tuple[bool, str] | None) -> str:
-    """Return whether the agent used a memory and whether the run went well; empty while that is unknown."""
+    """Return whether the agent used a memory, and how the user rated the run; "" without a rating."""
     if rating is None:
         return ""
     used, run_rating = rating
@@ -177,7 +177,7 @@ def _turn_limit(limit: object) -> str:
 
 
 def _thinking(rows: StepSource, session: str, step: Step) -> str:
-    """Return the model's reasoning from the reply that led to this step; if it has none, the reply's text."""
+    """Return the reasoning in the reply that led to this step; if there is none, the text of the reply."""
     if kind_style(step.kind).shape != "work" or step.kind == "thinking":
         return ""
     first = max(0, step.row - SEARCHED_ROWS)
@@ -191,7 +191,7 @@ def _thinking(rows: StepSource, session: str, step: Step) -> str:
 
 
 def _output(step: Step, entries: list[dict[str, Any]]) -> TextSource | None:
-    """Return the last long text among the events of the step."""
+    """Return where the last long text among the events of the step is stored; None if there is none."""
     for entry in reversed(entries):
         fields = OUTPUT_FIELDS.get(str(entry.get("kind")), ())
         for field in reversed(fields) if step.kind == "reply" else fields:

@@ -1,4 +1,4 @@
-"""A cache of the steps of one session, read in pages; the least recently used pages are dropped."""
+"""A cache of the steps of one session, read in pages; the least recently used pages are discarded."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -25,7 +25,7 @@ class StepSource(Protocol):
 
 
 class StepPages:
-    """A least-recently-used cache of at most `MAX_PAGES` pages."""
+    """A cache of at most `MAX_PAGES` pages of steps; the least recently used page is discarded first."""
 
     def __init__(self, rows: StepSource, session: str) -> None:
         self._rows = rows
@@ -33,12 +33,12 @@ class StepPages:
         self._pages: dict[int, list[Step]] = {}
 
     def page(self, number: int) -> list[Step]:
-        """Return the existing rows of a page."""
+        """Return the rows of a page, of which the last page may have fewer."""
         self.step(number * PAGE_SIZE)
         return self._pages[number]
 
     def step(self, row: int) -> Step | None:
-        """Return a row, reading its page if needed; None if the store has no such row yet."""
+        """Return the step in a row, reading the page of the row if needed; None if the row does not exist yet."""
         number, offset = divmod(row, PAGE_SIZE)
         page = self._pages.pop(number, None)
         if page is None or offset >= len(page):
@@ -49,7 +49,7 @@ class StepPages:
         return page[offset] if offset < len(page) else None
 
     def peek(self, row: int) -> Step | None:
-        """Return a row without caching its page, as for a binary search, which reads distant rows."""
+        """Return the step in a row without caching its page, for a binary search, which reads rows far apart."""
         number, offset = divmod(row, PAGE_SIZE)
         page = self._pages.get(number)
         if page is not None and offset < len(page):
@@ -58,7 +58,7 @@ class StepPages:
         return steps[0] if steps else None
 
     def update(self, step: Step) -> None:
-        """Update the cache with a new or changed row."""
+        """Update the cached pages with a new or changed step."""
         number, offset = divmod(step.row, PAGE_SIZE)
         page = self._pages.get(number)
         if page is None:
@@ -73,7 +73,10 @@ class StepPages:
 
 
 def first_row(run: int, count: int, run_of: Callable[[int], int]) -> int:
-    """Return the first of `count` rows whose run is `run` or later, by binary search: rows are in order of runs."""
+    """Return the first of `count` rows whose run is at least `run`, or `count` if there is none.
+
+    Rows are ordered by run, so this is a binary search.
+    """
     low, high = 0, count
     while low < high:
         middle = (low + high) // 2

@@ -1,4 +1,4 @@
-"""What allowed a tool call, and which memories and skills were in the context when the model made it."""
+"""Why a tool call was allowed, and which memories and skills were in the context when the model made it."""
 
 from collections.abc import Iterable
 from typing import Any, Final, Protocol
@@ -8,7 +8,7 @@ from ui.base.step_presentation import kind_style, translate
 from ui.text.visible import visible
 from ui.timeline.step_pages import StepSource
 
-SEARCHED_EVENTS: Final = 200  # events before a step that are searched
+SEARCHED_EVENTS: Final = 200  # number of events before a step that are searched for approvals, memories and skills
 MAX_EVENTS: Final = 1_000
 MAX_MEMORIES: Final = 3
 PROVENANCE_KINDS: Final = (
@@ -21,7 +21,7 @@ PROVENANCE_KINDS: Final = (
 
 
 class EventSource(StepSource, Protocol):
-    """Reads rows and, by kind, the events of a session as JSON objects."""
+    """The data source: rows of a session, and its events of given kinds as JSON objects."""
 
     def events_of(
         self, session: str, kinds: Iterable[str], after: int, until: int, limit: int = 1_000
@@ -31,7 +31,10 @@ class EventSource(StepSource, Protocol):
 
 
 def provenance_facts(rows: EventSource, session: str, step: Step) -> list[tuple[str, str]]:
-    """Return labeled facts for the step pane; empty for memory and skill steps, whose rows show them already."""
+    """Return labeled facts on why a step could happen.
+
+    Steps that recall memories or load skills have none, because their rows already show them.
+    """
     if kind_style(step.kind).shape != "work" or step.kind in {"memory", "skill"}:
         return []
     lines = rows.events_of(
@@ -51,7 +54,7 @@ def provenance_facts(rows: EventSource, session: str, step: Step) -> list[tuple[
 
 
 def _allowed(lines: list[dict[str, Any]], call: str) -> str:
-    """Return what allowed a call: a rule, a mode, or the user with the scope of the approval."""
+    """Return what allowed a tool call: a rule, a mode, or the user with the scope of the approval; "" if unknown."""
     request = ""
     for line in lines if call else ():
         if line["kind"] == "call_allowed" and line.get("call_id") == call:

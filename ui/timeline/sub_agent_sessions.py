@@ -1,4 +1,4 @@
-"""Maps delegating steps to the sessions of their sub-agents, and fork steps to the titles of their origins."""
+"""Finds the sub-agent session of a delegating step, and the title of the session from which a fork was made."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,7 +8,10 @@ from ui.base.step_presentation import translate
 
 
 class SubAgentSessions:
-    """A cache of sub-agent sessions. They are read when a delegating step is first shown, then kept current."""
+    """A cache of sub-agent sessions.
+
+    They are read when the step that started them is first shown, and updated from then on.
+    """
 
     def __init__(
         self, read_children: Callable[[str], Sequence[SessionRow]], read_session: Callable[[str], SessionRow | None]
@@ -30,11 +33,11 @@ class SubAgentSessions:
         self._children[row.parent][row.parent_call] = row
 
     def forget(self, session: str) -> None:
-        """Drop the sub-agents of a session that is no longer shown: it gets no updates, so they must be read again."""
+        """Discard the cached sub-agents of a session that is no longer shown, because it receives no updates."""
         self._children.pop(session, None)
 
     def with_fork_title(self, step: Step) -> Step:
-        """Return the fork step with the title of the original session in place of its id."""
+        """Return the step of a fork with the title of the original session in place of its ID."""
         name = step.object
         if name not in self._titles:
             row = self._one(name)
@@ -42,7 +45,7 @@ class SubAgentSessions:
         return step._replace(object=self._titles[name])
 
     def with_progress(self, session: str, step: Step) -> Step:
-        """Return the delegating step with its sub-agent's step and token counts and its current activity."""
+        """Return a delegating step with the progress of its sub-agent: number of steps, tokens and current activity."""
         child = self.session_of(session, step.key)
         if child is None:
             return step

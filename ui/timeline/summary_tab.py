@@ -1,4 +1,4 @@
-"""The summary of a step: what was done, facts about it, images, changed files, and the first lines of its output."""
+"""The Summary tab of the step pane: what a step did, facts, images, changed files, and the start of its output."""
 
 from typing import Final
 
@@ -29,7 +29,7 @@ OUTPUT_LINES: Final = 12
 
 
 class SummaryTab(QScrollArea):
-    """The first tab of the step pane; its contents are built again for each step."""
+    """The first tab of the step pane. Its contents are rebuilt for each step."""
 
     changes_requested = Signal(str)
     sub_agent_requested = Signal(str, str)
@@ -46,11 +46,11 @@ class SummaryTab(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
 
     def restyle(self, look: Look) -> None:
-        """Use another look for the next step shown."""
+        """Set the fonts and colors for the next step that is shown; the current contents keep theirs."""
         self._look = look
 
     def show_placeholder(self) -> None:
-        """Show the hint for no selected step."""
+        """Show a hint in place of a step, because no step is selected."""
         page, layout = self._page()
         hint = self.tr("Select a step to see what was done, why, and the result.")
         layout.addWidget(label(hint, self._look.fonts.second, "second", wrap=True))
@@ -82,7 +82,7 @@ class SummaryTab(QScrollArea):
         self._show_page(page)
 
     def update_output(self, text: str) -> bool:
-        """Replace the output of a running call; return whether the summary shows output."""
+        """Replace the output of a running call; return whether the summary contains an output to replace."""
         output_view = self.findChild(FittedTextView, "step.head")
         if output_view is None:
             return False
@@ -107,7 +107,7 @@ class SummaryTab(QScrollArea):
         return facts
 
     def _add_file_change(self, layout: QVBoxLayout, change: StepFileChange) -> None:
-        """Add a preview of a changed file and a button to see all changes."""
+        """Add the preview of a changed file, and a button that shows all its changes."""
         look = self._look
         layout.addWidget(hairline())
         figures = " ".join(f"{sign}{count}" for sign, count in (("+", change.added), ("−", change.removed)) if count)
@@ -129,7 +129,8 @@ class SummaryTab(QScrollArea):
 
     def _show_page(self, page: QWidget) -> None:
         self.setWidget(page)
-        page.setAutoFillBackground(False)  # the scroll area would fill it with a background other than the pane's
+        # Otherwise, the background of the scroll area would differ from that of the pane.
+        page.setAutoFillBackground(False)
 
     def _page(self) -> tuple[QWidget, QVBoxLayout]:
         page = QWidget()
@@ -149,7 +150,7 @@ class SummaryTab(QScrollArea):
 
 
 def _first_lines(output: str) -> str:
-    """Return the first lines of an output, with an ellipsis if it is longer."""
+    """Return the first lines of an output, followed by an ellipsis if there are more."""
     lines = output.rstrip("\n").split("\n")
     head = "\n".join(lines[:OUTPUT_LINES])
     is_cut = len(lines) > OUTPUT_LINES or len(head) > TEXT_LIMIT

@@ -1,4 +1,4 @@
-"""A cache of wrapped text layouts for painting message bubbles."""
+"""A cache of wrapped text layouts, with which message bubbles are painted."""
 
 from typing import Final, NamedTuple
 
@@ -19,7 +19,10 @@ class WrappedText(NamedTuple):
 
 
 class WrappedTextCache:
-    """A least-recently-used cache of layouts by text and width. Long text is cut; the step pane shows it in full."""
+    """A cache of text layouts by text and width, of limited size.
+
+    Long text is cut, because the step pane shows it in full.
+    """
 
     def __init__(self, font: QFont) -> None:
         self._font = font

@@ -1,4 +1,3 @@
-"""The Usage page: tokens, cost and model time.
-
-The figures are computed in `core/timeline` and `core/store`; this folder only shows them.
+"""The Usage page: tokens, cost and model time. It only shows the figures, which are computed in `core/timeline` and
+`core/store`.
 """

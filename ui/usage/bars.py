@@ -1,4 +1,4 @@
-"""The data of the usage plot: bars of one or more days, stacked by model."""
+"""The data of the usage plot: bars for one or more days, divided by model."""
 
 from collections.abc import Sequence
 from datetime import date, timedelta
@@ -8,12 +8,12 @@ from core.store.usage import UsageRow
 from core.timeline.usage_totals import UsageTotals, group_usage, sum_usage
 from ui.usage.formatting import OTHER_MODELS, Measure, measure_value
 
-SPANS: Final = (1, 7, 28, 91, 364)  # days per bar; the smallest span for which all bars fit is used
-MAX_COLORED: Final = 5  # models that have their own color
+SPANS: Final = (1, 7, 28, 91, 364)  # possible numbers of days per bar; the smallest for which all bars fit is used
+MAX_COLORED: Final = 5  # models with a color of their own
 
 
 class Bar(NamedTuple):
-    """The days from `first` to `last`; `parts` are the sums by model, in the order of `ranked_models`."""
+    """The usage from day `first` to `last`. `parts` are the sums by model, in the order of `ranked_models`."""
 
     first: str
     last: str
@@ -22,14 +22,14 @@ class Bar(NamedTuple):
 
 
 def ranked_models(rows: Sequence[UsageRow], measure: Measure) -> list[str]:
-    """Return the models with the highest usage, highest first, and OTHER_MODELS for the rest."""
+    """Return the models with the highest usage, highest first, followed by OTHER_MODELS if there are more."""
     models = sorted(group_usage(rows, "model"), key=lambda totals: -measure_value(totals, measure))
     names = [totals.name for totals in models]
     return names if len(names) <= MAX_COLORED + 1 else [*names[:MAX_COLORED], OTHER_MODELS]
 
 
 def make_bars(rows: Sequence[UsageRow], first: date, last: date, max_bars: int, models: Sequence[str]) -> list[Bar]:
-    """Return at most about `max_bars` bars for the days from `first` to `last`, including days without usage."""
+    """Return about `max_bars` bars at most for the days from `first` to `last`, including days without usage."""
     days = (last - first).days + 1
     span = next((span for span in SPANS if days / span <= max_bars), SPANS[-1])
     starts = [first + timedelta(days=index * span) for index in range(-(-days // span))]
@@ -51,7 +51,7 @@ def _make_bar(first: date, last: date, rows: list[UsageRow], models: Sequence[st
 
 
 def ticks(highest: float, measure: Measure) -> list[float]:
-    """Return up to five round values from 0 to at least `highest`."""
+    """Return the values for the grid lines: up to five round numbers from 0 to at least `highest`."""
     if highest <= 0:
         return [0.0]
     steps = TIME_STEPS if measure == "time" else _round_steps(highest)
@@ -68,7 +68,7 @@ TIME_STEPS: Final = tuple(
 
 
 def _round_steps(highest: float) -> list[float]:
-    """Return candidate grid spacings: 1, 2 and 5 times the powers of ten near `highest`."""
+    """Return candidates for the distance between grid lines: 1, 2 and 5 times the powers of ten near `highest`."""
     power = 1e-6
     while power * 100 < highest:
         power *= 10

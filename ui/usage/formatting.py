@@ -1,4 +1,4 @@
-"""Formats usage figures; a cost without known prices is shown as unknown."""
+"""Formats figures of the Usage page. A cost is shown as unknown if a price is unknown."""
 
 from datetime import date
 from typing import Final, Literal
@@ -8,7 +8,7 @@ from PySide6.QtCore import QCoreApplication, QLocale
 from core.timeline.usage_totals import UsageTotals
 from ui.style.number_formats import amount, duration, money
 
-OTHER_MODELS: Final = "…"  # the name for all models without their own color
+OTHER_MODELS: Final = "…"  # stands for all models without a color of their own
 
 Measure = Literal["tokens", "cost", "time"]
 
@@ -26,19 +26,19 @@ def tokens_text(totals: UsageTotals) -> str:
 
 
 def measure_text(totals: UsageTotals, measure: Measure) -> str:
-    """Format the usage in this measure, such as tokens or cost."""
+    """Format the usage in the given measure, such as tokens or cost."""
     if measure == "tokens":
         return tokens_text(totals)
     return cost_text(totals) if measure == "cost" else duration(totals.time) or "0s"
 
 
 def measure_value(totals: UsageTotals, measure: Measure) -> float:
-    """Return the number that determines the length of a bar."""
+    """Return the usage in the given measure as a number, which determines the length of a bar."""
     return {"tokens": float(totals.tokens), "cost": totals.cost, "time": float(totals.time)}[measure]
 
 
 def tick_label(amount_of: float, measure: Measure) -> str:
-    """Return the label of a grid line."""
+    """Return the label of a grid line for this value."""
     if measure == "tokens":
         return amount(round(amount_of))
     return money(amount_of) if measure == "cost" else duration(round(amount_of)) or "0s"
@@ -49,7 +49,7 @@ def model_label(name: str) -> str:
 
 
 def long_date(day: str) -> str:
-    """Return `Sunday, 22 November 2025` in the user's language, for an ISO date."""
+    """Return an ISO date in words, such as `Sunday, 22 November 2025`, in the user's language."""
     when, locale = date.fromisoformat(day), QLocale()
     return tr("{weekday}, {day} {month} {year}").format(
         weekday=locale.standaloneDayName(when.isoweekday()),

@@ -5,5 +5,5 @@ from PySide6.QtWidgets import QWidget
 
 
 def announce(source: QWidget, text: str) -> None:
-    """Announce `text` once, at polite priority: it does not interrupt the screen reader."""
+    """Announce `text` once, at polite priority, which does not interrupt what the screen reader is saying."""
     QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(source, text))

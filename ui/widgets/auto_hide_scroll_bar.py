@@ -1,4 +1,4 @@
-"""A scroll bar that always reserves its width, which avoids rewrapping text, but is painted only when needed."""
+"""A scroll bar that is painted only when it is needed. It always takes its width, so that text is not wrapped again."""
 
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QScrollBar

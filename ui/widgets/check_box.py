@@ -1,4 +1,4 @@
-"""A check box and a radio button whose marks are visible in every theme and grow with the text."""
+"""A check box and a radio button whose marks are visible in every theme and scale with the text."""
 
 from typing import Final
 
@@ -12,11 +12,11 @@ from ui.widgets.paint import draw_frame
 
 MARK: Final = 14
 SPACING: Final = 8
-PADDING: Final = 4  # around the text, for the frame of the focus
+PADDING: Final = 4  # pixels around the text, in which the focus frame is painted
 
 
 class CheckBox(QCheckBox):
-    """A custom-painted check box: Fusion draws the frame darker than the background, invisible in dark themes."""
+    """A custom-painted check box, because Qt's Fusion style paints a dark frame, which is invisible in a dark theme."""
 
     def __init__(self, look: Look, text: str, *, name: str = "", parent: QWidget | None = None) -> None:
         super().__init__(text, parent)
@@ -30,7 +30,7 @@ class CheckBox(QCheckBox):
         self.updateGeometry()
         self.update()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
         return _size_hint(self, self._look)
@@ -50,7 +50,7 @@ class CheckBox(QCheckBox):
 
 
 class RadioButton(QRadioButton):
-    """A custom-painted radio button, for the same reason as the check box."""
+    """A custom-painted radio button, because the frame of Qt's Fusion style is invisible in a dark theme."""
 
     def __init__(self, look: Look, text: str, *, name: str = "", parent: QWidget | None = None) -> None:
         super().__init__(text, parent)
@@ -58,7 +58,7 @@ class RadioButton(QRadioButton):
         self.setObjectName(name)
         self.setFont(look.fonts.text)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
         return _size_hint(self, self._look)
@@ -80,7 +80,7 @@ class RadioButton(QRadioButton):
 
 
 def mark_rect(button: QAbstractButton, look: Look) -> QRect:
-    """Return where the mark of a check box or radio button is painted."""
+    """Return the rectangle of the box or circle."""
     side = look.size(MARK)
     return QRect(1, (button.height() - side) // 2, side, side)
 
@@ -92,7 +92,7 @@ def _size_hint(button: QAbstractButton, look: Look) -> QSize:
 
 
 def _paint_mark(painter: QPainter, button: QAbstractButton, option: QStyleOptionButton, look: Look) -> QRect:
-    """Paint the box or circle without its check; return its rectangle, and set that of the text in `option`."""
+    """Paint the box or circle without its check mark; return its rectangle, and set that of the text in `option`."""
     theme, mark = look.theme, mark_rect(button, look)
     on = button.isChecked() and button.isEnabled()
     focused = bool(option.state & QStyle.StateFlag.State_HasFocus)

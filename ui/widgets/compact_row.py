@@ -1,4 +1,4 @@
-"""A row of a label and buttons, which show only their icons if there is too little width for their texts."""
+"""A row with a label and buttons. If it is too narrow, the buttons show only their icons."""
 
 from typing import Final
 
@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
 
-LABEL_WIDTH: Final = 12  # average characters of an elided label that stay visible
+LABEL_WIDTH: Final = 12  # average characters of the elided label that always stay visible
 
 
 class CompactRow(QWidget):
-    """A row with margins; `row` is its layout, to which the widgets are added."""
+    """A row with margins. The caller adds its widgets to the layout `row`."""
 
     def __init__(self, margins: tuple[int, int, int, int], spacing: int = 6) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class CompactRow(QWidget):
         self.row.setSpacing(spacing)
 
     def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.LayoutRequest:  # a part has been shown, hidden or renamed
+        if event.type() == QEvent.Type.LayoutRequest:  # a widget in the row has been shown, hidden or renamed
             self._fit()
         return super().event(event)
 

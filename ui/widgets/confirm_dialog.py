@@ -1,4 +1,4 @@
-"""A confirmation dialog for actions that cannot be undone or that cost money."""
+"""A dialog that asks the user to confirm an action that cannot be undone or that costs money."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from ui.widgets.labels import label
 
 
 class ConfirmDialog(QDialog):
-    """Shown with `open()`; `on_confirm` is called when the user confirms. Cancel has the initial focus."""
+    """Asks the user to confirm an action, and then calls `on_confirm`. Cancel has the initial focus."""
 
     def __init__(
         self,

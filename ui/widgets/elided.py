@@ -1,4 +1,4 @@
-"""A single-line label that elides its text; screen readers still read the full text."""
+"""A label with one line of text, elided if necessary; screen readers always read the full text."""
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent
@@ -7,11 +7,11 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 from ui.widgets.paint import draw_line
 
 MIN_WIDTH = 24
-ROUNDING_MARGIN = 2  # pixels; Qt truncates fractions of a pixel, so text that just fits would be elided
+ROUNDING_MARGIN = 2  # pixels; Qt truncates fractions of a pixel, so that a text that just fits would be elided
 
 
 class ElidedLabel(QLabel):
-    """A single line of plain text in the color set by the style sheet."""
+    """A single line of plain text. The style sheet sets its color."""
 
     def __init__(
         self, text: str, font: QFont, tone: str = "", *, name: str = "", parent: QWidget | None = None
@@ -33,7 +33,7 @@ class ElidedLabel(QLabel):
         self.update()
 
     def keep_characters(self, count: int) -> None:
-        """Require the width of this many average characters, or of the whole text if it is shorter."""
+        """Require the width of `count` average characters, or of the whole text if that is shorter."""
         self._least_characters = count
         self.updateGeometry()
 

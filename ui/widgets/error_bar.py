@@ -1,4 +1,4 @@
-"""A message bar that shows an error, its cause and its fix until it is resolved or the user closes it."""
+"""A bar that shows an error, its cause and its fix until the error is resolved or the user closes the bar."""
 
 from collections.abc import Callable
 
@@ -37,17 +37,20 @@ class ErrorBar(AccentFrame):
         self.hide()
 
     def show_error(self, error: ErrorDetails, source: ErrorSource | None = None) -> None:
-        """Show this error on top, until it is closed or the action succeeds; then earlier ones reappear."""
+        """Show an error in place of earlier ones, until the user closes it or its action succeeds.
+
+        Then they reappear.
+        """
         self._errors.pop(error, None)
         self._errors[error] = source
         self._show()
 
     def resolve(self, source: ErrorSource) -> None:
-        """Remove the errors of an action that has succeeded now."""
+        """Remove the errors of an action that has succeeded in the meantime."""
         self._keep(lambda other: other != source)
 
     def resolve_session(self, session: str) -> None:
-        """Remove the errors of actions on a session, because it has gone on without them."""
+        """Remove the errors of actions on a session, because the session has continued without them."""
         self._keep(lambda source: source is None or source.session != session)
 
     def _keep(self, condition: Callable[[ErrorSource | None], bool]) -> None:

@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QObject, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QWidget
 
-MIN_LINES = 4  # lines of text that stay visible
+MIN_LINES = 4  # lines of text that always stay visible
 
 
 class FittingScrollArea(QScrollArea):
@@ -25,19 +25,19 @@ class FittingScrollArea(QScrollArea):
             widget.setAutoFillBackground(False)
 
     def scroll_to(self, part: QWidget) -> None:
-        """Scroll until a widget of the content is visible, even if the layout is still pending."""
+        """Scroll to make a widget of the content visible, even if a layout is pending."""
         layout = self._content.layout()
         if layout is not None:
             layout.activate()
         self.ensureWidgetVisible(part, 0, 8)
 
     def _choose_bar(self) -> None:
-        # Measure without the scroll bar: text that wraps only because of the bar would keep it visible.
+        # Measure without the scroll bar, because text that wraps only because of the bar would keep it visible.
         fits = self.heightForWidth(self.width()) <= self.height()
         off, needed = Qt.ScrollBarPolicy.ScrollBarAlwaysOff, Qt.ScrollBarPolicy.ScrollBarAsNeeded
         self.setVerticalScrollBarPolicy(off if fits else needed)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._choose_bar()

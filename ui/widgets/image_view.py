@@ -1,4 +1,4 @@
-"""Decodes images from untrusted sources safely and shows them, never enlarged."""
+"""Decodes images from untrusted sources safely, and shows them in their original size or smaller."""
 
 from typing import Final
 
@@ -13,17 +13,16 @@ from ui.widgets.labels import label
 from ui.widgets.paint import draw_frame, draw_line
 
 MAX_BYTES: Final = 32 * 1024 * 1024
-MAX_SIDE: Final = 2_400  # pixels; larger images are scaled down while decoding
-SUPPORTED_FORMATS: Final = frozenset(
-    {"png", "jpeg", "gif", "webp", "bmp"}
-)  # not SVG, which can load external resources
+MAX_SIDE: Final = 2_400  # pixels; larger images are scaled down while they are decoded
+# SVG is left out, because it can load external resources.
+SUPPORTED_FORMATS: Final = frozenset({"png", "jpeg", "gif", "webp", "bmp"})
 PNG_SIGNATURE, PNG_TRAILER = b"\x89PNG", b"IEND\xaeB`\x82"
 SIGNATURES: Final = (PNG_SIGNATURE, b"\xff\xd8\xff", b"GIF8", b"RIFF", b"BM")
 MAX_HEIGHT: Final = 420
 
 
 def is_image(body: bytes) -> bool:
-    """Return whether the bytes are an image in a supported format; only signature and header are read."""
+    """Return whether the bytes are an image in a supported format. Only the signature and the header are read."""
     if not body.startswith(SIGNATURES) or len(body) > MAX_BYTES:
         return False
     buffer = QBuffer()
@@ -33,7 +32,7 @@ def is_image(body: bytes) -> bool:
 
 
 def decode_image(body: bytes) -> tuple[QImage, QSize]:
-    """Decode an image; return it with its original size. The image is null if it cannot be decoded."""
+    """Decode an image; return it with its original size. If it cannot be decoded, the image is null."""
     buffer = QBuffer()
     buffer.setData(QByteArray(body))
     buffer.open(QIODevice.OpenModeFlag.ReadOnly)
@@ -50,7 +49,8 @@ def _reader(buffer: QBuffer) -> QImageReader | None:
     if bytes(buffer.data().left(4).data()) == PNG_SIGNATURE and PNG_TRAILER not in bytes(
         buffer.data().right(64).data()
     ):
-        return None  # a truncated PNG: libpng would print an error to the terminal, bypassing Qt's message handler
+        # A truncated PNG, for which libpng would print an error to the terminal without Qt's message handler.
+        return None
     reader = QImageReader(buffer)
     reader.setDecideFormatFromContent(True)
     plain = bytes(reader.format().data()).decode("ascii", "replace") in SUPPORTED_FORMATS
@@ -58,7 +58,7 @@ def _reader(buffer: QBuffer) -> QImageReader | None:
 
 
 class ImageView(QWidget):
-    """An image with a caption of its name, dimensions and file size."""
+    """An image with a caption: its name, dimensions and file size."""
 
     accessible_role = QAccessible.Role.Graphic
 
@@ -88,7 +88,7 @@ class ImageView(QWidget):
     def _caption(self) -> int:
         return QFontMetrics(self._look.fonts.second).height() + 6
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def hasHeightForWidth(self) -> bool:
         return True

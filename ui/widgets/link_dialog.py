@@ -1,4 +1,4 @@
-"""The confirmation before a link opens: it shows the host and the full address in ASCII (punycode)."""
+"""The dialog that asks before a link is opened. It shows the host, and the full address in ASCII (punycode)."""
 
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication

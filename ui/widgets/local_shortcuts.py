@@ -1,4 +1,4 @@
-"""A base class for widgets whose shortcuts override those of the window while the widget has the focus."""
+"""A base class for widgets with shortcuts that override those of the window while the widget has the focus."""
 
 from collections.abc import Callable, Mapping
 
@@ -8,9 +8,10 @@ from PySide6.QtWidgets import QFrame
 
 
 class LocalShortcuts(QFrame):
-    """A widget whose `local_shortcuts` take precedence over window shortcuts.
+    """A widget whose `local_shortcuts` take precedence over shortcuts of the window.
 
-    Qt activates neither of two ambiguous shortcuts, so the keys are handled in ShortcutOverride and keyPressEvent.
+    If two shortcuts are ambiguous, Qt activates neither. Therefore, the keys are handled in ShortcutOverride and
+    keyPressEvent.
     """
 
     local_shortcuts: Mapping[str, Callable[[], object]] = {}

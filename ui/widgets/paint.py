@@ -14,9 +14,10 @@ RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 
 def draw_line(painter: QPainter, rect: QRect, text: str, font: QFont, color: QColor) -> int:
-    """Paint one line of text, elided to fit; return its width.
+    """Paint one line of text, elided if necessary, and return its width.
 
-    Untrusted text is safe here and in the functions below: control and bidirectional characters are made visible.
+    Untrusted text can be passed to this function and those below, because control and bidirectional characters are made
+    visible.
     """
     metrics = QFontMetrics(font)
     elided = metrics.elidedText(visible(text), Qt.TextElideMode.ElideRight, rect.width())
@@ -36,7 +37,7 @@ def draw_right_aligned(painter: QPainter, rect: QRect, text: str, font: QFont, c
 
 
 def draw_frame(painter: QPainter, rect: QRect, radius: float, fill: QColor | None, edge: QColor | None) -> None:
-    """Paint a rounded rectangle whose outline is aligned to whole pixels."""
+    """Paint a rounded rectangle with an outline that is aligned to whole pixels, and optionally fill it."""
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(edge, 1) if edge else Qt.PenStyle.NoPen)
@@ -52,7 +53,7 @@ def draw_selection(painter: QPainter, rect: QRect, theme: Theme, radius: float =
 
 
 def draw_row_state(painter: QPainter, option: QStyleOptionViewItem, theme: Theme) -> None:
-    """Paint the background of a list row if it is selected, and a frame if it has the focus by keyboard."""
+    """Paint the background of a selected row, and a frame around a row that has the focus by keyboard."""
     rect, state, flags = QRect(option.rect), option.state, QStyle.StateFlag
     if flags.State_Selected in state:
         draw_selection(painter, rect, theme)
@@ -61,12 +62,12 @@ def draw_row_state(painter: QPainter, option: QStyleOptionViewItem, theme: Theme
 
 
 def wrapped_height(text: str, font: QFont, width: int) -> int:
-    """Return the height of the text when wrapped to this width."""
+    """Return the height that a text needs when it is wrapped to this width."""
     return ceil(_block(text, font, width).boundingRect().height())
 
 
 def draw_wrapped(painter: QPainter, rect: QRect, text: str, font: QFont, color: QColor) -> None:
-    """Paint wrapped text; words longer than a line are broken."""
+    """Paint wrapped text. A word that is longer than a line is broken."""
     painter.setPen(color)
     _block(text, font, rect.width()).draw(painter, QPointF(rect.topLeft()))
 

@@ -1,4 +1,4 @@
-"""Repeats a run without a memory or skill and compares both runs, to see whether the item helps."""
+"""Repeats a run without a memory or skill, and compares both runs to show whether the item helps."""
 
 from collections.abc import Iterable
 from functools import partial
@@ -22,7 +22,7 @@ TITLE = 60
 
 
 class RunReference(Protocol):
-    """A run in which the item was used."""
+    """A run in which the memory or skill was used."""
 
     @property
     def session(self) -> str: ...
@@ -32,7 +32,7 @@ class RunReference(Protocol):
 
 
 class RerunWithout(NamedTuple):
-    """Repeats runs without an item. It asks for confirmation, starts the run and opens the comparison."""
+    """Repeats a run without a memory or skill: asks for confirmation, starts the run and opens the comparison."""
 
     bridge: Bridge
     start: StartTask
@@ -40,7 +40,7 @@ class RerunWithout(NamedTuple):
     reader: DeferredReader
 
     def confirm(self, item: str, uses: Iterable[RunReference], look: Look, over: QWidget) -> None:
-        """Ask whether to repeat the newest of these runs without `item`; a run costs tokens and changes files."""
+        """Ask whether to repeat the latest of these runs without `item`; a run costs tokens and changes files."""
         newest = next(((row, use.run) for use in uses if (row := self.reader.session(use.session))), None)
         if newest is None:
             return

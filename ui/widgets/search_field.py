@@ -1,4 +1,4 @@
-"""A search field with a magnifier, from which the keyboard gets to the list that it filters."""
+"""A search field with a magnifier icon. Keys move the focus from it to the list that it filters."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ INTO_LIST: Final = ENTER_KEYS | {Qt.Key.Key_Down}
 
 
 class SearchField(QLineEdit):
-    """A search field. Esc clears it; Esc in the empty field, Down and Enter emit `list_requested`."""
+    """A search field. Esc clears it; Down, Enter, and Esc in the empty field emit `list_requested`."""
 
     list_requested = Signal()
 
@@ -31,7 +31,7 @@ class SearchField(QLineEdit):
         self.setFont(look.fonts.text)
         self._glass.setIcon(icon("search", look.theme.third))
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape and self.text():

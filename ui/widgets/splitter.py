@@ -1,4 +1,4 @@
-"""Creates horizontal splitters with a thin handle, and remembers how the user has divided them."""
+"""Creates horizontal splitters with a thin handle, and restores the sizes that the user has chosen."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSplitter, QWidget
@@ -7,7 +7,7 @@ from ui.base.window_state import WindowState
 
 
 def horizontal_splitter(left: QWidget, right: QWidget, widths: tuple[int, int], *, stretch_index: int = 1) -> QSplitter:
-    """Return a splitter with two widgets; `stretch_index` is the index of the one that takes extra width."""
+    """Return a splitter with two widgets. `stretch_index` is the index of the widget that gets additional width."""
     splitter = QSplitter(Qt.Orientation.Horizontal)
     splitter.setHandleWidth(1)
     splitter.setChildrenCollapsible(False)
@@ -20,14 +20,14 @@ def horizontal_splitter(left: QWidget, right: QWidget, widths: tuple[int, int], 
 
 
 def order_children(splitter: QSplitter) -> None:
-    """Let screen readers read the widgets of a splitter from left to right; Qt keeps them in reverse order."""
+    """Make screen readers read the widgets of a splitter from left to right; Qt has them in reverse order."""
     for index in reversed(range(splitter.count())):
         if widget := splitter.widget(index):
             widget.lower()
 
 
 def remember_sizes(splitter: QSplitter, state: WindowState, name: str) -> None:
-    """Restore the sizes that the user gave a splitter, and store them whenever the handle is moved."""
+    """Restore the sizes that the user gave a splitter, and store them whenever the user moves the handle."""
     sizes = [int(size) for size in state.text(name).split(",") if size.isdigit()]
     if len(sizes) == splitter.count():
         splitter.setSizes(sizes)

@@ -9,7 +9,7 @@ from ui.style.theme import Look
 
 
 class ThemedWidget(QWidget):
-    """The accessible name of such a widget is the text that it paints."""
+    """A custom-painted widget. Its accessible name is the text that it paints."""
 
     accessible_role: ClassVar[QAccessible.Role | None] = QAccessible.Role.StaticText
 

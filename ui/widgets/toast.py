@@ -1,4 +1,4 @@
-"""A toast: a temporary message about the last action, optionally with an Undo button."""
+"""A toast: a short message about the last action that disappears by itself, optionally with an Undo button."""
 
 from collections.abc import Callable
 from typing import Final
@@ -17,7 +17,7 @@ VISIBLE_MS: Final = 12_000
 
 
 class Toast(AccentFrame):
-    """A temporary message with an optional Undo button; it stays while hovered or focused."""
+    """A message that disappears by itself, with an optional Undo button. It stays while it is hovered or focused."""
 
     undo_changed = Signal()
     """There may be another action to undo, or none."""
@@ -54,11 +54,11 @@ class Toast(AccentFrame):
 
     @property
     def can_undo(self) -> bool:
-        """Whether the toast is shown with an Undo button."""
+        """Whether the toast is visible with an Undo button."""
         return self.isVisible() and self._undo is not None
 
     def undo(self) -> None:
-        """Hide the toast and undo the last action."""
+        """Hide the toast, and undo the action it is about."""
         act, self._undo = self._undo, None
         self.hide()
         if act:
@@ -77,7 +77,7 @@ class Toast(AccentFrame):
         else:
             self.hide()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)

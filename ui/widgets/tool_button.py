@@ -1,10 +1,10 @@
-"""Buttons that show only an icon or a sign."""
+"""Buttons that show only an icon or a single character."""
 
 from PySide6.QtWidgets import QToolButton
 
 
 def tool_button(name: str, accessible_name: str, tooltip: str = "") -> QToolButton:
-    """Return a button whose tooltip is its accessible name, unless there is more to say, such as a shortcut."""
+    """Return a button with only an icon. Without a `tooltip`, its tooltip is its accessible name."""
     button = QToolButton()
     button.setObjectName(name)
     button.setAccessibleName(accessible_name)

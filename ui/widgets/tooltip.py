@@ -1,4 +1,4 @@
-"""Escapes untrusted text for tooltips, in which Qt would interpret markup and load images."""
+"""Escapes untrusted text for tooltips, because Qt would interpret markup in them and load images."""
 
 from html import escape
 
@@ -6,7 +6,7 @@ from ui.text.visible import visible
 
 
 def tooltip_text(text: str) -> str:
-    """Return text for a tooltip that shows it literally; text that Qt could interpret as markup is escaped."""
+    """Return a text that a tooltip shows literally: escaped if Qt would interpret it as markup."""
     visible_text = visible(text)
     if not {"<", "&"} & set(visible_text):
         return visible_text

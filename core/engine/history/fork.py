@@ -62,7 +62,7 @@ def fork_events(
     if not events or not isinstance(events[0][1], SessionCreated):  # The data file has lost the first event.
         created_at = events[0][0] if events else now
         events.insert(0, (created_at, SessionCreated(session_id=fork_id, folder="", title=origin)))
-    if imported_from:  # recorded here, too, because a transcript need not contain the start of a run
+    if imported_from:  # an imported transcript may contain no RunStarted with the label
         events.append((now, UntrustedContentRead("", import_label(imported_from))))
     events.append((now, SessionForked(origin, seq, reason, imported=bool(imported_from))))
     events += [(now, ToolReturned(call, CUT_RESULT, failed=True)) for call in conversation.unresolved_calls()]
@@ -72,7 +72,10 @@ def fork_events(
 
 
 def copy_event(event: SessionEvent, origin: str, fork_id: str) -> SessionEvent:
-    """Return the event as recorded in the fork. Questions and requests get new IDs, so that no answer is mixed up."""
+    """Return the event as recorded in the fork.
+
+    Questions and permission requests get new IDs, so that an answer cannot reach the original session.
+    """
     match event:
         case SessionCreated():
             # A fork is the user's own session, never a sub-agent's.
@@ -97,5 +100,5 @@ def copy_event(event: SessionEvent, origin: str, fork_id: str) -> SessionEvent:
 
 
 def _forked_id(old_id: str, origin: str, fork_id: str) -> str:
-    """Return the fork's ID for a question or request: its session ID prefix `origin` is replaced with `fork_id`."""
+    """Return the ID of a question or request in the fork: `old_id` with its prefix `origin` replaced by `fork_id`."""
     return f"{fork_id}-{old_id.removeprefix(f'{origin}-')}"

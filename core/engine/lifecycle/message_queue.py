@@ -120,13 +120,16 @@ class MessageQueue:
 
 
 def pending_messages(conversation: Conversation, unfinished: bool) -> list[Message]:
-    """Return the queued user messages, except those that state the task of an unfinished run."""
+    """Return the queued user messages, without the initial messages of an unfinished run."""
     task = conversation.task if unfinished else ()
     return [message for message in conversation.queued if message.category == USER and message.seq not in task]
 
 
 def _order_with(conversation: Conversation, unfinished: bool, entry: int, index: int) -> tuple[int, ...]:
-    """Return the new order of all queued messages, with one message at an index. Task messages stay in front."""
+    """Return the order of all queued messages after moving the message `entry` to `index`.
+
+    Messages that state the task of an unfinished run stay in front and are not counted by `index`.
+    """
     pending = [message.seq for message in pending_messages(conversation, unfinished) if message.seq != entry]
     task = tuple(seq for seq in _order(conversation) if seq not in pending and seq != entry)
     pending.insert(max(0, index), entry)

@@ -1,4 +1,4 @@
-"""What the user allowed: the grants of a run, given with `--allow` when starting it, and the rules of an approval."""
+"""Permissions given by the user: the grants of a run (`--allow`), and the rules saved with an approval."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -55,7 +55,10 @@ def rules_from_approval(
     new_id: Callable[[], str],
     created_at: int,
 ) -> list[PermissionRule]:
-    """Return the rules to save for an approval. Raise Problem for a pattern that the request did not offer."""
+    """Return the allow rules to save when the user approves a request for `scope`, one for each chosen pattern.
+
+    Raise Problem for a pattern that the request did not offer.
+    """
     if scope == "once":
         return []
     if not request.reversible or not set(patterns) <= set(request.patterns) or not patterns:

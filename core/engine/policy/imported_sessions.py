@@ -44,7 +44,8 @@ from core.domain.recall_events import MemoriesRecalled
 from core.domain.session_metadata import SessionMetadataEvent
 from core.domain.sessions import SessionRow
 
-KEPT = (  # the conversation and its calls, which nothing acts on
+# Events that only describe the conversation and its calls: no run and no other part of Journeyman acts on them.
+KEPT = (
     SessionCreated, SessionForked, SessionMetadataEvent, TranscriptImported, UnrecognizedRecordsKept,
     UserMessage, QueueChanged, HarnessMessage, RequestSent, RequestRetried, Replied, ReplyInterrupted,
     CallStarted, CallRefused, ToolReturned, BackgroundCommandEnded, SubagentEnded, HookRan, SandboxTested,
@@ -70,10 +71,10 @@ def import_label(source: str) -> str:
 
 
 def without_permissions(event: SessionEvent, source: str) -> SessionEvent:
-    """Return the event for a fork of an imported session: only the conversation, marked as untrusted content.
+    """Return the event as it is copied into a fork of an imported session, without anything Journeyman would act on.
 
-    Everything that a run acts on, or that Journeyman would do on behalf of the session, is left out: its checks, its
-    agent, and the contents to which files would be reverted.
+    Left out are for example acceptance checks, an external agent, and the contents to which files could be reverted.
+    The imported session is added to the untrusted sources of the run.
     """
     match event:
         case RunStarted():
@@ -85,12 +86,12 @@ def without_permissions(event: SessionEvent, source: str) -> SessionEvent:
             return replace(event, mode=DEFAULT_MODE)
         case _ if isinstance(event, KEPT):
             return event
-        case _:  # other events refer to events by number, so it is not left out
+        case _:  # Replace the event instead of dropping it, because others refer to events by sequence number.
             return UnrecognizedRecordsKept(EVENT_KINDS[type(event)])
 
 
 def _model_name(model: str) -> str:
-    """Return the name of a model without the prefix of external agents, whose names can be commands."""
+    """Remove the prefix that makes a model name start an external agent, because that name can be a command."""
     while is_external_agent(model):
         model = model.removeprefix(AGENT_PREFIX)
     return model

@@ -1,4 +1,4 @@
-"""The permission lists of other agents as permission rules: Claude Code's `permissions` and OpenCode's `permission`."""
+"""Converts the permission lists of Claude Code (`permissions`) and OpenCode (`permission`) into permission rules."""
 
 import json
 import re
@@ -52,7 +52,7 @@ class PermissionList:
 
 
 def find_permission_lists(folder: Path, created_at: int) -> tuple[PermissionList, ...]:
-    """Read the lists in the home folder, which apply everywhere, and those in a folder, which apply only there."""
+    """Read the permission lists in the home folder as global rules, and those in `folder` as rules for that folder."""
     sources: list[tuple[Path, RuleScope, str]] = [(Path(name).expanduser(), "always", "") for name in USER_FILES]
     sources += [(folder / name, "folder", str(folder)) for name in FOLDER_FILES]
     lists = {path: read_permission_list(path, scope, target, created_at) for path, scope, target in sources}
@@ -83,7 +83,7 @@ def _claude_code(permissions: Any) -> Iterator[tuple[Effect, str]]:
 
 
 def _opencode(permission: Any) -> Iterator[tuple[Effect, str]]:
-    """Yield OpenCode's entries in Claude Code's notation. In both, a `*` stands for any text."""
+    """Convert OpenCode's `permission` object: yield the effect and entry in Claude Code's notation for each rule."""
     for name, value in permission.items() if isinstance(permission, dict) else ():
         tool = OPENCODE_TOOLS.get(name, name)
         patterns = value if isinstance(value, dict) else {"*": value}
@@ -104,7 +104,7 @@ def _listed(
 
 
 def _targets(text: str) -> list[tuple[str, str]]:
-    """Return the tools and the pattern that an entry such as `Bash(git log:*)` names."""
+    """Return the (Journeyman tool, pattern) pairs for an entry such as `Bash(git log:*)`. Raise Problem if none fit."""
     match = re.fullmatch(r"([\w.*-]+)(?:\((.*)\))?", text.strip(), re.DOTALL)
     if match is None:
         raise Problem("The entry has an unknown form.", "", "")
@@ -119,7 +119,7 @@ def _targets(text: str) -> list[tuple[str, str]]:
 
 
 def _pattern(name: str, pattern: str) -> str:
-    """Translate a pattern. One that only approximates the original is refused, because it could allow more."""
+    """Translate a pattern of Claude Code. Raise Problem if there is no exact equivalent, which could allow more."""
     if pattern in ("", "*"):
         return ""
     if name == "Bash":

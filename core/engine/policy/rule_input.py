@@ -1,4 +1,4 @@
-"""Permission rules that the user writes: from a tool, an effect and a pattern to a checked rule."""
+"""Checks permission rules that the user enters as a tool, an effect and a pattern."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -15,14 +15,14 @@ from core.workspace.paths import check_workspace
 
 
 def rule_tools() -> tuple[str, ...]:
-    """Return the built-in tools that a rule can name; those without any access are always allowed."""
+    """Return the built-in tools that a rule can name. Tools that access nothing are omitted: they need no rule."""
     return tuple(name for name, tool in TOOLS.items() if tool.access != "none")
 
 
 def rule_from_draft(
     draft: RuleDraft, created_at: int, author: str = "user", new_id: Callable[[], str] = new_rule_id
 ) -> PermissionRule:
-    """Return the rule that the user entered. Raise Problem if there is no such tool or the rule must not be saved."""
+    """Convert the user's input to a rule. Raise Problem if the tool does not exist or the rule must not be saved."""
     name, pattern = draft.tool.strip(), draft.pattern.strip()
     tool = None if name == ANY else tool_named(name)
     if name != ANY and tool is None:
@@ -31,7 +31,7 @@ def rule_from_draft(
         )
     subject = RULE_SUBJECTS[tool.access] if tool else "none"
     if tool and not pattern:
-        pattern = mcp_server_of(tool.name)  # the only host that its calls go to
+        pattern = mcp_server_of(tool.name)  # an MCP tool contacts only its own server
     if subject == "none" and (pattern or draft.effect == "allow"):
         reason = "a rule with a pattern has to name a tool" if pattern else "a rule for any tool can only ask or deny"
         if tool:
@@ -51,15 +51,18 @@ def rule_from_draft(
 
 
 def _folder(text: str) -> str:
-    """Return the absolute path of a folder, in the form in which sessions name it."""
+    """Return the absolute path of the folder that the user entered, in the same form as sessions store it."""
     if not text.strip():
         raise Problem("The rule names no folder.", "", "Choose a folder, or let the rule apply everywhere.")
     return str(check_workspace(Path(text.strip())))
 
 
 def rules_in_folder(rules: Sequence[PermissionRule], folder: str) -> tuple[PermissionRule, ...]:
-    """Make *deny* and *ask* rules for a folder apply under every path that leads to it, such as a symbolic link."""
-    if not any(map(_limits_folder, rules)):  # spares resolving the path for each call
+    """Return the rules with `folder` as scope of all *deny* and *ask* rules that name it by another path.
+
+    So these rules also apply to a session that works in the folder through a symbolic link.
+    """
+    if not any(map(_limits_folder, rules)):  # Avoid resolving the path, which would be slow for each call.
         return tuple(rules)
     path = os.path.realpath(folder)
     return tuple(

@@ -26,8 +26,8 @@ class ProfileFile:
     """The file of an agent profile.
 
     Attributes:
-        name: the name of the file without its ending, by which runs refer to the profile.
-        text: the contents, by which a later change of the file is noticed.
+        name: the name of the file without `.toml`, by which runs refer to the profile.
+        text: the contents when the file was read, to detect later changes.
         profile: None if the file is invalid; then `error` says why.
     """
 
@@ -39,7 +39,7 @@ class ProfileFile:
 
     @property
     def has_comments(self) -> bool:
-        """Whether the file may contain comments, which are lost when the profile is written."""
+        """Whether the file may contain comments, which `ProfileFiles.save` would delete."""
         return bool(_COMMENT.search(self.text))
 
 
@@ -54,7 +54,7 @@ class ProfileFiles:
         return [self._read(path) for path in sorted((self._home / FOLDER).glob("*.toml"))]
 
     def save(self, name: str, profile: AgentProfile, opened: ProfileFile | None = None) -> None:
-        """Write a profile: a new one, or that of the file that was `opened` to change it.
+        """Write a new profile, or the changed profile of the file `opened`.
 
         Raise Problem, and write nothing, if the name or the profile is not valid, if there is another profile with the
         name, or if the file has changed since it was opened.
@@ -70,7 +70,7 @@ class ProfileFiles:
         self._write(path, text)
 
     def remove(self, name: str) -> ProfileFile:
-        """Remove a profile and return its file, with which `restore` undoes that."""
+        """Delete the file of a profile and return it, so that `restore` can write it again."""
         path = self._path(name)
         removed = self._read(path)
         try:
@@ -80,7 +80,7 @@ class ProfileFiles:
         return removed
 
     def restore(self, removed: ProfileFile) -> None:
-        """Write a removed file again, as it was. Raise Problem if there is a new one with its name."""
+        """Write a removed file again. Raise Problem if a new profile has the same name."""
         if removed.path.exists():
             raise Problem(f"There is an agent profile {removed.name!r} already.", "", "Remove or edit that one.")
         self._write(removed.path, removed.text)
@@ -138,7 +138,7 @@ def profile_toml(profile: AgentProfile, file_name: str) -> str:
 
 
 def _toml(value: str | int | Sequence[str] | Mapping[str, str]) -> str:
-    """Return a string, a number or a list as TOML. Strings in JSON are strings in TOML, apart from one character."""
+    """Format a value as TOML. Its JSON form is valid TOML, except that TOML needs the DEL character escaped."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -15,18 +15,18 @@ from core.engine.run.run_context import RunContext
 from core.tools.catalogue import tool_named
 from core.tools.run import RunArguments
 
-MAX_FAILURES = 3  # after so many failures of the checks the run ends as failed
+MAX_FAILURES = 3  # the third time that a check fails, the run ends as failed
 TIMEOUT_S = 900.0
-SHOWN_CHARS = 4_000  # of the end of the output, which the agent reads
+SHOWN_CHARS = 4_000  # the last characters of the output of a failed check, which the agent receives
 CHECK_PREFIX = "[An acceptance check of the user failed: "
 CHECK_REASON = "your check failed"  # begins the reason of the message to the agent
 
 
 async def check_acceptance(run: RunContext) -> RunEnded | None:
-    """Run the acceptance checks of the task, which the user allowed by giving them.
+    """Run the acceptance checks of the task without asking for permission, because the user supplied the commands.
 
-    If one fails, queue its output for the model, or return the failed end of the run after MAX_FAILURES attempts. In a
-    replay the recorded results are used.
+    If a check fails, queue its output as a message to the model and return None. The failure number MAX_FAILURES since
+    the user's last message returns a failed RunEnded instead. A replay runs no checks: it has the recorded messages.
     """
     start, conversation = run.conversation.start, run.conversation
     if start is None or not start.acceptance or run.is_replay:
@@ -50,7 +50,10 @@ async def check_acceptance(run: RunContext) -> RunEnded | None:
 
 
 async def _failure(run: RunContext, command: str, call: str) -> str | None:
-    """Run one check and record it with the files it changed. Return the end of its output, or None if it succeeded."""
+    """Run the command of one check, and record its result and the files that it changed.
+
+    Return the last SHOWN_CHARS characters of its output if it failed, or None if it succeeded.
+    """
     tool = tool_named("run")
     assert tool is not None
     tested = await run.sandbox_events(tool)

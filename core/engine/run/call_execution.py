@@ -22,7 +22,7 @@ STOPPED = "[stopped before it was done]"
 
 
 async def handle_call(run: RunContext, call: ToolCall) -> None:
-    """Execute or refuse one call and record its outcome."""
+    """Run the hooks for a call, obtain permission, and execute the call. Record the result or the refusal."""
     try:
         parameters = parse_call(run, call)
     except Problem as problem:
@@ -43,7 +43,7 @@ async def handle_call(run: RunContext, call: ToolCall) -> None:
         permitted = await obtain_permission(run, tool, call, parameters)
     except StorageProblem:
         raise
-    except Problem as problem:  # The call names a path that cannot be examined.
+    except Problem as problem:  # The arguments contain a path that cannot be examined.
         permitted = CallRefused(call.id, tool.name, Text(str(problem)))
     if isinstance(permitted, CallRefused):
         await run.record(permitted)
@@ -87,7 +87,7 @@ def tool_only_reads(tool: Tool) -> bool:
 
 
 def _outcome(events: Sequence[SessionEvent]) -> dict[str, object]:
-    """Return the result as the hooks receive it."""
+    """Return the fields of a call's result that are passed to the user's hooks; {} if the call has no result."""
     returned = next((event for event in events if isinstance(event, ToolReturned)), None)
     if returned is None:
         return {}

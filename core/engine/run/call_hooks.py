@@ -46,7 +46,7 @@ async def run_call_hooks(run: RunContext, call: ToolCall, parameters: Any) -> tu
 
 
 async def _hooks_before_call(run: RunContext, call: ToolCall) -> HookOutcome:
-    """Run the hooks, and record a refusal or changed arguments."""
+    """Run the `before_call` hooks. Record the refusal, or tell the model which arguments a hook has changed."""
     details = {"id": call.id, "tool": call.tool, "arguments": run.full_text(call.arguments)}
     outcome = await run.run_hooks("before_call", call.tool, call=details)
     if outcome.refusal:
@@ -62,7 +62,7 @@ async def _supply_result(run: RunContext, call: ToolCall, parameters: Any, outco
     tool = tool_named(call.tool)
     assert tool is not None and outcome.result is not None
     started = CallStarted(call.id, tool.name, tool.kind, tool.describe(parameters))
-    result = [ToolReturned(call.id, Text(outcome.result), outcome.failed)]  # may be what the hook stored of a page
+    result = [ToolReturned(call.id, Text(outcome.result), outcome.failed)]  # A hook may return a cached web page.
     await run.record(started, *result_events(run, tool, call.id, started.object, result))
     await hooks_after_call(run, call, {"failed": outcome.failed, "output": outcome.result})
 

@@ -9,9 +9,10 @@ Commit = asyncio.Future[EventRecord]
 
 
 async def record_start(run: RunContext, *events: SessionEvent, only_reads: bool) -> Commit | None:
-    """Record the start of a call. Return the commit, or None if the events are staged.
+    """Record the start of a call. Return the commit, or None if the events were only staged for the next commit.
 
-    A call that only reads can be repeated after a crash. For all other calls, this waits until the start is durable.
+    A call that only reads can be repeated after a crash, so its start need not be durable before it executes. For any
+    other call, wait until the start is durable.
     """
     if only_reads and _stage(run, *events):
         return None
@@ -22,7 +23,10 @@ async def record_start(run: RunContext, *events: SessionEvent, only_reads: bool)
 
 
 async def record_result(run: RunContext, start: Commit | None, *events: SessionEvent, blobs: dict[str, bytes]) -> None:
-    """Record the result of a call, whose start may still be in progress. If both can be staged, commit nothing yet."""
+    """Record the result of a call. `start` is what `record_start` returned; its commit is awaited here.
+
+    If the start was staged and the result has no files or blobs, stage the result as well instead of committing it.
+    """
     if start is None:
         is_plain = not blobs and all(isinstance(event, ToolReturned) for event in events)
         if not is_plain or not _stage(run, *events):
@@ -37,11 +41,11 @@ async def record_result(run: RunContext, start: Commit | None, *events: SessionE
 
 
 def _stage(run: RunContext, *events: SessionEvent) -> bool:
-    """Apply events to the conversation now, and have them committed with the next ones, at most a moment later.
+    """Apply events to the conversation now, but leave their commit to the next write of the event log.
 
-    Return false, and do nothing, if that is impossible.
+    Return False, and do nothing, if the events have to be committed at once.
     """
-    if run.hooks:  # They see only what is durable.
+    if run.hooks:  # Hooks must receive only durable events.
         return False
     records = run.journal.stage(run.session, *events)
     for entry in records:

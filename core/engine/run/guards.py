@@ -14,11 +14,14 @@ from core.engine.state.repeats import RepeatCounter
 from core.tools.tool import NOTHING_CHANGED
 
 MIN_TIMEOUT_S, TIMEOUT_SLACK_S = 0.1, 0.01
-CONTINUE, END_RUN = "Continue", "End the run"  # option labels, also compared with the answer
+CONTINUE, END_RUN = "Continue", "End the run"  # options of a question; the answer contains the chosen label
 
 
 async def check_limits(run: RunContext) -> RunEnded | None:
-    """Record a warning when a limit is near. At a limit, ask the user to raise it, or return the end of the run."""
+    """Record a warning when a limit of the run is nearly used up. At a limit, ask the user whether to raise it.
+
+    Return the RunEnded event if the limit is not raised, otherwise None.
+    """
     for met in limits_near(run.conversation.spent, run.conversation.allowed):
         if met.share >= 1:
             return await _at_limit(run, met)
@@ -28,7 +31,7 @@ async def check_limits(run: RunContext) -> RunEnded | None:
 
 
 async def complete_run(run: RunContext) -> RunEnded:
-    """Return the end of a completed run. Record the limits that its last turn exceeded first."""
+    """Record which limits the last turn exceeded, and return the RunEnded event of the completed run."""
     for met in limits_near(run.conversation.spent, run.conversation.allowed):
         if met.used > met.allowed:
             await run.record(LimitThresholdReached(met.limit, met.used, met.allowed, 100))
@@ -57,13 +60,16 @@ def within_time_limit(run: RunContext, seconds: float) -> float:
 
 
 def run_timeout(run: RunContext) -> asyncio.Timeout:
-    """Return a timeout that expires just after the run's time limit, so that `time_is_up` returns true then."""
+    """Return a timeout that expires slightly after the run's time limit, when `time_is_up` certainly returns True."""
     remaining = remaining_s(run)
     return asyncio.timeout(None if remaining is None else max(MIN_TIMEOUT_S, remaining + TIMEOUT_SLACK_S))
 
 
 async def check_repetition(run: RunContext) -> RunEnded | None:
-    """Warn the model once when it repeats its calls. If that goes on, ask the user whether to continue."""
+    """Warn the model when it repeats its calls. If it still does, ask the user whether to continue.
+
+    Return the RunEnded event if the user ends the run, otherwise None.
+    """
     repeats = run.conversation.repeats
     why = _repetition_text(run) if repeats.should_warn or repeats.stuck else ""
     if repeats.stuck:

@@ -84,7 +84,7 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
 
 
 async def execute_pending_calls(run: RunContext) -> None:
-    """Execute the pending calls in order. Consecutive read-only calls at the front are executed concurrently."""
+    """Execute the pending calls in order. Consecutive read-only calls are executed concurrently."""
     while run.conversation.pending:
         calls = list(run.conversation.pending.values())
         concurrent = next((index for index, call in enumerate(calls) if not _only_reads(call)), len(calls))
@@ -98,7 +98,7 @@ async def execute_pending_calls(run: RunContext) -> None:
 
 
 async def request_reply(run: RunContext) -> None:
-    """Request the next reply.
+    """Request the next reply from the model, or record read-ahead calls in its place.
 
     Retry a failed request after a wait, with a compacted context, with text-based tool calls, or with the next model of
     the tier, depending on the error. Raise the ModelError when no retry is left.
@@ -109,7 +109,7 @@ async def request_reply(run: RunContext) -> None:
     choice, attempt, has_answered = choose_request_model(run), 1, run.conversation.turns > 0
     await compact_if_needed(run, choice)
     if run.conversation.done and not run.conversation.has_new_input:
-        return None  # The user removed the message for which the run was continued.
+        return None  # Meanwhile the user has removed the queued message that the reply would have answered.
     if await read_ahead(run, choice) or await check_ahead(run, choice):
         return None
     while True:

@@ -44,7 +44,7 @@ CODE_TEXT = "Give the whole new text of {} in one code block."
 WHOLE_NUDGE = f"{NUDGE_PREFIX}, and no change has been made for this task. {CODE_TEXT}]"
 PART_NUDGE = f"{NUDGE_PREFIX}, and its code is not a whole file. {CODE_TEXT}]"
 REWRITE, CORRECT = "Call write with the whole corrected text of the file.", "Call edit or write to correct the file."
-SHORT_BYTES = 1_500  # of a file that a small model rewrites more reliably than it edits it
+SHORT_BYTES = 1_500  # a small model rewrites files up to this size more reliably than it edits them
 CODE_NUDGE = f"{NUDGE_PREFIX}: code in a reply changes no file. Call write with the whole new text of the file.]"
 QUESTION_NUDGE = (
     f"{NUDGE_PREFIX}, and you have not asked the user. The task tells you to. Call ask_user with the question.]"
@@ -54,23 +54,23 @@ MISSING_NUDGE = f"{NUDGE_PREFIX}, and {{0}} does not exist. The task asks for it
 NEXT_CALL = "Only tool calls have an effect. Your next reply must call one of these tools: {}."
 _COMMAND_BLOCK = re.compile(r"^```(?:sh|bash|shell)\n(?:.*\n)+?```", re.MULTILINE)
 _CODE_BLOCK = re.compile(r"^```(?!sh\b|bash\b|shell\b|console\b|text\b|diff\b)\w+\n(?:.*\n){2,}?```", re.MULTILINE)
-MAX_NUDGES = 4  # of a small model for each task
-MAX_CHECKS = 2  # of the same nudge about a check
+MAX_NUDGES = 4  # for each user message, to a small model; other models get one
+MAX_CHECKS = 2  # how often the same nudge about a check command may be sent
 
 
 class Nudge(NamedTuple):
-    """The message to the model, and the reason for the user."""
+    """A message (`text`) to a model that stopped too early, and the reason for it as shown to the user."""
 
     text: str
     reason: str
 
 
 def due_nudge(run: RunContext) -> Nudge | None:
-    """Return the nudge that follows the last reply, which called no tool; None if the run may end.
+    """Return the nudge to send after a reply without tool calls, or None if the run may end.
 
-    There is one for each task: for a call as text that is not valid, for announced work, and for a task that asks for
-    work of which nothing was done. A small model may get several, also for a question that it has not asked, for code
-    that it shows instead of writing it, for a file that does not exist, and for a check that it has not run.
+    A model gets one nudge for each user message: if its call written as text is invalid, if it only announces work, or
+    if it did nothing although the task asks for work. A small model gets up to MAX_NUDGES, and also for code shown
+    instead of written, a required question not asked, a required file that is missing, and a check not run.
     """
     conversation = run.conversation
     since = max(conversation.task, default=0)
@@ -81,7 +81,7 @@ def due_nudge(run: RunContext) -> Nudge | None:
     ]
     if (
         len(nudges) >= (MAX_NUDGES if run.has_compact_prompt else 1)
-        or is_external_agent(run.model_name)  # it has other tools
+        or is_external_agent(run.model_name)  # external agents have their own tools, which the nudges do not name
         or conversation.has_new_input
         or not run.request().tools
         or (conversation.start and conversation.start.reviewed_session)
@@ -92,7 +92,7 @@ def due_nudge(run: RunContext) -> Nudge | None:
 
 
 class _LastReply:
-    """The reply that ended the work on a task, which begins after the event `since`."""
+    """The reply without tool calls that ended a task. `since` is the sequence number of the user's last message."""
 
     def __init__(self, run: RunContext, since: int) -> None:
         self._run = run
@@ -105,7 +105,7 @@ class _LastReply:
         self._has_acted = has_acted(self._conversation, since)
 
     def choose_nudge(self, previous: list[str]) -> Nudge | None:
-        """Return the first nudge that the model has not received for this task; one about a check may be repeated."""
+        """Return the first applicable nudge that is not in `previous`; one about a check may be repeated."""
         if not self._run.has_compact_prompt:
             candidates, check = list(self._about_missing_work()), None
         else:
@@ -115,7 +115,7 @@ class _LastReply:
         return next((nudge for nudge in candidates if nudge.text not in previous or nudge == check), None)
 
     def _about_missing_work(self) -> Iterator[Nudge]:
-        """Yield the nudges if the reply only promises or claims the work; the second is for a model that got one."""
+        """Yield the nudges that apply because nothing was done, in the order in which to send them."""
         call = NEXT_CALL.format(", ".join(tool.name for tool in self._request.tools))
         code = short_code_file(self._task, self._files) if self._run.has_compact_prompt else ""
         if error := find_written_calls(self._text, self._request, argument_fault).fault:
@@ -139,7 +139,7 @@ class _LastReply:
             yield Nudge(IDLE_NUDGE.format(call), reason)
 
     def _about_missing_parts(self) -> Iterator[Nudge]:
-        """Yield the nudges to a small model that has left out parts of its work."""
+        """Yield the nudges to a small model that did not complete its work, such as code shown but not written."""
         can_ask = any(tool.name == ASK for tool in self._request.tools)
         if can_ask and asks_for_question(self._task) and not has_asked(self._conversation, self._since):
             yield Nudge(QUESTION_NUDGE, "the task asks for a question to you, and there was none")
@@ -159,9 +159,9 @@ class _LastReply:
             yield Nudge(text, "the reply is empty after a call that changed nothing")
 
     def _about_check(self, command: str) -> Nudge | None:
-        """Return the nudge for the command that the task names as its check.
+        """Return the nudge if the check command failed or was not run since the last change of a file, else None.
 
-        The command has to be run after the last change of a file, and has to succeed.
+        `command` is the check that the task names; "" if it names none.
         """
         if not command:
             return None
@@ -174,7 +174,7 @@ class _LastReply:
         return None
 
     def _how_to_correct(self, arguments: str) -> str:
-        """Return how to correct the file that a call with these arguments has changed."""
+        """Return the instruction to rewrite or edit a file. `arguments` are those of the call that last changed it."""
         if code := short_code_file(self._task, self._files):
             return CODE_TEXT.format(code)
         with suppress(ValueError, TypeError, KeyError, Problem):

@@ -17,7 +17,10 @@ TAGS_NOTE = "The tags that mark data were removed from the calls."
 def calls_to_record(
     run: RunContext, calls: Sequence[RequestedCall], tools: Sequence[ToolSpec]
 ) -> tuple[tuple[ToolCall, ...], str]:
-    """Return the calls of a reply, and a remark for the user on what was corrected in them."""
+    """Return the calls of a reply with their IDs and corrected tool names and arguments.
+
+    The second value is a note for the user on what was corrected; "" if nothing was.
+    """
     start = run.conversation.start
     boundary = start.boundary if start else ""
     clean = [replace(call, arguments=without_data_tags(call.arguments, boundary)) for call in calls]

@@ -1,4 +1,4 @@
-"""Which tools a small model has to call after a nudge, for providers that can enforce it."""
+"""Determines the tools of which a small model must call one after a nudge, for providers that can enforce a call."""
 
 import re
 from collections.abc import Sequence
@@ -9,12 +9,15 @@ from core.tools.catalogue import ASK
 from core.tools.write import WRITE
 
 NUDGE_PREFIX = "[Your reply called no tool"
-MISSING_FILE = re.compile(r", and (\S+) does not exist\.")  # as the nudge says it
-MAX_QUESTION_CHARS = 300  # a small model may list options without end
+MISSING_FILE = re.compile(r", and (\S+) does not exist\.")  # part of MISSING_NUDGE in `nudges`
+MAX_QUESTION_CHARS = 300  # enforced by the provider, because a small model may list options without end
 
 
 def required_calls(note: str, tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
-    """Return the tools of which one has to be called: those that the nudge names, or else all; none without a nudge."""
+    """Return the tools of which the model must call one, given the harness message `note` that it replies to.
+
+    These are the tools that a nudge names, or all tools if it names none. () if `note` is not a nudge.
+    """
     if not note.startswith(NUDGE_PREFIX):
         return ()
     missing = MISSING_FILE.search(note)
@@ -23,7 +26,9 @@ def required_calls(note: str, tools: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]
 
 
 def _narrowed(tool: ToolSpec, missing: str) -> ToolSpec:
-    """Return a tool with narrower parameters: a short question, and the file to create."""
+    """Return a copy of the tool with a narrower JSON Schema: `ask_user` only takes a short question, `write` only
+    the path of the missing file.
+    """
     properties = tool.parameters["properties"]
     if tool.name == ASK:
         question = {**properties["question"], "maxLength": MAX_QUESTION_CHARS}

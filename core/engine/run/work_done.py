@@ -1,4 +1,7 @@
-"""What a conversation shows of the work that the model has done. `since` is the sequence number of the task."""
+"""Functions that find out from a conversation what the model has done: changed files, run commands, passed checks.
+
+Their parameter `since` is the sequence number of the user message with the task; earlier events are ignored.
+"""
 
 import re
 from typing import NamedTuple
@@ -15,9 +18,9 @@ from core.tools.tool import NOTHING_CHANGED, READ_ONLY_ACCESS
 
 
 class CheckState(NamedTuple):
-    """The last result of a check since the last change of a file: whether it `passed` or `failed`, or neither.
+    """The result of a check command since the last change of a file; both False if it was not run since.
 
-    `last_change` is the arguments of the last call that could change files.
+    `last_change` contains the JSON arguments of the last call that changed a file.
     """
 
     passed: bool = False
@@ -26,7 +29,7 @@ class CheckState(NamedTuple):
 
 
 def check_state(conversation: Conversation, command: str, since: int) -> CheckState:
-    """Return what the conversation shows of the command with which a task is checked."""
+    """Return whether the check command `command` has passed or failed since the last change of a file."""
     calls = {call.id: call for message in conversation.messages for call in message.calls}
     state = CheckState()
     for message in conversation.messages:
@@ -45,7 +48,7 @@ def check_state(conversation: Conversation, command: str, since: int) -> CheckSt
 
 
 def has_acted(conversation: Conversation, since: int) -> bool:
-    """Return whether a call since this event changed something. A command did, even if it failed."""
+    """Return whether a call after `since` ran a command, even if it failed, or successfully changed something."""
     tools = {call.id: tool_named(call.tool) for message in conversation.messages for call in message.calls}
     for message in conversation.messages:
         if message.role == "tool" and message.seq > since:
@@ -66,7 +69,7 @@ def has_asked(conversation: Conversation, since: int) -> bool:
 
 
 def has_just_looked(conversation: Conversation) -> bool:
-    """Return whether the last call read a file, failed, or found its work done."""
+    """Return whether the last call was a `read`, failed, or reported that nothing had to be changed."""
     calls = [call for message in conversation.messages for call in message.calls]
     result = next((message for message in reversed(conversation.messages) if message.role == "tool"), None)
     is_reading = bool(calls) and calls[-1].tool == READ.name
@@ -74,20 +77,23 @@ def has_just_looked(conversation: Conversation) -> bool:
 
 
 def is_denied(conversation: Conversation) -> bool:
-    """Return whether the user has denied the last call: the model must not be pushed to do something else instead."""
+    """Return whether the user denied the last call. Then no nudge may push the model to find another way."""
     last = next((message for message in reversed(conversation.messages) if message.role == "tool"), None)
     return last is not None and last.text.head.startswith(NOT_ALLOWED)
 
 
 def left_over(conversation: Conversation, task: str, since: int) -> str:
-    """Return what the last `edit` said about other files with the identifier that it replaced, if the task names it."""
+    """Return the note of the last `edit` that other files also contain the replaced identifier.
+
+    "" if there is no such note or the task does not mention the identifier.
+    """
     edits = [message.text.head for message in conversation.messages if message.seq > since and _is_edit(message)]
     match = ALSO_IN.search(edits[-1]) if edits else None
     return match[0].strip(" .") if match and re.search(rf"(?<!\w){re.escape(match[1])}(?!\w)", task) else ""
 
 
 def changed(message: Message) -> bool:
-    """Return whether a tool result reports a change."""
+    """Return whether a tool result is neither a failure nor a report that nothing was changed."""
     return not message.failed and not message.text.head.endswith(NOTHING_CHANGED)
 
 

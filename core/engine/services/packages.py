@@ -25,12 +25,12 @@ from core.skills.skill_md import parse_skill
 
 @dataclass(frozen=True, slots=True)
 class PackageOverview:
-    """A package with what it brings, to show to the user.
+    """A package and its contents, to show to the user.
 
     Attributes:
         digest: the digest of the files that are shown. Pass it to `trust`.
         changed: how its files differ from those that the user trusted, as lines such as "changed guard.sh".
-        error: why it cannot be read.
+        error: why the package cannot be read; None if it can.
     """
 
     package: InstalledPackage
@@ -96,7 +96,7 @@ class PackageService:
         self._index.put(replace(package, trusted="", trusted_files={}, has_hooks=False))
 
     async def remove(self, name: str) -> None:
-        """Remove a package with everything it has brought."""
+        """Remove a package, with the MCP servers and everything else that it added to Journeyman."""
         self._index.find(name)
         self._index.refuse_frozen()
         await self._remove_servers(name)
@@ -175,12 +175,12 @@ class PackageService:
 
 
 def skill_description(skill: ImportedSkill) -> str:
-    """Return the description in the text of a skill; "" if there is none."""
+    """Return the description from the front matter of a skill; "" if the skill is not valid."""
     parsed = parse_skill(skill.text, skill.files).skill
     return parsed.description if parsed else ""
 
 
 def _default_name(source: str) -> str:
-    """Return a name made of the last part of a folder or address."""
+    """Return a valid package name derived from the last part of a folder path or git address."""
     last = re.split(r"[/:\\]", source.rstrip("/").removesuffix(".git"))[-1]
     return re.sub(r"[^a-z0-9]+", "-", last.casefold()).strip("-")[:MAX_NAME].strip("-") or "package"

@@ -26,9 +26,9 @@ INSTALLERS = (
 class SandboxStatus:
     """The result of the sandbox self-test.
 
-    `gaps` lists what a sandboxed command can still do. `disabled` explains why commands are disabled, or why each one
-    needs approval; it is None if commands run normally. `install_command` installs what a better sandbox needs; it is
-    empty if nothing is missing, or the package manager is unknown.
+    `gaps` lists what a sandboxed command can still do. `disabled` explains why commands are disabled or why each one
+    needs approval; None if they run normally. `install_command` installs a missing program for a stronger sandbox; ""
+    if none is missing, or if the package manager is unknown.
     """
 
     name: str

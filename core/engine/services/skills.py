@@ -89,7 +89,7 @@ class SkillService:
         return parse_skill(text, files, folder=folder).findings
 
     def template(self, name: str, description: str = "") -> str:
-        """Return the text of a new skill."""
+        """Return the text of SKILL.md for a new skill, with placeholders to fill in."""
         return self.library.template(name, description) if description else self.library.template(name)
 
     async def save(
@@ -175,7 +175,10 @@ class SkillService:
         )
 
     async def expand(self, text: str, folder: Path) -> str:
-        """Expand `/NAME text` to a request to use that skill, if the folder allows it. Return other text unchanged."""
+        """Expand `/NAME text` to a request to use that skill. Return other text unchanged.
+
+        Only skills that are enabled in the folder are expanded.
+        """
         if not (typed := TYPED_COMMAND.fullmatch(text.strip())):
             return text
         rows = await self.list(folder)
@@ -188,7 +191,7 @@ class SkillService:
         rules = []
         for permission in permissions:
             subject = RULE_SUBJECTS[TOOLS[permission.tool].access]
-            with contextlib.suppress(Problem):  # A pattern that is too broad for a rule asks the user each time.
+            with contextlib.suppress(Problem):  # No rule for a pattern that is too broad: the user is asked each time.
                 rule = new_rule(
                     new_rule_id(),
                     "allow",
@@ -206,7 +209,10 @@ class SkillService:
         return tuple(rule.description for rule in rules)
 
     async def _version(self, row: SkillRow, latest: tuple[int, str]) -> int:
-        """Return the version with exactly the files in `row`, saving it if needed; 0 if the files have changed."""
+        """Return the number of the version with exactly the files in `row`, saving a new version if needed.
+
+        `latest` is the number and digest of the latest version. 0 if the files have changed since `row` was read.
+        """
         if latest[1] == row.digest or not self.library.can_write:
             return latest[0]
         version = await self.library.save_disk_changes(row.key)
@@ -226,5 +232,5 @@ class SkillService:
 
 
 def _resolved(folder: Path | None) -> Path | None:
-    """Resolve symbolic links, so that a folder has one name."""
+    """Resolve symbolic links, so that a folder is always known by the same path."""
     return folder.resolve() if folder else None

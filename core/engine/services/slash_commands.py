@@ -1,8 +1,8 @@
 """Custom slash commands: Markdown files whose text is sent in place of `/name arguments`.
 
 The user's commands are in the `commands` folder of the data folder, a project's in its `.agents/commands` folder, and
-those of a package in its `commands` folder. If two commands have the same name, that of the user is used, or else that
-of the project. A command of a package then has the name of the package before its own: `/package:name`.
+those of a package in its `commands` folder. If two commands have the same name, the user's command takes precedence
+over the project's. A package's command whose name is taken is available as `/package:name`.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ CommandOrigin = Literal["own", "folder", "package"]
 
 @dataclass(frozen=True, slots=True)
 class SlashCommand:
-    """A slash command. `origin` is "own" for the user's, "folder" for those of a project, or "package"."""
+    """A slash command. `origin` is "own" for a command of the user, "folder" of the project, "package" of a package."""
 
     name: str
     description: str
@@ -65,18 +65,18 @@ def read_commands(root: Path, origin: CommandOrigin) -> dict[str, SlashCommand]:
 
 
 def runs_commands(command: SlashCommand) -> bool:
-    """Return whether a command of another program runs shell commands before it is sent, which ours never do."""
+    """Return whether a command contains shell placeholders of other agents, which Journeyman does not execute."""
     return bool(SHELL_PLACEHOLDER.search(command.template))
 
 
 def _project_commands(folder: Path, follows: FollowedFiles) -> dict[str, SlashCommand]:
-    """Return a project's commands. FileBroker reads them, so that no symbolic link leads out of the folder."""
+    """Return a project's commands by name. They are read with FileBroker, which rejects links out of the folder."""
     commands: dict[str, SlashCommand] = {}
-    with contextlib.suppress(Problem, OSError), FileBroker(folder) as broker:  # most folders have no commands
+    with contextlib.suppress(Problem, OSError), FileBroker(folder) as broker:  # The folder may have no commands.
         names = [name for name, kind in broker.entries(PROJECT_FOLDER) if kind == "file" and name.endswith(".md")]
         for name in names[:MAX_COMMANDS]:
             stem, path = name.removesuffix(".md"), f"{PROJECT_FOLDER}/{name}"
-            with contextlib.suppress(Problem, OSError, UnicodeDecodeError):  # not offered, as in `read_commands`
+            with contextlib.suppress(Problem, OSError, UnicodeDecodeError):  # Skip unreadable files.
                 if NAME.fullmatch(stem):
                     body = broker.read(path, MAX_FILE_SIZE, allow_secrets=False)
                     if follows(path, body):

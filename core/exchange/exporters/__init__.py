@@ -1,1 +1,1 @@
-"""The export formats, one module each. Writing an export to a file belongs to `core.exchange`."""
+"""The export formats, one module each. The code that writes an export to a file is in `core.exchange`."""

@@ -1,4 +1,4 @@
-"""Exports sessions in Journeyman's own format, JSON Lines with one event each, which imports losslessly."""
+"""Exports sessions in Journeyman's own format: JSON Lines with one event each, which can be imported without loss."""
 
 import base64
 import json
@@ -34,7 +34,7 @@ def write(source: ExportSource) -> Iterator[str]:
 
 
 def _shortened(fact: Any) -> Any:
-    """Leave out the size and blob hash of texts that are written in full: an import computes them again."""
+    """Return a plain value without the size and blob hash of its long texts: an import computes both from the text."""
     if isinstance(fact, list):
         return [_shortened(item) for item in fact]
     if not isinstance(fact, dict):

@@ -22,8 +22,8 @@ from core.exchange.export_items import (
 from core.exchange.export_source import ExportSource
 from core.exchange.exporters.untrusted_markdown import code_block, code_span, html_text, plain_line, safe_markdown
 
-MAX_LINES = 60  # longer outputs are truncated
-MAX_LINE_LENGTH = 4_000  # characters; longer lines are truncated
+MAX_LINES = 60  # output of a tool call beyond this number of lines is left out
+MAX_LINE_LENGTH = 4_000  # in characters; the rest of a longer line is left out
 STATUS_LABELS = {"completed": "Done", "stopped": "Stopped", "limit": "Stopped at a limit", "failed": "Failed"}
 
 
@@ -105,12 +105,12 @@ def _call(call: ToolCallItem) -> Iterator[str]:
 
 
 def _folded(title: str, text: str) -> str:
-    """Return a collapsible block; viewers without support for `<details>` show it expanded."""
+    """Return a collapsed block of the text. Viewers without support for `<details>` show it expanded."""
     return f"<details><summary>{html_text(title)}</summary>\n\n{code_block(truncate_lines(text))}\n\n</details>\n\n"
 
 
 def truncate_lines(text: str) -> str:
-    """Return the first lines and the number of lines left out."""
+    """Return at most MAX_LINES lines, each of at most MAX_LINE_LENGTH characters, and a note of the lines left out."""
     lines = text.strip("\n").split("\n")
     kept_lines = [line if len(line) <= MAX_LINE_LENGTH else line[:MAX_LINE_LENGTH] + "…" for line in lines[:MAX_LINES]]
     omitted = len(lines) - len(kept_lines)
@@ -122,5 +122,5 @@ def block_quote(text: str) -> str:
 
 
 def local_time(at: int) -> str:
-    """Format a time in the local time zone, to the minute."""
+    """Format a time in microseconds in the local time zone, to the minute."""
     return datetime.fromtimestamp(at / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")

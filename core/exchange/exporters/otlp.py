@@ -28,7 +28,7 @@ Plain = dict[str, Any]
 
 
 def write(source: ExportSource) -> Iterator[str]:
-    """Yield one export request with a span on each line."""
+    """Yield one OTLP export request in pieces, with one span per line."""
     resource = {"attributes": encode_attributes({"service.name": "journeyman"})}
     yield f'{{"resourceSpans":[{{"resource":{json.dumps(resource)},'
     yield f'"scopeSpans":[{{"scope":{json.dumps(SCOPE)},"spans":[\n'
@@ -46,9 +46,9 @@ def write(source: ExportSource) -> Iterator[str]:
 
 
 class OtlpSpanBuilder:
-    """Builds the spans of one session, whose `row` was redacted.
+    """Builds the spans of one session. `row` is the redacted session.
 
-    A span is yielded once it has ended, so the span of the run comes last.
+    A span is yielded when it has ended. So the span of a run follows the spans within it.
     """
 
     def __init__(self, trace: str, row: SessionRow) -> None:
@@ -206,7 +206,7 @@ def _value(value: Any) -> Plain:
 
 
 def _id(first: str, second: str, size: int) -> str:
-    """Return a stable id, the same in every export of the same session."""
+    """Return an ID of `size` bytes in hexadecimal, which is the same in every export of the same session."""
     return hashlib.blake2b(f"{first}\0{second}".encode(), digest_size=size).hexdigest()
 
 

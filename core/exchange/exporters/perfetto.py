@@ -8,7 +8,7 @@ from core.domain.sessions import SessionRow
 from core.domain.steps import Step, verb
 from core.exchange.export_source import ExportSource
 
-MAX_LANES = 64  # threads for concurrent steps; further ones share the last
+MAX_LANES = 64  # how many concurrent steps get a thread of their own in the trace; further steps share the last thread
 
 
 def write(source: ExportSource) -> Iterator[str]:
@@ -51,7 +51,10 @@ def _slice(step: Step, row: SessionRow, process: int, lane: int, started: int, e
 
 
 def _lane(ends: list[int], started: int, ended: int) -> int:
-    """Return the first lane that is free at `started`, as the slices of a lane must not overlap."""
+    """Return the number of a thread that is free at `started`, or else the last, and mark it used until `ended`.
+
+    Slices of the same thread must not overlap. `ends` holds the time at which each thread becomes free.
+    """
     for lane, end in enumerate(ends):
         if end <= started:
             ends[lane] = ended

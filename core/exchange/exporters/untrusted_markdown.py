@@ -1,4 +1,4 @@
-"""Escapes untrusted text for Markdown files: it shows what was written, but fetches nothing and contains no HTML."""
+"""Escapes untrusted text for Markdown files, so that a viewer shows the text but loads nothing and sees no HTML."""
 
 import re
 from html import escape, unescape
@@ -15,16 +15,18 @@ _SPECIAL: Final = re.compile(r"([\\`*_\[\]<>#|~])")
 
 
 def safe_markdown(text: str) -> str:
-    """Return Markdown whose HTML tags, images, and links to other than web addresses and files are literal text.
+    """Return Markdown in which HTML tags, images and unusual links are shown as literal text.
 
-    Code stays as it is where every Markdown reader agrees that it is code. Elsewhere a tag in it is written as `&lt;`.
+    Links to web addresses and files keep working. Code stays unchanged where every Markdown reader agrees that it is
+    code. Elsewhere, a tag in code is written as `&lt;`.
     """
     lines = visible(text).strip().split("\n")
     if _has_unclear_fence(lines):
         return "\n".join(map(_escape, lines))
     output: list[str] = []
     fence = ""
-    clear = True  # whether every code span of the paragraph so far ends on the line on which it starts
+    # Whether each code span of the paragraph so far ends on its own line, so that all readers see the same code.
+    clear = True
     for line in lines:
         opening = _FENCE.match(line)
         if fence:
@@ -41,7 +43,7 @@ def safe_markdown(text: str) -> str:
 
 
 def plain_line(text: str) -> str:
-    """Return the text in one line with all Markdown and HTML escaped, also for a cell of a table."""
+    """Return the text in one line with all Markdown and HTML escaped, also characters that would end a table cell."""
     return _ENTITY.sub("&amp;", _SPECIAL.sub(r"\\\1", " ".join(visible_name(text).split())))
 
 
@@ -66,7 +68,7 @@ def html_text(text: str) -> str:
 
 
 def _has_unclear_fence(lines: list[str]) -> bool:
-    """Return whether a code block may begin or end where it depends on the lists and quotes around it."""
+    """Return whether readers may disagree about where a code block begins or ends, because of lists and quotes."""
     fence = ""
     for line in lines:
         if fence:
@@ -86,10 +88,10 @@ def _closes(line: str, fence: str) -> bool:
 
 
 def _code_spans(line: str) -> list[tuple[int, int]] | None:
-    """Return the code spans of a line, or None if one may begin or end elsewhere."""
+    """Return the start and end of each code span in a line; None if readers may disagree about them."""
     if "`" not in line:
         return []
-    if "\\`" in line or "|" in line:  # an escaped mark is none, and a cell of a table ends a span
+    if "\\`" in line or "|" in line:  # an escaped backtick starts no code span, and the end of a table cell ends one
         return None
     runs = [match.span() for match in re.finditer("`+", line)]
     spans = []
@@ -118,6 +120,6 @@ def _escape(text: str) -> str:
 
 
 def _is_visible_entity(name: str) -> bool:
-    """Return whether an entity such as `&nbsp;` stands for a character that `visible` would show unchanged."""
+    """Return whether an entity such as `&nbsp;` stands for a visible character other than a tab or line break."""
     char = unescape(f"&{name}")
     return visible(char) == char and char not in "\t\n"

@@ -26,14 +26,14 @@ from core.exchange.export_source import ExportSource
 from core.exchange.exporters.markdown import STATUS_LABELS, local_time
 
 MarkdownRenderer = Callable[[str], str]
-MAX_LINES = 2_000  # longer outputs are truncated
-MAX_LINE_LENGTH = 20_000  # characters; longer lines are truncated
+MAX_LINES = 2_000  # output of a tool call beyond this number of lines is left out
+MAX_LINE_LENGTH = 20_000  # in characters; the rest of a longer line is left out
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-MAX_IMAGE_BYTES = 4 << 20  # larger images are named but not embedded
+MAX_IMAGE_BYTES = 4 << 20  # a larger image is named but not embedded
 
 
 class WebPageExporter:
-    """Writes the web page. `markup` renders Markdown and escapes raw HTML; without it, texts are preformatted."""
+    """Writes the web page. `markup` renders Markdown and escapes raw HTML; if it is None, texts are preformatted."""
 
     def __init__(self, markup: MarkdownRenderer | None) -> None:
         self._markup = markup or (lambda text: f"<pre class=words>{escape(text)}</pre>")
@@ -151,7 +151,7 @@ def _block(text: str) -> str:
 
 
 def _attached(name: str, media: str, body: bytes) -> str:
-    """Embed an image of a supported type; name any other attachment."""
+    """Return HTML that embeds an image of a supported type, or names any other attachment."""
     if media in IMAGE_TYPES and 0 < len(body) <= MAX_IMAGE_BYTES:
         return f'<img alt="{escape_line(name)}" src="data:{media};base64,{base64.b64encode(body).decode()}">\n'
     return f"<p class=note>attached: {escape_line(name)} ({escape_line(media)}, {len(body):,} bytes)</p>\n"

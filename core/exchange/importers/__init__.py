@@ -1,1 +1,1 @@
-"""Importers of transcripts, one module for each program. Storing what they read belongs to `core.exchange`."""
+"""Importers of transcripts, one module for each program. Storing the imported events belongs to `core.exchange`."""

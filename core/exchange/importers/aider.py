@@ -14,8 +14,8 @@ from core.exchange.importers.record import OpenSession, TranscriptRecord, derive
 from core.exchange.importers.session_builder import SessionBuilder
 
 START = b"# aider chat started at "
-INPUT, NOTICE = b"#### ", b"> "  # begin a line of the user, and a message of Aider itself
-END = b"  "  # ends both of them, which distinguishes them from headings and quotations in replies
+INPUT, NOTICE = b"#### ", b"> "  # at the start of a line: what the user typed; what Aider itself reports
+END = b"  "  # at the end of such a line; a heading or quotation in a reply does not end so
 HISTORY = ".aider.chat.history.md"
 MODEL = re.compile(r"(?:Main model|Model): (\S+)")
 TOKENS = re.compile(
@@ -34,9 +34,9 @@ class _ReplyCount:
 
 
 class AiderImporter:
-    """Imports each input and each reply as a record, and each line of Aider's own.
+    """Yields one record for each input of the user, each reply, and each line that Aider itself reports.
 
-    Aider only writes approximate tokens.
+    Aider writes token counts only in rounded form.
     """
 
     agent = "Aider"
@@ -77,7 +77,7 @@ class AiderImporter:
 
 
 def _add_input(text: str, builder: SessionBuilder) -> bool:
-    """Add what the user wrote, unless it is a command. The question in a command such as /ask follows it."""
+    """Add a message of the user. Skip a command: the question in one such as `/ask` follows as a separate input."""
     if text.startswith("/"):
         return False
     builder.add_user_message(text)
@@ -85,22 +85,22 @@ def _add_input(text: str, builder: SessionBuilder) -> bool:
 
 
 class _Blocks:
-    """Joins the lines of an input and of a reply. Lines of Aider's own stay apart: they are written one by one.
+    """Joins the lines of an input, and the lines of a reply, to one record each. Aider's reports are one line each.
 
-    The first line of each kind in a session shows whether such lines end with spaces: editors remove them, and some
-    versions write none.
+    Whether lines with a mark end with END is decided by the first such line of a session: some versions do not write
+    END, and editors remove it.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._key = derive_key(path)
         self._kind = b""
-        self._ends: dict[bytes, bytes] = {}  # by mark: how its lines in this session end
+        self._ends: dict[bytes, bytes] = {}  # how lines with each mark end in this session
         self._lines: list[bytes] = []
         self._at = 0
 
     def add(self, record: TranscriptRecord) -> Iterator[TranscriptRecord]:
-        """Yield the records that this line completes."""
+        """Add a line. Yield the records that are complete now."""
         line = record.raw
         mark = next((mark for mark in (START, INPUT, NOTICE) if line.startswith(mark)), b"")
         ends = self._ends.setdefault(mark, END if line.endswith(END) else b"")
@@ -122,7 +122,7 @@ class _Blocks:
 
 
 def _add_notice(text: str, builder: SessionBuilder) -> bool:
-    """Add what Aider says about the model, its tokens and the edits that it applied."""
+    """Add Aider's report of its model, its token usage or an applied edit. Return false for any other report."""
     if match := MODEL.match(text):
         builder.set_details(model=match.group(1))
     elif match := TOKENS.match(text):
@@ -143,12 +143,12 @@ def _add_notice(text: str, builder: SessionBuilder) -> bool:
 
 
 def _reply(builder: SessionBuilder) -> str:
-    """Return the id of the last reply, which the lines after its text continue."""
+    """Return the ID of the last reply. Usage and edits that Aider reports after its text belong to the same reply."""
     return f"reply {builder.state(_ReplyCount).replies}"
 
 
 def _count(number: str | None) -> int:
-    """Parse a rounded count such as 2.1k."""
+    """Parse a rounded count such as `2.1k`."""
     if not number:
         return 0
     digits = number.rstrip("kM").replace(",", "")
@@ -156,7 +156,7 @@ def _count(number: str | None) -> int:
 
 
 def _local_time(text: str) -> int:
-    """Parse a time that Aider wrote in local time."""
+    """Parse a date and time without a time zone as local time. Return microseconds, or 0 if it is invalid."""
     try:
         return parse_time(datetime.fromisoformat(text).astimezone().isoformat())
     except (ValueError, OSError, OverflowError):

@@ -7,12 +7,12 @@ from typing import Any
 
 from core.exchange.importers.export_archive import is_zip, member_names, read_documents, read_member_head
 
-CONVERSATIONS = "conversations*.json"  # large exports have several, with a number
+CONVERSATIONS = "conversations*.json"  # the files with conversations; a large export has several numbered ones
 HEAD_BYTES = 65_536
 
 
 def conversations_head(path: Path, head: bytes) -> bytes:
-    """Return the first bytes of the conversations in a file, which may be a ZIP."""
+    """Return the first bytes of the conversations. If `head` is the start of a ZIP, read them from its member."""
     if not is_zip(head):
         return head
     names = (name for name in member_names(path) if name.startswith("conversations") and name.endswith(".json"))
@@ -21,7 +21,7 @@ def conversations_head(path: Path, head: bytes) -> bytes:
 
 
 def read_conversations(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the conversations of an export, or of one of its files."""
+    """Yield the conversations in an export: of all files in a ZIP, or of one unpacked file."""
     for _, document in read_documents(path, CONVERSATIONS if path.suffix == ".zip" else escape(path.name)):
         for conversation in document if isinstance(document, list) else [document]:
             if isinstance(conversation, dict):

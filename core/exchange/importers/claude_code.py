@@ -33,12 +33,13 @@ EDITS = ("Edit", "MultiEdit", "Write")
 CONVERTED = frozenset({"user", "assistant", "summary", "system"})
 COMMAND = re.compile(r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL)
 INTERRUPTED = "[Request interrupted by user"
-MAX_FILE = 1 << 20  # characters of both states of a changed file; larger ones are not stored
+# Characters of a changed file, before and after the change together. The contents of larger files are not stored.
+MAX_FILE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A call with a prompt."""
+    """A tool call with a prompt, which may have started a sub-agent."""
 
     call_id: str
     prompt: str
@@ -47,12 +48,13 @@ class _Task:
 
 @dataclass(slots=True)
 class _SessionState:
-    """Calls that later records refer to.
+    """Tool calls that later records refer to.
 
     Attributes:
-        tasks: by prompt, the calls that may have started a sub-agent.
-        edits: by call id, the arguments of edits without a result.
-        sidechains: by record id, the session keys of sub-agents whose records are between those of the main session.
+        tasks: The calls that may have started a sub-agent, by their prompt.
+        edits: The arguments of the edits that have no result yet, by call ID.
+        sidechains: The session key of the sub-agent that each record belongs to, by record ID. Only filled by old
+            versions, which write a sub-agent's records into the file of the main session.
     """
 
     tasks: dict[str, _Task] = field(default_factory=dict)
@@ -184,7 +186,7 @@ def _result(part: dict[str, Any], tool_result: Any, at: int, builder: SessionBui
 
 
 def _changed(call: str, tool_result: dict[str, Any], builder: SessionBuilder) -> None:
-    """Add a file change. Results of edits and writes contain the file as it was before."""
+    """Add a file change from the result of an edit or write, which contains the file as it was before."""
     path, before = tool_result.get("filePath"), tool_result.get("originalFile")
     if not isinstance(path, str) or not (before is None or isinstance(before, str)):
         return
@@ -203,7 +205,7 @@ def _changed(call: str, tool_result: dict[str, Any], builder: SessionBuilder) ->
 
 
 def _edited(call: str, arguments: dict[str, Any], builder: SessionBuilder) -> None:
-    """Add a file change from the arguments of an edit, if its result is missing: only the replaced text is known."""
+    """Add a file change from an edit's arguments, if its result has no details: only the replaced text is known."""
     path, edits = arguments.get("file_path"), arguments.get("edits")
     parts = [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) else [arguments]
     before = None if "content" in arguments else "\n".join(str(part.get("old_string") or "") for part in parts)
@@ -214,7 +216,10 @@ def _edited(call: str, arguments: dict[str, Any], builder: SessionBuilder) -> No
 
 
 def _sidechain(data: dict[str, Any], main: SessionBuilder, open_session: OpenSession) -> SessionBuilder:
-    """Return the builder of a sub-agent. Older versions write its records between those of the main session."""
+    """Return the builder of the sub-agent that a record belongs to.
+
+    Only for old versions, which write a sub-agent's records into the file of the main session.
+    """
     state = main.state(_SessionState)
     parent, id = data.get("parentUuid"), data.get("uuid")
     key = state.sidechains.get(parent) if isinstance(parent, str) else None

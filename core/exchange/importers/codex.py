@@ -33,13 +33,13 @@ KEY = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}$")
 
 @dataclass(slots=True)
 class _TurnState:
-    """What was read so far.
+    """The state of the conversion between two records.
 
     Attributes:
-        turn: the number of the current reply, whose items have no common id.
-        reasoning: the parts of the reasoning of the reply `reasoning_turn`.
-        has_usage_records: whether token usage has records of its own, so that repeated counts are ignored.
-        total: the last count of the tokens of the whole session.
+        turn: The number of the current reply. The items of a reply have no common ID in the file.
+        reasoning: The parts of the reasoning that were added to the reply `reasoning_turn`.
+        has_usage_records: Whether the file has token usage records, so that the counts in events are ignored.
+        total: The last reported token count of the whole session.
     """
 
     turn: int = 0
@@ -54,7 +54,7 @@ class _TurnState:
 
 
 class CodexImporter:
-    """Messages and calls are read from the `response_item` records; most `event_msg` records only repeat them."""
+    """Reads messages and calls from the `response_item` records; most `event_msg` records only repeat them."""
 
     agent = "Codex"
     default_locations: tuple[str, ...] = (
@@ -63,7 +63,7 @@ class CodexImporter:
     )
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Recognize current rollouts, and those of early versions: a header and response items without an envelope."""
+        """Recognize current rollout files, and those of early versions, whose records have no `payload`."""
         if plain_path(path).suffix != ".jsonl":
             return False
         if ENVELOPE.search(head) or b'{"record_type":"state"}' in head:
@@ -112,7 +112,7 @@ class CodexImporter:
 
 
 def _early_record(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
-    """Add a record of an early version, which is a response item, the header, or a marker without content."""
+    """Convert a record of an early version: a response item, the session's header, or a marker without content."""
     if "instructions" in data and "id" in data:
         builder.set_details(folder=str(data.get("cwd") or ""), model=str(data.get("model") or ""))
         builder.latest = max(builder.latest, at)
@@ -139,9 +139,9 @@ def _item(item: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
 
 
 def _add_reasoning(text: str, at: int, builder: SessionBuilder) -> None:
-    """Add reasoning, unless it repeats what this turn already has.
+    """Add reasoning to the current reply, leaving out the parts that the reply already has.
 
-    A part of it may be reported as an event, as a response item, or as both, in any order.
+    Codex may report the same reasoning as an event, as a response item, or as both, in any order.
     """
     state = builder.state(_TurnState)
     if state.reasoning_turn != state.turn:
@@ -178,9 +178,9 @@ def _call(item: dict[str, Any], kind: str) -> ForeignCall:
 
 
 def _output(item: dict[str, Any], at: int, builder: SessionBuilder) -> None:
-    """Add the result of a call, as the model read it.
+    """Add the result of a tool call, as the model read it.
 
-    Shell tools put the exit code into the text: newer ones into a header, older ones as JSON.
+    Shell tools put the exit code into the text: new versions into a header, old ones into a JSON object.
     """
     output = item.get("output")
     text = output if isinstance(output, str) else plain_text(output) or arguments_json(output)
@@ -213,14 +213,14 @@ def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
         case "agent_reasoning":
             _add_reasoning(str(event.get("text") or ""), at, builder)
         case "user_message" | "agent_message" | "item_completed" | "task_started":
-            pass  # repeated by a response item
+            pass  # a response item repeats this
         case _:
             return False
     return True
 
 
 def _count(info: Any, builder: SessionBuilder) -> bool:
-    """Add token usage. The same count is reported repeatedly; only if the total has grown is it new."""
+    """Add the token usage of a request. Codex repeats a count; it is new only if the session's total has changed."""
     state = builder.state(_TurnState)
     if state.has_usage_records or not isinstance(info, dict):
         return True
@@ -231,7 +231,7 @@ def _count(info: Any, builder: SessionBuilder) -> bool:
 
 
 def add_usage(usage: Any, builder: SessionBuilder) -> bool:
-    """Add a usage object of the Responses API. Return False if it is not one."""
+    """Add a usage object of the Responses API. Return false if the value is not an object."""
     if not isinstance(usage, dict):
         return False
     builder.add_usage(

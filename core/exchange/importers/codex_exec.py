@@ -1,4 +1,4 @@
-"""Imports what `codex exec --json` prints: events of a thread, as JSON Lines. The prompt is not among them."""
+"""Imports the output of `codex exec --json`: the events of a thread as JSON Lines, without the prompt."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from core.exchange.importers.message_parts import arguments_json
 from core.exchange.importers.record import OpenSession, TranscriptRecord, derive_key, read_lines
 from core.exchange.importers.session_builder import SessionBuilder
 
-# The name of the tool by the type of an item, and the fields that hold its arguments.
+# For each type of item that is a tool call: the name of the tool, and the fields that hold its arguments.
 CALLS = {
     "command_execution": ("exec_command", ("command",)),
     "file_change": ("apply_patch", ("changes",)),
@@ -36,7 +36,7 @@ class CodexExecImporter:
         return b'"thread.started"' in head and b'"thread_id"' in head
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
-        # Not the id of the thread: that is the key of the rollout file of the same session, whose records differ.
+        # The key is not the ID of the thread: that is the key of the same session's rollout file, whose records differ.
         yield from read_lines(path, derive_key(path))
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:

@@ -1,4 +1,4 @@
-"""Imports Copilot CLI sessions. Each is a JSON Lines file of events."""
+"""Imports Copilot CLI sessions, which are JSON Lines files of events."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,13 +26,16 @@ WITHOUT_CONTENT = frozenset({"assistant.turn_start", "assistant.turn_end", "tool
 
 @dataclass(slots=True)
 class _UsageState:
-    """Whether the current process recorded the usage of each reply."""
+    """Whether the current Copilot process has recorded the token usage of its replies."""
 
     is_recorded: bool = False
 
 
 class CopilotCliImporter:
-    """Imports the events. A usage record precedes its reply; older versions report usage only at the end."""
+    """Converts the events of a session.
+
+    A usage record precedes the reply that it counts. Older versions only report the total when the process ends.
+    """
 
     agent = "Copilot CLI"
     default_locations: tuple[str, ...] = (".copilot/session-state/*/events.jsonl",)
@@ -115,7 +118,7 @@ def _add_session_event(kind: str, data: dict[str, Any], at: int, builder: Sessio
             builder.set_details(title=str(data.get("title") or ""))
         case "session.usage_record":
             builder.state(_UsageState).is_recorded = True
-            builder.complete_reply()  # the usage belongs to the next reply
+            builder.complete_reply()  # a usage record counts the reply that follows it
             builder.add_usage(_parse_usage(dict_or_empty(data.get("usage"))))
         case "session.shutdown":
             return _add_total(data, builder)
@@ -133,7 +136,7 @@ def _add_session_event(kind: str, data: dict[str, Any], at: int, builder: Sessio
 
 
 def _add_total(data: dict[str, Any], builder: SessionBuilder) -> bool:
-    """Add the usage of a process that did not record the usage of each reply."""
+    """Add the total that a process reports when it ends, unless it has recorded the usage of each reply."""
     metrics = dict_or_empty(data.get("modelMetrics"))
     state = builder.state(_UsageState)
     was_recorded, state.is_recorded = state.is_recorded, False

@@ -1,4 +1,4 @@
-"""Imports sessions of Cursor's command line, an SQLite database each, and the transcripts of Cursor's editor."""
+"""Imports sessions of Cursor's command line, which are SQLite databases, and the transcripts of Cursor's editor."""
 
 import re
 from collections.abc import Iterator
@@ -24,13 +24,16 @@ from core.exchange.importers.session_builder import SessionBuilder
 from core.store.cursor_db import is_cursor_db, read_cursor_session
 from core.store.foreign_db import MAGIC, is_sqlite
 
-QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)  # wraps what the user writes
+QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)  # Cursor wraps in this tag what the user typed
 FOLDER = re.compile(r"^Workspace Path: (.+)$", re.MULTILINE)
 EXIT_CODE = re.compile(r"^Exit code: (-?\d+)$", re.MULTILINE)
 
 
 class CursorImporter:
-    """Imports each message. Cursor counts no tokens. The transcripts of its editor contain no results."""
+    """Converts the messages of a session.
+
+    Cursor stores no token counts; its editor's transcripts have no tool results.
+    """
 
     agent = "Cursor"
     default_locations: tuple[str, ...] = (".cursor/chats/*/*/store.db",)
@@ -70,7 +73,7 @@ class CursorImporter:
 
 
 def _database_records(path: Path) -> Iterator[TranscriptRecord]:
-    """Yield the details, then the messages of the latest state, which begins with those of the states before."""
+    """Yield the session's details, then the messages of the latest state, which includes those of earlier states."""
     session = read_cursor_session(path)
     key = str(session.details.get("agentId") or path.parent.name)
     yield details_record(key, {**session.details, "folder": session.folder})
@@ -91,7 +94,7 @@ def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:
 
 
 def _add_user_message(content: Any, builder: SessionBuilder) -> bool:
-    """Add what the user wrote. Cursor adds a message of its own with the folder and the rules."""
+    """Add what the user typed. Skip a message that Cursor itself adds, and take the folder of the session from it."""
     text = plain_text(content)
     if folder := FOLDER.search(text):
         builder.set_details(folder=folder.group(1).strip())

@@ -1,4 +1,4 @@
-"""Imports sessions of Droid, Factory's agent: a JSON Lines file each, with messages of the Messages API."""
+"""Imports sessions of Droid, Factory's agent: JSON Lines files with messages of the Messages API."""
 
 import re
 from collections.abc import Iterator
@@ -30,13 +30,13 @@ from core.exchange.importers.record import (
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
-REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)  # Droid adds it to what the user writes
+REMINDER = re.compile(r"<system-reminder>.*?</system-reminder>", re.DOTALL)  # Droid adds this to the user's text
 
 
 class DroidImporter:
-    """Imports the messages.
+    """Converts the messages of a session.
 
-    Droid counts the tokens of a session in another file, as a total. It is added when a session is first imported.
+    Droid stores only a session's total token usage, in another file. The total is added at the first import.
     """
 
     agent = "Droid"
@@ -103,7 +103,7 @@ def _add_message(message: dict[str, Any], at: int, builder: SessionBuilder) -> b
 
 
 def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
-    """Add the results in a message of the user, then what the user wrote."""
+    """Add the tool results in a message with the role user, then the text that the user typed."""
     results = tool_results(content)
     for id, output, failed, files in results:
         builder.add_result(id, output, at=at, failed=failed, files=files)
@@ -115,7 +115,7 @@ def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:
-    """Parse the usage, which counts the cached input apart from the other input."""
+    """Parse the token usage. Droid's input count excludes cached tokens, so they are added to it."""
     names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheCreationTokens", "thinkingTokens")
     input, output, read, written, thoughts = (parse_count(usage.get(name)) for name in names)
     return Usage(input + read + written, output, read, written, thoughts)

@@ -37,9 +37,9 @@ def read_member_head(path: Path, name: str, size: int) -> bytes:
 
 
 def read_documents(path: Path, pattern: str) -> Iterator[tuple[str, Any]]:
-    """Yield the name and value of each JSON document that matches the pattern, by name.
+    """Yield the name and value of each JSON document whose name matches the pattern, in the order of the names.
 
-    `path` is a ZIP, or a file in the folder of an unpacked export. Raises Problem if a document is damaged.
+    `path` is a ZIP, or a file in the folder of an unpacked export. Raise Problem if a document is damaged.
     """
     with path.open("rb") as file:
         zipped = is_zip(file.read(len(ZIP_MAGIC)))

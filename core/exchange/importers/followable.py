@@ -15,7 +15,7 @@ ReadNewRecords = Callable[[], Iterator[TranscriptRecord]]
 class FollowableImporter(Importer, Protocol):
     """An importer that can follow a growing transcript.
 
-    `follow` returns a function that yields, on each call, the records written since the previous call.
+    `follow` returns a function. Each call yields the records written since the previous call.
     """
 
     def follow(self, path: Path) -> ReadNewRecords: ...
@@ -27,14 +27,17 @@ class FileReplaced(Exception):
 
 @dataclass(slots=True)
 class _Tail:
-    """The read position in a file, in bytes, and its inode."""
+    """How far a file was read, in bytes, and its inode; 0 before the first read."""
 
     at: int = 0
     node: int = 0
 
 
 class AppendedLines:
-    """Yields the lines appended to a set of files, to which new files may be added."""
+    """Yields, on each call, the lines appended to a set of files since the previous call. The set may grow.
+
+    Raise FileReplaced if a file was replaced or became shorter.
+    """
 
     def __init__(self, files: Callable[[], SessionFiles], *, blank: bool = False) -> None:
         self._files = files
@@ -53,7 +56,7 @@ class AppendedLines:
 
 
 def details_first(details: Iterator[TranscriptRecord], lines: ReadNewRecords) -> ReadNewRecords:
-    """Return a function that yields the details of a session before its first lines, and only new lines afterwards."""
+    """Return a function that yields the details before a session's first lines; later calls yield only new lines."""
     unread = [details]
 
     def read_new() -> Iterator[TranscriptRecord]:
@@ -64,7 +67,10 @@ def details_first(details: Iterator[TranscriptRecord], lines: ReadNewRecords) ->
 
 
 class UnseenRecords:
-    """Yields new records of sessions that can only be read from their beginning, skipping as many as it has seen."""
+    """Yields, on each call, the records that are new since the previous call.
+
+    For formats that can only be read from the beginning: as many records of each session as were yielded are skipped.
+    """
 
     def __init__(self, records: Callable[[], Iterator[TranscriptRecord]]) -> None:
         self._records = records

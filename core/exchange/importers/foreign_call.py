@@ -1,4 +1,4 @@
-"""Tool calls under their foreign names, and how the timeline shows them."""
+"""Tool calls of other agents, under the names these give their tools, and how the timeline shows them."""
 
 import json
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ OBJECT_ARGUMENTS = (
 
 @dataclass(frozen=True, slots=True)
 class ForeignCall:
-    """A tool call of a reply, with the tool name of its transcript. `arguments` is JSON."""
+    """A tool call in a transcript. `tool` is the name in the transcript's program; `arguments` is JSON."""
 
     id: str
     tool: str
@@ -47,7 +47,10 @@ class ForeignCall:
 
 
 def call_object(call: ForeignCall) -> str:
-    """Return what the timeline shows of a call: its command or path, or else its first text argument."""
+    """Return the text that the timeline shows for a call: its command or path, or else its first text argument.
+
+    The name of a tool that the timeline does not know precedes the text.
+    """
     try:
         plain = json.loads(call.arguments) if call.arguments else {}
     except (ValueError, RecursionError):
@@ -68,7 +71,7 @@ def _text(plain: Any) -> str:
 
 
 def plain_text(content: Any) -> str:
-    """Return the text of message content, which is a string or a list of parts."""
+    """Return the text of message content, which is a string, a part, or a list of parts. Other parts are left out."""
     if isinstance(content, str):
         return content
     if isinstance(content, dict):

@@ -1,4 +1,4 @@
-"""Parses message parts that several programs share: those of the Messages API and of the Chat Completions API."""
+"""Parses messages in the formats of the Messages API and the Chat Completions API, which many programs store."""
 
 import base64
 import binascii
@@ -11,7 +11,8 @@ from core.exchange.importers.foreign_call import ForeignCall, plain_text
 from core.exchange.importers.record import parse_count
 
 Images = list[tuple[str, str, bytes]]
-_json = json.JSONEncoder(ensure_ascii=False).encode  # `json.dumps` would create an encoder for each value
+# One encoder for all calls: `json.dumps` would create one for each value.
+_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def tool_use_calls(content: Any) -> list[ForeignCall]:
@@ -25,7 +26,7 @@ def tool_use_calls(content: Any) -> list[ForeignCall]:
 
 
 def tool_results(content: Any) -> list[tuple[str, str, bool, Images]]:
-    """Return the call id, text, failure and images of each tool result among the content blocks of a message."""
+    """Return the call ID, text, failure and images of each tool result among the content blocks of a message."""
     parts = content if isinstance(content, list) else []
     return [
         (
@@ -38,14 +39,17 @@ def tool_results(content: Any) -> list[tuple[str, str, bool, Images]]:
 
 
 def text_parts(content: Any) -> str:
-    """Return the text of message content without that of other parts, such as reasoning."""
+    """Return the text of message content. Parts of other types, such as reasoning, are left out."""
     if not isinstance(content, list):
         return plain_text(content)
     return plain_text([part for part in content if isinstance(part, dict) and part.get("type") == "text"])
 
 
 def chat_calls(calls: Any) -> list[ForeignCall]:
-    """Return the calls in `tool_calls` of a chat completions message, also if the function is not a nested object."""
+    """Return the calls in the `tool_calls` of a Chat Completions message.
+
+    Some programs store `name` and `arguments` directly in a call, not in an object `function`.
+    """
     foreign_calls = []
     for call in calls if isinstance(calls, list) else []:
         if isinstance(call, dict):
@@ -73,7 +77,7 @@ def reasoning_text(content: Any) -> str:
 
 
 def images(parts: Sequence[Any]) -> Images:
-    """Return the name, media type and body of each image embedded in the transcript."""
+    """Return the name, media type and bytes of each image that is embedded in the parts of a message."""
     images: Images = []
     for part in parts:
         if not isinstance(part, dict):
@@ -96,7 +100,7 @@ def images(parts: Sequence[Any]) -> Images:
 
 
 def mcp_images(content: Any) -> Images:
-    """Return the name, media type and body of each image in content blocks as MCP defines them."""
+    """Return the name, media type and bytes of each image in content blocks in the format of MCP."""
     images: Images = []
     for part in content if isinstance(content, list) else []:
         if isinstance(part, dict) and part.get("type") == "image" and isinstance(part.get("data"), str):
@@ -132,7 +136,7 @@ def parse_usage(usage: Any) -> Usage:
 
 
 def arguments_json(value: Any) -> str:
-    """Encode arguments as JSON. A string is assumed to be JSON already."""
+    """Encode the arguments of a call as JSON. A string is assumed to be JSON already."""
     if value is None:
         return "{}"
     return value if isinstance(value, str) else _json(value)

@@ -1,4 +1,4 @@
-"""Imports sessions of pi and of OpenClaw, which is built on it: a JSON Lines file each, whose entries form a tree."""
+"""Imports sessions of pi, and of OpenClaw, which is built on pi: JSON Lines files whose entries form a tree."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ ERRORS = {"error": "the request failed", "aborted": "aborted by the user"}
 
 
 class PiImporter:
-    """Imports the entries of all branches in the order in which they were written."""
+    """Converts the entries of all branches of the tree, in the order in which they were written."""
 
     agent = "pi"
     default_locations: tuple[str, ...] = (".pi/agent/sessions/*/*.jsonl", ".openclaw/agents/*/sessions/*.jsonl")
@@ -42,7 +42,7 @@ class PiImporter:
         return AppendedLines(lambda: self._files(path))
 
     def _files(self, path: Path) -> SessionFiles:
-        return [(path, plain_path(path).stem.rpartition("_")[2])]  # the name ends in the session's id
+        return [(path, plain_path(path).stem.rpartition("_")[2])]  # a file name ends in the session's ID
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         entry = record.value
@@ -118,14 +118,14 @@ def _calls(content: Any) -> list[ForeignCall]:
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:
-    """Parse the usage. Pi counts cached tokens apart from the other input."""
+    """Parse the token usage. Pi's input count excludes cached tokens, so they are added to it."""
     cache_read, cache_write = parse_count(usage.get("cacheRead")), parse_count(usage.get("cacheWrite"))
     input = parse_count(usage.get("input")) + cache_read + cache_write
     return Usage(input, parse_count(usage.get("output")), cache_read, cache_write)
 
 
 def _add_command(message: dict[str, Any], at: int, id: str, builder: SessionBuilder) -> None:
-    """Add a command that the user ran with `!`."""
+    """Add a command that the user, not the agent, ran by typing `!` before it."""
     command, code = str(message.get("command") or ""), message.get("exitCode")
     builder.add_user_message(f"!{command}", at)
     builder.add_reply(at=at, calls=[ForeignCall(id, "bash", arguments_json({"command": command}))])

@@ -1,4 +1,4 @@
-"""Imports Qwen Code sessions, a JSON Lines file each, whose messages have the parts of the Gemini API."""
+"""Imports Qwen Code sessions, which are JSON Lines files with messages in the format of the Gemini API."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +26,10 @@ class QwenCodeImporter:
     default_locations: tuple[str, ...] = (".qwen/projects/*/chats/*.jsonl",)
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Recognize the shape of the messages: the envelope is the same as Claude Code's."""
+        """Recognize the messages' format.
+
+        The fields around a message are those of Claude Code, so they do not suffice.
+        """
         return b'"sessionId"' in head and any(
             "systemPayload" in record or _parts(record) for record in head_records(head) if "parentUuid" in record
         )
@@ -95,7 +98,10 @@ def _add_reply(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:
-    """Parse the usage. Whether the candidates include the thoughts depends on the provider; the total shows it."""
+    """Parse the token usage.
+
+    Depending on the provider, the output count includes the thoughts or not. The total shows which is the case.
+    """
     input, total = parse_count(usage.get("promptTokenCount")), parse_count(usage.get("totalTokenCount"))
     output, thoughts = parse_count(usage.get("candidatesTokenCount")), parse_count(usage.get("thoughtsTokenCount"))
     if total == input + output + thoughts:

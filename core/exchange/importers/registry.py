@@ -1,4 +1,4 @@
-"""The registry of importers, those with the most distinctive formats first."""
+"""The list of importers. A file is read by the first importer that recognizes it, so distinctive formats come first."""
 
 from core.exchange.importers.aider import AiderImporter
 from core.exchange.importers.amp import AmpImporter

@@ -1,4 +1,4 @@
-"""Downloads a model's file: resumed after an interruption, verified, and visible under its name only when complete."""
+"""Downloads a model's file: resumed after interruptions, verified, and renamed to its final name when complete."""
 
 import errno
 import hashlib
@@ -17,7 +17,7 @@ from core.models.local.model_table import LocalModel
 
 READ_TIMEOUT_S = 60.0
 CONNECT_TIMEOUT_S = 15.0
-RESERVE_BYTES = 256 << 20  # disk space that a download leaves free
+RESERVE_BYTES = 256 << 20  # disk space that must stay free
 BLOCK = 1 << 20
 RETRY_FIX = "Try again; the download continues where it stopped."
 
@@ -26,20 +26,20 @@ Progress = Callable[[int, int], object]
 
 
 class FailedAttempt(Exception):
-    """One address did not deliver the whole file; the next attempt may. The message says why."""
+    """An attempt to download from one address failed; another attempt may succeed. The message is the reason."""
 
 
 def part_path(target: Path) -> Path:
-    """Return the path of the incomplete file."""
+    """Return the path of the incomplete download of a file."""
     return target.with_name(f"{target.name}.part")
 
 
 async def download(
     model: LocalModel, target: Path, addresses: Iterable[str], proxy: str, on_progress: Progress
 ) -> None:
-    """Download a model's file to `target`. Raises `Problem`; what has arrived is kept for the next attempt.
+    """Download a model's file to `target`; raise `Problem` on failure, keeping the received part for the next attempt.
 
-    An address is tried again as long as each attempt gets further than all before.
+    Each address is tried as long as every attempt gets further than all earlier ones.
     """
     part = part_path(target)
     try:
@@ -65,7 +65,7 @@ async def download(
 
 
 async def _attempt(model: LocalModel, part: Path, address: str, proxy: str, on_progress: Progress) -> None:
-    """Append what is missing, and verify the file. Raises `FailedAttempt`, or OSError if it cannot be written."""
+    """Download the missing part and verify the file; raise `FailedAttempt`, or OSError on a write error."""
     if _size(part) > model.size:
         await to_thread(part.unlink)
     with part.open("ab") as file:
@@ -88,7 +88,7 @@ async def _receive(
     proxy: str,
     on_progress: Progress,
 ) -> "hashlib._Hash":
-    """Receive the file from byte `start` on, and return the digest of the whole file."""
+    """Receive the file from byte `start` on; return the digest of the whole file."""
     headers = {"accept-encoding": "identity", "user-agent": "journeyman"}
     if start:
         headers["range"] = f"bytes={start}-"
@@ -100,7 +100,7 @@ async def _receive(
         ):
             _check_response(response, model)
             size = _range_start(response)
-            if size != start:  # the server ignored the range
+            if size != start:  # the server ignored the range header
                 file.truncate(0)
                 size, digest = 0, hashlib.sha256()
             async for chunk in response.aiter_raw():
@@ -120,7 +120,7 @@ async def _receive(
 
 
 def _check_response(response: httpx.Response, model: LocalModel) -> None:
-    """Raise `FailedAttempt` for a response that does not contain the file."""
+    """Raise `FailedAttempt` unless the response contains the model's file."""
     if response.status_code not in (200, 206):
         raise FailedAttempt(f"It returned status {response.status_code}.")
     length = response.headers.get("content-length", "")
@@ -133,13 +133,13 @@ def _check_response(response: httpx.Response, model: LocalModel) -> None:
 
 
 def _range_start(response: httpx.Response) -> int:
-    """Return the position of the first byte that a response contains."""
+    """Return the position in the file of the first byte that a response contains."""
     first = response.headers.get("content-range", "").removeprefix("bytes ").partition("-")[0]
     return int(first) if response.status_code == 206 and first.isdigit() else 0
 
 
 def _hash_existing(path: Path, digest: "hashlib._Hash") -> int:
-    """Add the content of a file to the digest, and return its size."""
+    """Add the contents of a file to the digest; return the file's size."""
     size = 0
     with path.open("rb") as file:
         while path.stat().st_size > size and (block := file.read(BLOCK)):

@@ -1,4 +1,4 @@
-"""Reads what the header of a GGUF file says about its model."""
+"""Reads the properties of a model from the header of its GGUF file."""
 
 import os
 import struct
@@ -12,19 +12,21 @@ STRING, ARRAY = 8, 9
 FORMATS = {0: "<B", 1: "<b", 2: "<H", 3: "<h", 4: "<I", 5: "<i", 6: "<f", 7: "<?", 10: "<Q", 11: "<q", 12: "<d"}
 MAX_VALUES = 4096
 MAX_STRING = 1 << 24
-MAX_HEADER = 4 << 20  # bytes read, which also limits the time: real headers have some kilobytes before the vocabulary
-MAX_ARRAY = 4096  # longer arrays are skipped
-CACHE_BYTES = 2  # bytes of a number in the key-value cache
-NO_CHAT = ("bert", "nomic-bert", "jina-bert-v2", "clip", "t5encoder", "whisper")  # architectures that do not chat
+# Most bytes to read, which also limits the time. Real headers have a few kilobytes before the vocabulary.
+MAX_HEADER = 4 << 20
+MAX_ARRAY = 4096  # longer arrays of numbers are skipped
+CACHE_BYTES = 2  # bytes per number in the key-value cache
+# Architectures of models that cannot chat.
+NO_CHAT = ("bert", "nomic-bert", "jina-bert-v2", "clip", "t5encoder", "whisper")
 
 
 @dataclass(frozen=True, slots=True)
 class GgufHeader:
-    """What the header says.
+    """The properties of a model.
 
     Attributes:
-        context_length: the number of tokens that the model was trained with; 0 if not stated.
-        cache_bytes: the memory that each token of the context needs; 0 if not stated.
+        context_length: the number of tokens that the model was trained with; 0 if unknown.
+        cache_bytes: the memory in bytes that each token of the context needs; 0 if unknown.
     """
 
     architecture: str = ""
@@ -38,7 +40,7 @@ class GgufHeader:
 
 
 class _Header:
-    """A file of which only a limited number of bytes is read."""
+    """A file of which at most `MAX_HEADER` bytes are read; `read` raises ValueError beyond that."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -53,7 +55,7 @@ class _Header:
 
 
 def read_header(path: Path) -> GgufHeader:
-    """Read the header up to the vocabulary. Raises `Problem` for files in other formats."""
+    """Read the header of a GGUF file up to the vocabulary; raise `Problem` for a file in another format."""
     try:
         with path.open("rb") as file:
             return _read(_Header(file))
@@ -69,7 +71,7 @@ def _read(file: _Header) -> GgufHeader:
     for _ in range(min(count, MAX_VALUES)):
         name = _read_string(file)
         if name.startswith("tokenizer."):
-            break  # the vocabulary, which is long
+            break  # the long vocabulary begins here
         (kind,) = struct.unpack("<I", file.read(4))
         values[name] = _read_value(file, kind)
     architecture = str(values.get("general.architecture", ""))
@@ -81,7 +83,7 @@ def _read(file: _Header) -> GgufHeader:
 
 
 def _cache_bytes(own: dict[str, object]) -> int:
-    """Return the size of the keys and values of one token in all layers."""
+    """Return the bytes of the cached keys and values of one token in all layers; 0 if unknown."""
     layers, width, heads = own.get("block_count"), own.get("embedding_length"), own.get("attention.head_count")
     if isinstance(heads, list):
         heads = max(heads, default=0)
@@ -103,7 +105,7 @@ def _read_string(file: _Header) -> str:
 
 
 def _read_value(file: _Header, kind: int) -> object:
-    """Return a value; a long array is skipped and returned as empty."""
+    """Read a value of a header. Arrays that are long or contain strings are skipped, with an empty list as result."""
     if kind == STRING:
         return _read_string(file)
     if kind != ARRAY:

@@ -1,4 +1,4 @@
-"""How much memory and how many processor cores this computer has for models."""
+"""The memory and the processor cores of this computer."""
 
 import ctypes
 import os
@@ -18,7 +18,7 @@ class _MemoryStatus(ctypes.Structure):
 
 
 def available_memory() -> int:
-    """Return the memory in bytes that programs can still use; on macOS, which does not say, all memory."""
+    """Return the memory in bytes that programs can still use. On macOS, where it is unknown, return all memory."""
     if sys.platform == "win32":
         return int(_windows_memory().available)
     if sys.platform == "linux":
@@ -36,7 +36,7 @@ def total_memory() -> int:
 
 
 def physical_cores() -> int:
-    """Return the number of processor cores that this process may use. Two threads of a core count once, if known."""
+    """Return the number of physical processor cores that this process may use; outside Linux, of logical ones."""
     if sys.platform != "linux":
         return os.cpu_count() or 1
     cores = set()

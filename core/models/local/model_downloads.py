@@ -1,4 +1,4 @@
-"""The downloads of models that run in the background, with their progress and errors."""
+"""Downloads models in the background, and keeps their progress and errors."""
 
 import asyncio
 import time
@@ -11,12 +11,12 @@ from core.domain.problems import ErrorDetails, Problem
 from core.models.local.model_state import DownloadProgress
 from core.models.local.model_table import LocalModel
 
-PUBLISH_S = 0.25  # between two reports of progress
-SPEED_S = 8.0  # the speed is the average of so many seconds
+PUBLISH_S = 0.25  # seconds between two reports of progress
+SPEED_S = 8.0  # the download speed is averaged over this many seconds
 
 
 class ModelDownloads:
-    """Runs at most one download per model. `on_change` is called after each change."""
+    """Runs at most one download per model. `on_change` is called after each change of progress or state."""
 
     def __init__(self, on_change: Callable[[], object]) -> None:
         self._on_change = on_change
@@ -25,15 +25,15 @@ class ModelDownloads:
         self._errors: dict[str, ErrorDetails] = {}
 
     def progress(self, name: str) -> DownloadProgress | None:
-        """Return the progress of a running download."""
+        """Return the progress of a running download; None if none is running for this model."""
         return self._progress.get(name)
 
     def error(self, name: str) -> ErrorDetails | None:
-        """Return why the last download of a model failed."""
+        """Return why the last download of a model failed; None if it did not."""
         return self._errors.get(name)
 
     def start(self, model: LocalModel, target: Path, addresses: Sequence[str], proxy: str, partial: int) -> bool:
-        """Start or continue a download; return False if it is running already."""
+        """Start or continue a download from byte `partial`; return False if it is already running."""
         name = model.name
         if name in self._tasks:
             return False
@@ -45,13 +45,13 @@ class ModelDownloads:
         return True
 
     async def wait(self, name: str, timeout_s: float) -> DownloadProgress | None:
-        """Wait until a download ends, at most for so many seconds; return its progress if it is still running."""
+        """Wait up to `timeout_s` seconds for the end of a download; return its progress if it is still running."""
         if task := self._tasks.get(name):
             await asyncio.wait([task], timeout=timeout_s)
         return self._progress.get(name)
 
     async def stop(self, name: str) -> None:
-        """Stop a download and keep what has arrived."""
+        """Stop a download, keeping the received part of the file."""
         if task := self._tasks.get(name):
             task.cancel()
             with suppress(asyncio.CancelledError):
@@ -65,7 +65,7 @@ class ModelDownloads:
             await self.stop(name)
 
     async def _download(self, model: LocalModel, target: Path, addresses: Sequence[str], proxy: str) -> None:
-        from core.models.local.download import download  # loads the HTTP library
+        from core.models.local.download import download  # imports the HTTP library
 
         name = model.name
         samples: deque[tuple[float, int]] = deque()

@@ -1,4 +1,4 @@
-"""The child process that serves one model on loopback: its start, its log and its end."""
+"""The child process that serves one model on the loopback interface: its start, its log and its end."""
 
 import asyncio
 import json
@@ -13,14 +13,14 @@ from core.domain.optional_packages import XLLAMACPP, how_to_install
 from core.models.model import ModelError
 from core.workspace.process_tree import kill_group
 
-LOAD_S = 300.0  # how long loading a model may take
-REAP_S = 0.5  # how long a failed request waits to see whether the process has ended
-ERROR_LINES = 5  # last lines of the process's log that an error message quotes
+LOAD_S = 300.0  # timeout for loading a model
+REAP_S = 0.5  # how long to wait after a failed request for the process to end
+ERROR_LINES = 5  # last lines of the log to quote in an error message
 
 
 @dataclass(frozen=True, slots=True)
 class ServedModel:
-    """Where a served model listens, and the API key that its requests need."""
+    """The URL of a served model, and the API key that its requests need."""
 
     url: str
     key: str
@@ -28,7 +28,7 @@ class ServedModel:
 
 @dataclass(frozen=True, slots=True)
 class ServerConfig:
-    """How to serve a model, with a context of `window` tokens. A `gpu_layers` or `temperature` of -1 is automatic."""
+    """How to serve a model with a context of `window` tokens. -1 means automatic for `gpu_layers` and `temperature`."""
 
     path: str
     name: str
@@ -39,7 +39,7 @@ class ServerConfig:
 
 
 class ModelServer:
-    """The process that serves one model. `users` counts the requests in progress."""
+    """The process that serves one model. `users` counts the contexts in which it is being used."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -57,9 +57,9 @@ class ModelServer:
         return self.process is not None and self.process.returncode is None and not self._is_killed
 
     async def start(self, command: Sequence[str], config: ServerConfig) -> None:
-        """Start the process and wait until the model is loaded. Raises `ModelError`."""
+        """Start the process and wait until the model is loaded; raise `ModelError` on failure."""
         key = secrets.token_urlsafe(32)
-        # A session of its own, so that Ctrl+C in the terminal does not interrupt a reply.
+        # In a new session, so that Ctrl+C in the terminal does not interrupt a reply.
         self.process = process = await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=os.name != "nt"
         )
@@ -88,7 +88,7 @@ class ModelServer:
         raise ModelError(f"{config.name} cannot be loaded.", cause, "Choose another model.", retryable=False)
 
     async def wait_if_ended(self) -> None:
-        """Give a process that has just ended time to be reaped, so that the next request starts a new one."""
+        """Give a process that may have just crashed time to end, so that the next request starts a new one."""
         if self.process is not None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(REAP_S):
@@ -99,11 +99,11 @@ class ModelServer:
             self._is_killed = True
             if os.name == "nt":
                 self.process.kill()
-            else:  # `Process.kill` could reap a process that has just ended, which asyncio waits for
+            else:  # not `Process.kill`, which could reap an ended process before asyncio does
                 kill_group(self.process.pid)
 
     async def close(self) -> None:
-        """End the process, and wait until it has ended."""
+        """Kill the process and wait until it has ended."""
         if self.idle_timer is not None:
             self.idle_timer.cancel()
         self.kill()
@@ -114,9 +114,9 @@ class ModelServer:
         self.process = self._log = None
 
     async def _read_log(self, process: Process) -> None:
-        """Keep the last lines of the log; the pipe must be read, or the process would block."""
+        """Read the log and keep its last lines. If the pipe were not read, the process would block."""
         assert process.stderr is not None
-        with suppress(ValueError):  # an overlong line
+        with suppress(ValueError):  # a line is too long
             async for line in process.stderr:
                 self._log_lines.append(line.decode("utf-8", "replace").strip())
                 del self._log_lines[:-ERROR_LINES]

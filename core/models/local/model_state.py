@@ -1,4 +1,4 @@
-"""The state of the local models, as reported to listeners such as the window."""
+"""The state of the local models, for listeners such as the window."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ LoadState = Literal["", "loading", "loaded"]
 
 @dataclass(frozen=True, slots=True)
 class DownloadProgress:
-    """The progress of a running download in bytes. `speed` is in bytes per second, 0 if not known yet."""
+    """The progress of a running download in bytes. `speed` is in bytes per second; 0 while it is unknown."""
 
     done: int
     size: int
@@ -24,7 +24,7 @@ class DownloadProgress:
 
 @dataclass(frozen=True, slots=True)
 class ModelSpeed:
-    """How fast a model was on this computer, in tokens per second; 0 if not measured."""
+    """The measured speed of a model on this computer in tokens per second; 0 if not measured."""
 
     prompt: float = 0.0
     reply: float = 0.0
@@ -32,17 +32,17 @@ class ModelSpeed:
 
 @dataclass(frozen=True, slots=True)
 class LocalModelRow:
-    """A model of the table, or a model file that is on this computer.
+    """A model that can be downloaded, or a model file on this computer.
 
     Attributes:
-        name: its name after `local/`.
-        size: of its file, in bytes.
-        memory: bytes that it needs with a context of `window` tokens.
-        path: of its file; empty if it is not on this computer.
-        origin: whose file it is: Journeyman, you, Ollama, LM Studio or Hugging Face; empty without a file.
-        partial: bytes of an interrupted or running download.
+        name: the name of the model after `local/`.
+        size: the size of the file in bytes.
+        memory: the bytes of memory that the model needs with a context of `window` tokens.
+        path: the path of the file; "" if it is not on this computer.
+        origin: whose file it is: Journeyman, you, Ollama, LM Studio or Hugging Face; "" without a file.
+        partial: the received bytes of an incomplete download.
         error: why the last download failed.
-        fits: whether the computer has the memory that it needs.
+        fits: whether the computer has enough memory for the model.
     """
 
     name: str
@@ -68,7 +68,7 @@ class LocalModelRow:
 
 @dataclass(frozen=True, slots=True)
 class LocalModelStates:
-    """All local models. `install_hint` is the command that installs the missing library; empty if it is installed."""
+    """The states of all local models. `install_hint` is the command that installs the library; "" if installed."""
 
     rows: tuple[LocalModelRow, ...] = ()
     install_hint: str = ""

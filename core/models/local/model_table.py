@@ -14,11 +14,11 @@ class LocalModel:
     """A model that can be downloaded.
 
     Attributes:
-        size: of its file, in bytes.
-        memory: bytes of memory that it needs with a context of `window` tokens.
-        addresses: URLs of its file, tried in this order.
-        sha256: of its file; empty if unknown.
-        temperature: what it samples with unless a request says otherwise; -1 leaves that to llama.cpp.
+        size: the size of the file in bytes.
+        memory: the bytes of memory that the model needs with a context of `window` tokens.
+        addresses: URLs of the file, to be tried in this order.
+        sha256: the hash of the file; "" if unknown.
+        temperature: the default sampling temperature; -1 for that of llama.cpp.
     """
 
     name: str
@@ -35,7 +35,7 @@ class LocalModel:
 
 @cache
 def local_model_table() -> Mapping[str, LocalModel]:
-    """Return the models by name, smallest first."""
+    """Return the models of the table by name, in the order of the file: smallest first."""
     text = (resources.files("resources") / "models" / "local.toml").read_text("utf-8")
     models = [LocalModel(**{**row, "addresses": tuple(row["addresses"])}) for row in tomllib.loads(text)["model"]]
     return MappingProxyType({model.name: model for model in models})
@@ -46,7 +46,7 @@ def encode_model(model: LocalModel) -> str:
 
 
 def decode_model(text: str) -> LocalModel | None:
-    """Return the model that `encode_model` encoded; None if the text is damaged."""
+    """Return a model from its `encode_model` text; None if the text is damaged."""
     try:
         fields = json.loads(text)
         return LocalModel(**{**fields, "addresses": tuple(fields["addresses"])})

@@ -6,11 +6,11 @@ from core.domain.event_values import Usage
 from core.models.local.model_state import ModelSpeed
 from core.models.model import ReplyDelta
 
-MIN_PROMPT, MIN_REPLY = 100, 16  # tokens; with fewer, the speed is not measured
+MIN_PROMPT, MIN_REPLY = 100, 16  # least tokens for which the speed is measured
 
 
 class ReplyTimer:
-    """Created when a request is sent; receives the deltas of its reply."""
+    """Measures one reply. Create it when the request is sent, and add each delta of the reply."""
 
     def __init__(self) -> None:
         self._started = time.monotonic()
@@ -26,7 +26,7 @@ class ReplyTimer:
             self._first = self._first or self._last
 
     def speed(self) -> ModelSpeed:
-        """Return the rates, each 0 if the reply does not tell. Calls arrive whole, so their tokens cannot be timed."""
+        """Return the speeds; 0 if the reply is too short, or contains calls, whose tokens do not arrive one by one."""
         usage = self._usage
         read, written = usage.input - usage.cache_read, usage.output - 1
         prompt_s, reply_s = self._first - self._started, self._last - self._first

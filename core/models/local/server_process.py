@@ -1,8 +1,8 @@
-"""The process that serves one model file with llama.cpp. The library xllamacpp is imported only here.
+"""A script that serves one model file with llama.cpp, the only file that imports the library xllamacpp.
 
-`LocalModels` starts this file as a script. The first line of standard input is a JSON object: path, name, key, window,
-threads, gpu_layers and temperature. Once the model is loaded, one line of JSON is printed: the URL, or an error. The
-process ends when standard input is closed, so it never outlives the program that started it, even if that is killed.
+`LocalModels` starts it. The first line of standard input is a JSON object: path, name, key, window, threads, gpu_layers
+and temperature. After loading the model, the script prints one line of JSON with a URL or an error. It ends when
+standard input is closed, so it never outlives the program that started it, even if that is killed.
 """
 
 import json
@@ -13,24 +13,25 @@ import threading
 from contextlib import suppress
 from typing import Any
 
-NICE = 5  # below other programs, so that the window stays fast
+NICE = 5  # lower priority than other programs, so that the window stays responsive
 SPIN_COUNT = "1000"
-BATCH_TOKENS = 256  # progress is reported after each batch; smaller ones cost time
-CACHE_MIB = 512  # memory for the prompts of other sessions, so that switching between sessions does not read them again
+BATCH_TOKENS = 256  # tokens; progress is reported after each batch, but small batches are slow
+CACHE_MIB = 512  # memory for cached prompts, so that switching between sessions does not read them again
 
 
 def exit_with_parent() -> None:
-    """Wait for the end of standard input, then end at once."""
+    """Block until standard input is closed, then exit the process immediately."""
     while os.read(0, 1024):
         pass
     os._exit(0)
 
 
 def serve(config: dict[str, Any]) -> str:
-    """Load the model, and return the URL of its Chat Completions API, which runs in threads of the library."""
-    # Threads that wait for each other sleep after a few microseconds: spinning would starve them on a busy computer.
+    """Load the model and return the URL of its Chat Completions API, which runs in threads of the library."""
+    # Let waiting threads sleep after a few microseconds, because spinning would slow each other down on a busy
+    # computer.
     os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
-    os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # a debugger would delay the restart after a crash
+    os.environ.setdefault("GGML_NO_BACKTRACE", "1")  # collecting a backtrace would delay the restart after a crash
     from xllamacpp import CommonParams, Server
 
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -57,10 +58,10 @@ def serve(config: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    with suppress(OSError, AttributeError):  # Windows has no os.nice.
+    with suppress(OSError, AttributeError):  # Windows has no os.nice
         os.nice(NICE)
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # The library must not print among the replies.
+    os.dup2(2, 1)  # output of the library must not mix with the replies
     config = json.loads(sys.stdin.buffer.readline())
     watch = threading.Thread(target=exit_with_parent, daemon=True)
     watch.start()

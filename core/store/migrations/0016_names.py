@@ -1,4 +1,4 @@
-"""Rename stored names once, before the first release: tables, columns, event kinds, payload fields and values."""
+"""Renames tables, columns, event kinds, payload fields and values that were stored before the first release."""
 
 import sqlite3
 
@@ -89,7 +89,7 @@ COLUMNS: dict[str, dict[str, str]] = {
 
 
 def run(db: sqlite3.Connection) -> None:
-    """Rename everything in the transaction that the caller opened."""
+    """Rename everything within the caller's transaction."""
     db.execute("DROP TRIGGER entry_is_append_only")
     for old, new in TABLES.items():
         db.execute(f"ALTER TABLE {old} RENAME TO {new}")
@@ -118,7 +118,7 @@ def _rename_indexes(db: sqlite3.Connection) -> None:
 
 
 def _rebuild_memory_search(db: sqlite3.Connection) -> None:
-    """Fill the index again under its new names: the columns of a virtual table cannot be renamed."""
+    """Create and fill the search index again, because the columns of a virtual table cannot be renamed."""
     db.execute("DROP TABLE search_memory")
     db.execute(
         "CREATE VIRTUAL TABLE memory_search USING fts5"

@@ -1,4 +1,4 @@
-"""Add the errors of runs and of their requests to the full-text index."""
+"""Adds the errors of runs and of model requests to the full-text index."""
 
 import json
 import sqlite3
@@ -6,11 +6,11 @@ from typing import Any
 
 from core.store.blobs import read_blob
 
-MAX_INDEXED = 262_144  # characters
+MAX_INDEXED = 262_144  # characters of a text that are indexed
 
 
 def run(db: sqlite3.Connection) -> None:
-    """Put the events with an error into the backlog of the index, after removing what it contains of them."""
+    """Remove events with an error from the index, and add them to the backlog, so that they are indexed again."""
     backlog = db.execute("SELECT first_event, last_event FROM search_backlog").fetchall()
     rows = db.execute(
         "SELECT id, payload FROM event WHERE kind IN ('run_paused', 'run_ended', 'request_retried')"
@@ -26,7 +26,7 @@ def run(db: sqlite3.Connection) -> None:
 
 
 def _indexed_text(db: sqlite3.Connection, event: dict[str, Any]) -> str:
-    """Return what the index contains of an event: the reason and the summary of a run that ended, else nothing."""
+    """Return the text that the index has for an event: the reason and summary of a run that ended, else nothing."""
     if "status" not in event:
         return ""
     summary = event.get("summary", {})

@@ -1,1 +1,1 @@
-"""Tests of the Usage page."""
+"""Tests of the Overview page."""
