@@ -121,6 +121,10 @@ CALLS = {
     "the application is passed, not looked up": Call(
         r"Q\w*Application\.instance$", "QApplication.instance()", ("app/", "ui/style/theme.py", "tests/")
     ),
+    # PySide makes the returned widget a child of the one before, and forgets it when that one is deleted.
+    "no walks of the focus chain": Call(
+        r"\.(next|previous)InFocusChain$", "part = panel.nextInFocusChain()", rule_for=("app/", "ui/")
+    ),
     "no grandparents": Call(r"parent(Widget)?\(\)\.parent(Widget)?$", "x = self.parent().parent()"),
     "tasks have an owner": Call(
         r"^((asyncio|\w*loop|.*_loop\(\))\.)?(create_task|ensure_future)$",

@@ -1,4 +1,4 @@
-"""The help lists every command, keyboard shortcut and setting, with the texts of the tables in the code."""
+"""The help names every command, shortcut, setting, importer and local provider that the code has in its tables."""
 
 import argparse
 import re
@@ -9,6 +9,8 @@ from pathlib import Path
 
 from app.cli.arguments import parser
 from core.engine.prompting.profiles import AgentProfile, LearningRules, load_profiles
+from core.exchange.importers.registry import IMPORTERS
+from core.models.providers import LOCAL_PROVIDERS
 from core.settings.schema import SettingInfo, Settings
 from ui.dialogs.help_dialog import PAGES, help_files
 from ui.shell.commands import COMMANDS, SLASH
@@ -109,6 +111,12 @@ def test_the_profile_in_the_help_names_every_field_and_is_valid(tmp_path: Path) 
     data = tomllib.loads(text)
     assert data.keys() == {field.name for field in fields(AgentProfile)}
     assert data["learn"].keys() == {field.name for field in fields(LearningRules)}
+
+
+def test_every_importer_and_every_local_provider_is_named() -> None:
+    imports, models = ((HELP / f"{page}.md").read_text("utf-8") for page in ("import-export", "models"))
+    assert [importer.agent for importer in IMPORTERS if importer.agent.removesuffix(" (editor)") not in imports] == []
+    assert [provider.title for provider in LOCAL_PROVIDERS if provider.title not in models] == []
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:

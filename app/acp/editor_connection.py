@@ -35,6 +35,7 @@ from core.store.journal_update import JournalUpdate
 
 PROTOCOL_VERSION = 1
 END_S = 10.0  # time limit for answering the requests that are open when the editor closes the connection
+ATTACHED_TEXT = "These files belong to my answer."
 STOP_REASONS = {"completed": "end_turn", "stopped": "cancelled", "limit": "max_turn_requests"}
 CAPABILITIES: Params = {
     "loadSession": True,
@@ -48,16 +49,17 @@ class EditorSession:
     """A session that the editor opened.
 
     Attributes:
-        in_event_log: Whether the event log has the session; a new session is added by its first prompt.
-        notice: Text to send at the start of the next turn.
-        updates: The events and streamed text of the turn in progress; a None in the queue ends the turn.
+        in_event_log: Whether the session exists in the event log. A new session is added to it by its first prompt.
+        notice: Text to send to the editor at the start of the next turn.
+        updates: The events and streamed text of the turn in progress; a None in the queue ends the turn. None between
+            turns.
     """
 
     folder: Path
     mode: Mode
     in_event_log: bool = False
     notice: str = ""
-    updates: "asyncio.Queue[JournalUpdate | LiveUpdate | None] | None" = None
+    updates: asyncio.Queue[JournalUpdate | LiveUpdate | None] | None = None
 
 
 @dataclass(slots=True)
@@ -81,7 +83,7 @@ class EditorConnection:
     def __post_init__(self) -> None:
         self.peer = JsonRpcPeer(self.write, self._handle_request, self._handle_notification)
 
-    async def serve(self, lines: "asyncio.Queue[bytes]") -> None:
+    async def serve(self, lines: asyncio.Queue[bytes]) -> None:
         """Serve until the editor closes the connection, then stop the runs of its open turns."""
         unsubscribes = [
             self.engine.subscribe(self._on_update),
@@ -99,7 +101,7 @@ class EditorConnection:
             await self.peer.close("The editor has closed the connection.")
 
     async def _answer_all(self) -> None:
-        """Answer the requests that were read before the connection closed; an open turn is answered as canceled."""
+        """Stop all turns, and wait until every request that was read before the connection closed has its reply."""
         self.closing = True
         with suppress(TimeoutError):
             async with asyncio.timeout(END_S):
@@ -113,7 +115,7 @@ class EditorConnection:
 
     async def _stop(self, name: str) -> None:
         if self.engine.is_active(name):
-            with suppress(Problem):  # the run ended meanwhile
+            with suppress(Problem):  # stopping fails if the run has just ended by itself
                 await self.engine.stop(name)
 
     # Requests from the editor
@@ -162,7 +164,7 @@ class EditorConnection:
         return {"sessionId": name, "modes": _modes(self.run_template.mode)}
 
     async def _load(self, name: str, notice: str) -> Params:
-        """Open an existing session: send its messages and tool calls to the editor, which can then continue it."""
+        """Open an existing session and send its messages and tool calls to the editor. The next prompt continues it."""
         row = self._find_row(name)
         updates = self._updates(Path(row.folder))
         async for entry in self.engine.events(row.id):
@@ -195,7 +197,8 @@ class EditorConnection:
         session.updates = updates
         try:
             await self._begin(name, session, text, embedded)
-            # `updates`, not `session.updates`: the next turn may have begun by then.
+            # The callback keeps this turn's queue: the next turn may already have replaced `session.updates` when it
+            # runs.
             self.engine.call_when_idle(name, lambda: updates.put_nowait(None))
             if self.closing:
                 await self._stop(name)
@@ -207,30 +210,31 @@ class EditorConnection:
             session.updates = None
 
     async def _begin(self, name: str, session: EditorSession, text: str, embedded: list[tuple[str, str]]) -> None:
-        """Start the session with its first prompt. Later ones answer the open question, or continue the session."""
+        """Start the session with its first prompt.
+
+        A later prompt answers the open question, or continues the session.
+        """
         if not session.in_event_log:
             began = replace(self.run_template, mode=session.mode)
             await self.engine.start(text, session.folder, began, name=name, embedded=embedded)
             session.in_event_log = True
             return
         open_questions = [question for row, question in self.engine.open_questions() if row.id == name]
-        if open_questions and embedded:  # an answer has no attachments
-            text = "\n\n".join([text, *(f"{uri}\n{contents}" for uri, contents in embedded)])
-        if open_questions and not self.engine.is_active(name):
-            await self.engine.answer(open_questions[0].id, Answer(text=text), resume=True)
-        elif open_questions:
-            await self.engine.answer(open_questions[0].id, Answer(text=text))
-        else:
+        if not open_questions:
             await self.engine.send_message(name, text, embedded=embedded)
+            return
+        if embedded:  # an answer cannot carry files, so they are sent as a message before it
+            await self.engine.send_message(name, ATTACHED_TEXT, embedded=embedded)
+        await self.engine.answer(open_questions[0].id, Answer(text=text), resume=True)
 
     async def _follow(
-        self, name: str, session: EditorSession, updates: "asyncio.Queue[JournalUpdate | LiveUpdate | None]"
+        self, name: str, session: EditorSession, updates: asyncio.Queue[JournalUpdate | LiveUpdate | None]
     ) -> Params:
-        """Send updates until the run ends, pauses, or asks a question that the next prompt must answer."""
+        """Send the turn's updates to the editor until the run ends, pauses, or needs the next prompt as an answer."""
         session_updates = self._updates(session.folder)
         streamed = False
         async with asyncio.TaskGroup() as tasks:
-            questions = EditorQuestions(self.engine, self.peer, name, session_updates, self.has_forms, tasks)
+            questions = EditorQuestions(self.engine, self.peer, name, session_updates, tasks, has_forms=self.has_forms)
             try:
                 while (item := await updates.get()) is not None:
                     if isinstance(item, LiveUpdate):
@@ -294,7 +298,10 @@ class EditorConnection:
     # Events from the engine
 
     def _on_update(self, update: JournalUpdate) -> None:
-        """Queue an event for its session's turn. Requests of sub-agents go to the session that the editor opened."""
+        """Queue an event for the turn of its session.
+
+        A question or permission request of a sub-agent is queued for the session that the editor opened.
+        """
         name = update.entry.session
         if name not in self.sessions and isinstance(
             update.entry.event, PermissionRequested | PermissionDecided | QuestionAsked | QuestionAnswered

@@ -12,7 +12,7 @@ from core.domain.permissions import PermissionRequest, RuleScope, offered_scopes
 from core.domain.problems import Problem
 from core.domain.question import Answer, Question, SubAnswer, SubQuestion
 from core.domain.trusted_files import WHY_PROTECTED
-from core.domain.visible import visible_exactly
+from core.domain.visible import visible, visible_exactly, visible_name
 from core.engine.api.engine import Engine
 
 SCOPES: dict[RuleScope, str] = {
@@ -23,7 +23,10 @@ DENY, DECLINE = "deny", "decline"
 
 
 class EditorQuestions:
-    """The open questions and permission requests of a turn; those answered elsewhere are withdrawn in the editor."""
+    """Shows the questions and permission requests of one turn in the editor.
+
+    A question that is answered elsewhere, for example in the desktop window, is withdrawn from the editor.
+    """
 
     def __init__(
         self,
@@ -31,14 +34,15 @@ class EditorQuestions:
         peer: JsonRpcPeer,
         session: str,
         updates: SessionUpdates,
-        forms: bool,
         tasks: asyncio.TaskGroup,
+        *,
+        has_forms: bool,
     ) -> None:
         self._engine = engine
         self._peer = peer
         self._session = session
         self._updates = updates
-        self._forms = forms
+        self._has_forms = has_forms
         self._tasks = tasks
         self._open: dict[str, asyncio.Task[None]] = {}
 
@@ -46,23 +50,26 @@ class EditorQuestions:
         self._start(request.id, self._ask_permission(request))
 
     def ask(self, question: Question) -> str:
-        """Ask in a form, or as a choice of options.
+        """Show a question in the editor, as a form or as a choice of options. Return an empty string.
 
-        If the editor supports neither, return the question as text to send; the next prompt is then the answer.
+        If the editor supports neither, return the text of the question instead. The caller sends it as a message, and
+        the next prompt is the answer.
         """
-        if self._forms:
+        if self._has_forms:
             self._start(question.id, self._ask_form(question))
-        elif question.options and not question.sub_questions:
+        elif _is_choice(question):
             self._start(question.id, self._ask_choice(question))
         else:
             return _question_text(question)
         return ""
 
     def withdraw(self, name: str) -> None:
+        """Withdraw the question or permission request with the ID `name` from the editor: it was answered elsewhere."""
         if task := self._open.pop(name, None):
             task.cancel()
 
     def close(self) -> None:
+        """Withdraw all open questions and permission requests from the editor."""
         for name in list(self._open):
             self.withdraw(name)
 
@@ -70,31 +77,22 @@ class EditorQuestions:
         self._open[name] = self._tasks.create_task(self._run(name, work))
 
     async def _run(self, name: str, work: Coroutine[Any, Any, None]) -> None:
-        """Ask. If the editor refuses or closes the connection, the question stays open for the desktop window."""
+        """Run `work`, which asks in the editor and passes the answer on.
+
+        Errors leave the question open for the window.
+        """
         with suppress(RpcError, PeerClosed, Problem):
             await work
         self._open.pop(name, None)
 
     async def _ask_permission(self, request: PermissionRequest) -> None:
-        options = [
-            {"optionId": option.id, "name": option.name, "kind": _kind(option.allows, option.persistent)}
-            for option in request.options
-        ]
-        if not options:
-            patterns = ", ".join(request.patterns)
-            options = [
-                {"optionId": scope, "name": SCOPES[scope] + (f": {patterns}" if scope != "once" else ""),
-                 "kind": _kind(True, scope != "once")}
-                for scope in offered_scopes(request)
-            ]  # fmt: skip
-            options.append({"optionId": DENY, "name": "Deny", "kind": "reject_once"})
         pending = next((each for _, each in self._engine.permission_requests() if each.request.id == request.id), None)
         arguments = json.loads(pending.arguments or "{}") if pending else self._updates.arguments(request.call_id)
         title = visible_exactly(f"{request.tool}: {request.object}")
         call = {"toolCallId": request.call_id, "title": title, "status": "pending",
                 "kind": KINDS.get(TOUCHES.get(request.access, ""), "other"), "rawInput": arguments,
                 "content": [{"type": "content", "content": {"type": "text", "text": _details(request)}}]}  # fmt: skip
-        option_id = await self._request_choice(call, options)
+        option_id = await self._request_choice(call, _permission_options(request))
         if option_id is None:
             return
         self._open.pop(request.id, None)
@@ -103,32 +101,35 @@ class EditorQuestions:
         elif option_id == DENY:
             await self._engine.deny(request.id)
         else:
-            scope: RuleScope = next((option for option in offered_scopes(request) if option == option_id), "once")
+            scope = next(scope for scope in offered_scopes(request) if scope == option_id)
             await self._engine.allow(request.id, scope, () if scope == "once" else request.patterns)
 
     async def _ask_choice(self, question: Question) -> None:
         """Ask a question with options as a permission request, which every editor supports."""
         options = [
-            {"optionId": str(number), "name": option.label, "kind": "allow_once"}
+            {"optionId": str(number), "name": visible_name(option.label), "kind": "allow_once"}
             for number, option in enumerate(question.options)
         ]
         options.append({"optionId": DECLINE, "name": "Decline to answer", "kind": "reject_once"})
-        call = {"toolCallId": f"{question.id}-asked", "title": question.text, "kind": "other", "status": "pending"}
+        call = {"toolCallId": f"{question.id}-asked", "title": f"Question: {visible_exactly(question.text)}",
+                "kind": "other", "status": "pending"}  # fmt: skip
         option_id = await self._request_choice(call, options)
         if option_id is None:
             return
         self._open.pop(question.id, None)
-        if option_id.isdigit() and int(option_id) < len(question.options):
-            await self._engine.answer(question.id, Answer(option=question.options[int(option_id)].label))
-        else:
-            await self._engine.answer(question.id, Answer(declined=True))
+        is_declined = option_id == DECLINE
+        answer = Answer(declined=True) if is_declined else Answer(option=question.options[int(option_id)].label)
+        await self._engine.answer(question.id, answer)
 
     async def _request_choice(self, call: Params, options: list[Params]) -> str | None:
-        """Return the ID of the chosen option; None if the turn was canceled."""
+        """Ask the editor to choose; return the ID of the chosen option.
+
+        Return None if the turn was canceled, or if the editor returned an ID that is not in `options`.
+        """
         params = {"sessionId": self._session, "toolCall": call, "options": options}
         match await self._peer.request("session/request_permission", params):
             case {"outcome": {"outcome": "selected", "optionId": str(chosen)}}:
-                return chosen
+                return chosen if any(option["optionId"] == chosen for option in options) else None
             case _:
                 return None
 
@@ -136,12 +137,12 @@ class EditorQuestions:
         sub_questions = question.all_questions()
         fields = {f"answer{number}": _field(sub_question) for number, sub_question in enumerate(sub_questions, 1)}
         schema = {"type": "object", "properties": fields, "required": list(fields)}
-        message = "\n".join(filter(None, (question.text, question.reason)))
+        message = visible("\n".join(filter(None, (question.text, question.reason))))
         params = {"sessionId": self._session, "mode": "form", "message": message, "requestedSchema": schema}
         try:
             answer = await self._peer.request("elicitation/create", params)
         except RpcError:
-            if question.options and not question.sub_questions:
+            if _is_choice(question):
                 await self._ask_choice(question)
             return
         self._open.pop(question.id, None)
@@ -154,8 +155,31 @@ class EditorQuestions:
                 return
 
 
+def _is_choice(question: Question) -> bool:
+    return bool(question.options) and not question.sub_questions
+
+
+def _permission_options(request: PermissionRequest) -> list[Params]:
+    """Return the options to show: those an external agent offers, else one to allow for each scope, and one to deny."""
+    if request.options:
+        return [
+            {"optionId": option.id, "name": visible_name(option.name), "kind": _kind(option.allows, option.persistent)}
+            for option in request.options
+        ]
+    patterns = visible_name(", ".join(request.patterns))
+    options: list[Params] = [
+        {
+            "optionId": scope,
+            "name": SCOPES[scope] + (f": {patterns}" if scope != "once" else ""),
+            "kind": _kind(True, scope != "once"),
+        }
+        for scope in offered_scopes(request)
+    ]
+    return [*options, {"optionId": DENY, "name": "Deny", "kind": "reject_once"}]
+
+
 def _details(request: PermissionRequest) -> str:
-    """Return the reason, and what the user has to know about the call besides, each on a line."""
+    """Return one line each for the reason, protected paths, untrusted sources, and the sandbox and network."""
     lines = [request.reason]
     if request.protected_paths:
         names = ", ".join(request.protected_paths)
@@ -167,15 +191,16 @@ def _details(request: PermissionRequest) -> str:
     return "\n".join(visible_exactly(line).replace("\n", "⟦U+000A⟧") for line in lines)
 
 
-def _kind(allows: bool, lasts: bool) -> str:
-    return f"{'allow' if allows else 'reject'}_{'always' if lasts else 'once'}"
+def _kind(allows: bool, persistent: bool) -> str:
+    return f"{'allow' if allows else 'reject'}_{'always' if persistent else 'once'}"
 
 
 def _field(question: SubQuestion) -> Params:
-    labels = [option.label for option in question.options]
+    labels = [visible_name(option.label) for option in question.options]
+    title = visible(question.text)
     if question.multi_select:
-        return {"type": "array", "title": question.text, "items": {"type": "string", "enum": labels}}
-    schema: Params = {"type": "string", "title": question.text}
+        return {"type": "array", "title": title, "items": {"type": "string", "enum": labels}}
+    schema: Params = {"type": "string", "title": title}
     if labels and question.free_text:
         schema["description"] = f"One of: {', '.join(labels)}; or your own words"
     elif labels:
@@ -200,13 +225,13 @@ def _sub_answer(question: SubQuestion, value: Any) -> SubAnswer:
     """Return the answer to one question of a form: the options whose labels were chosen, or else the typed text."""
     values = value if isinstance(value, list) else [] if value is None else [value]
     texts = [str(item) for item in values]
-    known_labels = {option.label for option in question.options}
-    labels = tuple(text for text in texts if text in known_labels)
+    shown_labels = {visible_name(option.label): option.label for option in question.options}
+    labels = tuple(shown_labels[text] for text in texts if text in shown_labels)
     return SubAnswer(question.text, labels, "" if labels else " ".join(texts))
 
 
 def _question_text(question: Question) -> str:
-    """Return a question as text."""
+    """Return a question as plain text: the question, its reason, its sub-questions and its options."""
     lines = [question.text, question.reason]
     for part in question.sub_questions:
         lines.append(part.text)

@@ -1,6 +1,7 @@
 """The argument parser of every command: short usage lines, grouped help, and suggestions for misspelled words."""
 
 import argparse
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from shutil import get_terminal_size
@@ -38,8 +39,8 @@ class CommandParser(argparse.ArgumentParser):
         self.commands: dict[str, CommandParser] = {}
         self.sections: Sequence[tuple[str, Sequence[str]]] = ()
         self._default = ""
+        self._command_choice: argparse.Action | None = None  # the argument that names the subcommand
         self.color = False  # Python 3.14 would color the help, but not the lines that this class formats
-        self._positionals.title, self._optionals.title = "Arguments", "Options"
         self.add_argument("-h", "--help", action="help", help="Show this help and exit")
 
     def group(self, dest: str = "action", default: str = "") -> AddCommand:
@@ -49,7 +50,7 @@ class CommandParser(argparse.ArgumentParser):
         """
         parsers = self.add_subparsers(dest=dest, metavar="COMMAND", parser_class=CommandParser)
         parsers.required = dest == "action"  # without a command at all, the window opens
-        self._default = default
+        self._command_choice, self._default = parsers, default
 
         def add(name: str, text: str) -> CommandParser:
             self.commands[name] = parser = parsers.add_parser(name, help=text, description=text)
@@ -61,11 +62,11 @@ class CommandParser(argparse.ArgumentParser):
         """Parse like argparse, but report an unknown option with the usage line of its subcommand."""
         parsed, unknown = self.parse_known_args(args, namespace)
         if unknown:
-            self._innermost_command(parsed)._refuse(unknown[0], self)
+            self._innermost_command(parsed).refuse_unknown(unknown[0], self)
         return parsed
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        argv = list(args or ())
+        argv = list(sys.argv[1:] if args is None else args)
         if self._default and (not argv or (argv[0].startswith("-") and argv[0] not in ("-h", "--help"))):
             argv.insert(0, self._default)
         return super().parse_known_args(argv, namespace)
@@ -78,23 +79,28 @@ class CommandParser(argparse.ArgumentParser):
         raise UsageError(message, hint or f"See `{self.prog} --help`.", self.format_usage().rstrip())
 
     def arguments(self) -> Iterator[str]:
-        """Yield the positional arguments and required options for the usage line, in order."""
-        grouped = {id(action) for group in self._mutually_exclusive_groups for action in group._group_actions}
-        for action in self._actions:
-            if id(action) not in grouped and not action.option_strings and not self.commands:
-                yield _positional(action)
-        for group in self._mutually_exclusive_groups:
-            if group.required:
-                alternatives = [_alternative(action) for action in group._group_actions]
+        """Yield the words of the usage line: required options, positional arguments, required groups, subcommand.
+
+        A group of options of which exactly one is required is written as `(--a | --b)`.
+        """
+        groups = self._exclusive_groups()
+        grouped = [action for _, actions in groups for action in actions]
+        alone = [action for action in self._own_actions() if action not in grouped]
+        yield from (_required_option(action) for action in alone if action.option_strings and action.required)
+        if not self.commands:
+            yield from (_positional(action) for action in alone if not action.option_strings)
+        for required, actions in groups:
+            if required:
+                alternatives = [_required_option(action) for action in actions]
                 yield f"({' | '.join(alternatives)})" if len(alternatives) > 1 else alternatives[0]
-        if self.commands:
-            yield "COMMAND" if self._subparsers_required() else "[COMMAND]"
+        if self._command_choice:
+            yield "COMMAND" if self._command_choice.required and not self._default else "[COMMAND]"
 
     def format_usage(self) -> str:
         return f"usage: {' '.join([self.prog, '[OPTIONS]', *self.arguments()])}\n"
 
     def format_help(self) -> str:
-        formatter = self._get_formatter()
+        formatter = self.formatter_class(prog=self.prog)
         formatter.add_text(fill(self.description or "", get_terminal_size().columns - 2))
         formatter.add_usage(self.format_usage().removeprefix("usage: ").rstrip().replace("%", "%%"), [], [])
         for title, actions in self._help_sections():
@@ -104,51 +110,50 @@ class CommandParser(argparse.ArgumentParser):
         formatter.add_text(self.epilog)
         return formatter.format_help()
 
-    def _subparsers_required(self) -> bool:
-        return not self._default and any(
-            action.required for action in self._actions if isinstance(action, argparse._SubParsersAction)
-        )
-
     def _help_sections(self) -> Iterator[tuple[str, Iterable[argparse.Action]]]:
-        """Yield the sections of the help, as title and entries: arguments, subcommands, options."""
-        own = [action for action in self._actions if not isinstance(action, argparse._SubParsersAction)]
+        """Yield the title and the arguments of each section of the help: arguments, subcommands, options."""
+        own = self._own_actions()
         yield "Arguments", [action for action in own if not action.option_strings]
-        listed = {action.dest: action for action in self._command_actions()}
-        for title, names in self.sections or (("Commands", tuple(listed)),):
-            yield title, [listed[name] for name in names if name in listed]
+        for title, names in self.sections or (("Commands", tuple(self.commands)),):
+            yield title, [_command_entry(name, self.commands[name]) for name in names if name in self.commands]
         yield "Options", [action for action in own if action.option_strings]
 
-    def _command_actions(self) -> list[argparse.Action]:
-        for action in self._actions:
-            if isinstance(action, argparse._SubParsersAction):
-                return action._choices_actions
-        return []
-
     def _innermost_command(self, parsed: argparse.Namespace) -> "CommandParser":
-        """Return the parser of the innermost subcommand that was chosen."""
+        """Return the parser of the subcommand that `parsed` names, or of this command if it names none."""
         command = self
         for dest in ("command", "action"):
             command = command.commands.get(getattr(parsed, dest, None) or "", command)
         return command
 
-    def _refuse(self, word: str, top: "CommandParser") -> NoReturn:
-        """Raise a UsageError for an unknown argument, with a hint if it is an option of `journeyman` itself."""
+    def refuse_unknown(self, word: str, top: "CommandParser") -> NoReturn:
+        """Raise a UsageError for an unknown argument. For an option of `journeyman` itself, hint where to put it."""
         name = word.partition("=")[0]
-        if self is not top and name in top._option_string_actions:
+        if self is not top and name in top._options():
             self.refuse(f"Unknown option '{name}'.", f"Put {name} before the command.")
-        options = [
-            name for action in self._actions if action.help != argparse.SUPPRESS for name in action.option_strings
-        ]
         if name.startswith("-"):
-            self.refuse(f"Unknown option '{name}'.", _suggestion(name, options))
+            self.refuse(f"Unknown option '{name}'.", _suggestion(name, self._options(hidden=False)))
         self.refuse(f"Unexpected argument '{word}'.")
 
+    def _options(self, *, hidden: bool = True) -> list[str]:
+        shown = (action for action in self._own_actions() if hidden or action.help != argparse.SUPPRESS)
+        return [name for action in shown for name in action.option_strings]
+
+    # The methods below use private attributes of argparse, because it has no public ones for these purposes.
+
+    def _own_actions(self) -> list[argparse.Action]:
+        """Return the options and arguments of this command, without the argument that names the subcommand."""
+        return [action for action in self._actions if action is not self._command_choice]
+
+    def _exclusive_groups(self) -> list[tuple[bool, list[argparse.Action]]]:
+        """Return the groups of mutually exclusive arguments: whether one of them is required, and the arguments."""
+        return [(group.required, group._group_actions) for group in self._mutually_exclusive_groups]
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        """Check a value against the choices of its argument; overrides a hook of argparse to improve the message."""
+        """Check a value against the choices of its argument. Overrides a private method that argparse calls."""
         if action.choices is None or value in action.choices:
             return
         choices = [str(choice) for choice in action.choices]
-        if isinstance(action, argparse._SubParsersAction):
+        if action is self._command_choice:
             self.refuse(f"There is no command `{self.prog} {value}`.", _suggestion(str(value), choices))
         name = "/".join(action.option_strings) or action.metavar or action.dest.upper()
         hint = f"{_suggestion(str(value), choices)} Choose one of: {', '.join(choices)}.".lstrip()
@@ -161,6 +166,11 @@ def _suggestion(word: str, candidates: Sequence[str]) -> str:
     return f"Did you mean '{matches[0]}'?" if matches else ""
 
 
+def _command_entry(name: str, command: CommandParser) -> argparse.Action:
+    """Return a placeholder argument that makes argparse list a subcommand in the help."""
+    return argparse.Action((), dest=name, metavar=name, help=command.description)
+
+
 def _positional(action: argparse.Action) -> str:
     name = str(action.metavar or "|".join(map(str, action.choices or ())) or action.dest.upper())
     if action.nargs == "?":
@@ -170,8 +180,8 @@ def _positional(action: argparse.Action) -> str:
     return f"{name}..." if action.nargs == "+" else name
 
 
-def _alternative(action: argparse.Action) -> str:
-    """Return the usage of an option in a required group, of which exactly one must be used; it has no brackets."""
+def _required_option(action: argparse.Action) -> str:
+    """Return the usage text of a required option or of an alternative in a required group, without brackets."""
     if not action.option_strings:
         return _positional(action).strip("[]")
     if action.metavar is None:

@@ -102,11 +102,15 @@ def output_options(
     verbosity.add_argument("--json", action="store_true", help=json)
 
 
-def answer_options(command: argparse.ArgumentParser) -> None:
+def answer_options(command: argparse.ArgumentParser, *, continues_run: bool = False) -> None:
     answer_help = "Answer the next question with TEXT, an option's label or its number; repeatable"
     command.add_argument("--answer", action="append", default=[], metavar="TEXT", help=answer_help)
     decline_help = "Decline every question and deny every permission request"
-    command.add_argument("--no-questions", action="store_true", help=decline_help)
+    declining = command.add_mutually_exclusive_group()
+    declining.add_argument("--no-questions", action="store_true", default=None, help=decline_help)
+    if continues_run:
+        ask_help = "Ask, although the run was started with --no-questions"
+        declining.add_argument("--questions", dest="no_questions", action="store_false", default=None, help=ask_help)
 
 
 def _model(command: argparse.ArgumentParser) -> None:
@@ -116,7 +120,9 @@ def _model(command: argparse.ArgumentParser) -> None:
 
 def _questions(command: argparse.ArgumentParser) -> None:
     answer_options(command)
-    autonomy_help = "How often the agent may ask: 5, 3 or 1 questions per run (default: balanced, 3)"
+    autonomy_help = (
+        "How often the agent and its sub-agents may ask together: 5, 3 or 1 questions per run (default: balanced, 3)"
+    )
     levels = ("cautious", "balanced", "decisive")
     command.add_argument("--autonomy", choices=levels, default="balanced", help=autonomy_help)
 
@@ -151,7 +157,7 @@ def _resume(add: AddCommand) -> None:
     resume.set_defaults(settle="")
     mode_help = "Change the mode from now on; it also decides the pending permission requests"
     resume.add_argument("--mode", choices=MODES, default="", metavar="MODE", help=f"{mode_help}: {', '.join(MODES)}")
-    answer_options(resume)
+    answer_options(resume, continues_run=True)
     output_options(resume)
 
 

@@ -20,12 +20,12 @@ async def acp(context: Invocation) -> int:
         do = "Choose one with `journeyman models use PROVIDER/MODEL`, or with --model."
         raise Problem("No model is set up.", "Neither --model nor the settings name one.", do)
     run_started = RunStarted(
-        model,
-        settings.max_turns,
-        Text(script),
-        settings.max_minutes,
-        settings.max_tokens,
-        settings.max_cost,
+        model=model,
+        max_turns=settings.max_turns,
+        script=Text(script),
+        max_minutes=settings.max_minutes,
+        max_tokens=settings.max_tokens,
+        max_cost=settings.max_cost,
         profile=args.agent,
         mode=args.mode,
     )

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE, FAILED
+from core.agents.known_agents import install_command
 from core.domain.problems import Problem
 from core.domain.visible import visible
 
@@ -19,13 +20,15 @@ async def _list(context: Invocation) -> int:
     found = await context.engine.external_agents.overview()
     if context.args.json:
         for settings in found.added:
-            context.out.write_json(asdict(settings) | {"added": True, "installed": True})
+            context.out.write_json(asdict(settings) | {"added": True, "installed": settings not in found.not_found})
         for agent in (*found.installed, *found.missing):
             more = {"added": False, "installed": agent in found.installed, "install": agent.install}
             context.out.write_json(asdict(agent.settings) | more)
         return DONE
     for settings in found.added:
-        context.out.write(f"{settings.name}  {shlex.join(settings.argv())}")
+        install = install_command(settings.command)
+        hint = f"  (not found{f'; install it: {install}' if install else ''})" if settings in found.not_found else ""
+        context.out.write(f"{settings.name}  {shlex.join(settings.argv())}{hint}")
     if not found.added:
         context.out.write("No external agents. Add one: journeyman agents add NAME PROGRAM [ARGS...]")
     for agent in found.installed:

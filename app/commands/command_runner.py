@@ -1,4 +1,4 @@
-"""Parses and runs a command on an engine, for this process or for another one that sent it over the socket."""
+"""Parses a command and runs it on an engine, for this process or for another one that sent it over the socket."""
 
 import argparse
 from pathlib import Path
@@ -25,7 +25,7 @@ def make_command_runner(services: Services, home: Path) -> CommandRunner:
         except UsageError as error:
             out.print_usage_error(error.trouble, error.usage)
             return USAGE
-        except SystemExit:  # for --help and --version, which the requesting process handles before it sends a command
+        except SystemExit:  # from --help and --version, which the process that the user started handles itself
             return USAGE
         return await run_command(services, home, args, folder, out)
 
@@ -40,7 +40,9 @@ async def run_command(services: Services, home: Path, args: argparse.Namespace, 
                 "It runs a command and has no window.",
                 "Wait until it is done, or choose another folder with --data-dir.",
             )
-        context = Invocation(services.engine, args, out, folder, home, services.rules)
+        context = Invocation(
+            engine=services.engine, args=args, out=out, folder=folder, data_folder=home, rules=services.rules
+        )
         return await command_function(args.command)(context)
     except UnresolvedCallsError as unresolved:
         out.print_error(unresolved.details)

@@ -9,6 +9,7 @@ from app.process.exit_codes import DONE
 from app.process.output import plural
 from core.domain.problems import Problem
 from core.domain.steps import Step
+from core.exchange.comparison import unique_knowledge
 from core.timeline.run_alignment import AlignedPair, Alignment, RunTotals
 
 FIGURES = ("steps", "failed", "seconds", "tokens", "cost")
@@ -25,6 +26,7 @@ async def compare(context: Invocation) -> int:
             "equal": alignment.equal,
             "a": asdict(alignment.a),
             "b": asdict(alignment.b),
+            **dict(zip(("only_a", "only_b"), unique_knowledge(alignment), strict=True)),
         }
         context.out.write_json(figures | {"delta": {name: _delta(alignment.a, alignment.b, name) for name in FIGURES}})
         return DONE
@@ -53,11 +55,15 @@ def _print_comparison(context: Invocation, alignment: Alignment) -> None:
             if _matches(pair):
                 out.write(f"  = {_step_text(pair.a)}")
             else:
-                out.write(f"  A {_step_text(pair.a)}\n  B {_step_text(pair.b)}")
+                note = "  (with other arguments)" if pair.differs_in_arguments else ""
+                out.write(f"  A {_step_text(pair.a)}\n  B {_step_text(pair.b)}{note}")
     for name in FIGURES:
         a, b, change = getattr(alignment.a, name), getattr(alignment.b, name), _delta(alignment.a, alignment.b, name)
         sign = "+" if change is not None and change > 0 else ""
         out.write(f"{name:8} {_figure(a):>12} {_figure(b):>12} {sign}{_figure(change)}")
+    for side, unique in zip("AB", unique_knowledge(alignment), strict=True):
+        for used in unique:
+            out.write(f"Only in {side}: {used}")
 
 
 def _matches(pair: AlignedPair) -> bool:
@@ -69,7 +75,7 @@ def _step_text(step: Step | None) -> str:
 
 
 def _delta(a: RunTotals, b: RunTotals, name: str) -> float | None:
-    """Return how much larger a figure of `b` is; None if one of the two is unknown."""
+    """Return by how much the total `name` of `b` exceeds that of `a`; None if one of them is unknown."""
     before, after = getattr(a, name), getattr(b, name)
     return None if before is None or after is None else round(after - before, 6)
 

@@ -18,7 +18,7 @@ from core.timeline.run_queries import (
     success_by_decision,
     success_by_tool,
 )
-from core.timeline.run_report import MAX_FAILURES, RunReport, report_run
+from core.timeline.run_report import RunReport, call_line, report_details, report_run
 from core.timeline.run_summary import CallSummary
 
 
@@ -48,7 +48,7 @@ async def failures(context: Invocation) -> int:
 
 
 async def show_runs(context: Invocation, session: str) -> int:
-    """Print the failed calls of a session, or a report of each of its runs."""
+    """Print the failed calls of each run of a session or, with --report, a report of each run."""
     for run in await context.engine.analytics.runs(session):
         if context.args.report:
             _print_report(context, report_run(run))
@@ -59,7 +59,7 @@ async def show_runs(context: Invocation, session: str) -> int:
                 context.out.write_json({"run": run.number, "is_root_cause": call == cause, **_plain_call(call)})
             else:
                 mark = "  ← the first that was not recovered from" if call == cause else ""
-                context.out.write(f"run {run.number}, event {call.seq}: {_call_line(call)}{mark}")
+                context.out.write(f"run {run.number}, event {call.seq}: {call_line(call)}{mark}")
         if run.failed and not context.args.json:
             context.out.write(f"run {run.number} {run.status}: {run.reason or run.note.head}")
     return DONE
@@ -75,7 +75,7 @@ def _print_failure(context: Invocation, failure: Failure) -> None:
         return
     when = datetime.fromtimestamp(failure.at / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")
     context.out.write(f"{failure.session}  {when}  {failure.status:11}  {failure.task}")
-    first_failure = failure.root_cause and f"first failure: {_call_line(failure.root_cause)}"
+    first_failure = failure.root_cause and f"first failure: {call_line(failure.root_cause)}"
     for line in (failure.reason, first_failure, failure.fix):
         if line:
             context.out.write(f"          {line}")
@@ -109,24 +109,8 @@ def _print_report(context: Invocation, report: RunReport) -> None:
         return
     out.write(f"Run {run.number}: {run.task}")
     out.write(f"  {report.seconds:.1f} s · {token_count(run.tokens, 1)} · {run.model}. {report.narrative}")
-    for flag in report.flags:
-        out.write(f"  ! {flag}")
-    for path, (added, removed) in run.files.items():
-        out.write(f"  file {path}  (+{added} −{removed})")
-    for decision in run.decisions[-MAX_FAILURES:]:
-        out.write(f"  decided {decision}")
-    if report.root_cause:
-        out.write(f"  first failure: {_call_line(report.root_cause)}")
-    if report.last_call:
-        out.write(f"  last: {_call_line(report.last_call)}")
-    if run.answer:
-        out.write(f"  answer: {run.answer}")
-
-
-def _call_line(call: CallSummary) -> str:
-    call_text = f"{call.tool} {call.object}".strip()
-    after = f", after deciding {call.decision}" if call.decision else ""
-    return f"{call_text} ({call.status}{': ' + call.output if call.output else ''}{after})"
+    for line in report_details(report):
+        out.write(f"  {line}")
 
 
 def _plain_call(call: CallSummary) -> dict[str, Any]:

@@ -1,10 +1,12 @@
 """The command `fork`: copies a session up to an event, to continue it or to repeat a run."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from app.commands.invocation import Invocation
 from app.commands.run_follower import RunFollower, follow_started
 from app.process.exit_codes import DONE
+from core.domain.events import RunStarted, SessionEvent
 from core.domain.problems import Problem
 from core.engine.history.session_history import PreparedFork
 
@@ -16,6 +18,8 @@ async def fork(context: Invocation) -> int:
     if prepared is None:
         last = None if args.at is None else await history.last_seq_of_step(session, args.at)
         prepared = PreparedFork(await history.fork(session, last), ())
+    if args.no_questions is not None:
+        prepared = replace(prepared, events=tuple(_with_no_questions(args.no_questions, e) for e in prepared.events))
     name = prepared.session_id
     if not args.json:
         context.out.write(f"Session {name}, forked from {session}.")
@@ -37,8 +41,12 @@ async def fork(context: Invocation) -> int:
         follower.close()
 
 
+def _with_no_questions(no_questions: bool, event: SessionEvent) -> SessionEvent:
+    return replace(event, no_questions=no_questions) if isinstance(event, RunStarted) else event
+
+
 async def _prepare_rerun(context: Invocation, session: str) -> PreparedFork | None:
-    """Prepare a fork that repeats a run, for --edit or --retry; None for a fork that only continues the session."""
+    """Prepare a fork that repeats a run (--edit or --retry). Return None for a fork that only continues the session."""
     args, history = context.args, context.engine.history
     repeats = args.edit or args.retry
     if (args.model or args.script) and not args.retry:
@@ -57,7 +65,7 @@ async def _prepare_rerun(context: Invocation, session: str) -> PreparedFork | No
 
 
 async def _resolve_item(context: Invocation, session: str, name: str) -> str:
-    """Resolve `name` to a skill that the session's agent can use, or to the ID of a memory."""
+    """Return the key of the skill or the ID of the memory that `name` refers to in this session."""
     skills = await context.engine.skills.list(Path(context.engine.session(session).folder))
     if skill := next((row for row in skills if name in (row.name, row.key)), None):
         return skill.name

@@ -1,4 +1,4 @@
-"""The command `mcp`: the MCP servers and their tools."""
+"""The command `mcp`: adds, tests, changes and removes MCP servers, and selects their tools."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
@@ -18,7 +18,7 @@ from core.settings.schema import McpServerSettings, McpToolSettings, McpVariable
 from core.tools.mcp_tools import mcp_tool_name
 
 LINE = 100
-ADDED_TEXT = "Added {}. Each call of its tools asks for your permission, like all network access."
+ADDED_TEXT = "Added {}. Each call of its tools asks for your permission, unless a saved rule allows it."
 
 
 async def mcp(context: Invocation) -> int:
@@ -81,7 +81,7 @@ async def _logout(context: Invocation) -> int:
 
 
 def _print_page(context: Invocation, url: str) -> None:
-    """Print the page to open. With `--json`, standard output has only results."""
+    """Print the address of the page on which to sign in. With `--json`, it goes to standard error."""
     text = f"Open this page in a browser to sign in: {visible(url)}"
     if context.args.json:
         context.out.print_warning(text)
@@ -90,15 +90,20 @@ def _print_page(context: Invocation, url: str) -> None:
 
 
 async def _import(context: Invocation) -> int:
-    """Add each server in a file. If one does not start, the others are still added."""
+    """Add each server in a file. If one cannot be added, print the error and continue with the next."""
     args, code = context.args, DONE
     imported = [entry for entry in parse_servers(context.read_text(args.file)) if args.only in ("", entry.server.name)]
     if not imported:
         raise Problem(f"There is no server {args.only!r} in {args.file}.", "", "Leave out --only to add all of them.")
     for entry in imported:
-        result = await context.engine.mcp_servers.add(
-            entry.server, entry.secrets, allow_missing_secrets=bool(entry.missing_secrets)
-        )
+        try:
+            result = await context.engine.mcp_servers.add(
+                entry.server, entry.secrets, allow_missing_secrets=bool(entry.missing_secrets)
+            )
+        except Problem as problem:
+            context.out.print_error(problem.details)
+            code = FAILED
+            continue
         code = _print_test(context, result, ADDED_TEXT, new=True) or code
         for name in entry.missing_secrets:
             context.out.write(f"It needs a key: journeyman mcp key {entry.server.name} {name}")
@@ -128,7 +133,10 @@ async def _accept(context: Invocation) -> int:
 
 
 def _print_test(context: Invocation, result: McpTestResult, end: str, *, new: bool = False) -> int:
-    """Print a server's tools, how they changed unless it is `new`, and the line `end`. Return an exit code."""
+    """Print a server's tools and the closing line `end`, and return the exit code.
+
+    Changes of the tools are also printed, unless the server is `new`. `{}` in `end` stands for the server's name.
+    """
     out = context.out
     if context.args.json:
         out.write_json(asdict(result))

@@ -21,6 +21,7 @@ async def memory_index(context: Invocation) -> None:
     action = context.args.do
     if action == "enable":
         await _enable(context)
+        await _build(context)  # semantic search finds only indexed memories
     elif action == "disable":
         context.engine.settings.change(embedding_model="")
         context.out.write("Semantic search is disabled: memories are found by keywords alone.")

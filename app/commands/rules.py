@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from app.commands.invocation import Invocation
-from app.process.exit_codes import DONE, FAILED
+from app.process.exit_codes import DONE
 from app.process.output import iso_time
 from core.domain.clock import SECOND
 from core.domain.modes import DEFAULT_MODE, Mode
@@ -18,24 +18,24 @@ from core.engine.policy.trust import RULE_TOOL as FOLDER_TRUST
 
 
 async def rules(context: Invocation) -> int:
-    if context.args.action == "test":
-        args = context.args
-        return await print_decision(context, args.command_line, context.folder / args.folder, args.mode)
-    if context.args.action in _CHANGES:
-        return await _CHANGES[context.args.action](context)
-    rule_set = context.rules.read()
-    if rule_set.rules is None:
-        assert rule_set.error is not None
-        context.out.print_error(rule_set.error)
-        return FAILED
-    if not rule_set.rules and not context.args.json:
+    return await _ACTIONS[context.args.action](context)
+
+
+async def _list(context: Invocation) -> int:
+    saved = _saved_rules(context)
+    if not saved and not context.args.json:
         context.out.write("No saved rules.")
-    for rule in by_precedence(rule_set.rules):
+    for rule in by_precedence(saved):
         if context.args.json:
             context.out.write_json(dataclasses.asdict(rule) | {"created_at": iso_time(rule.created_at)})
         else:
             context.out.write(_rule_line(rule))
     return DONE
+
+
+async def _test(context: Invocation) -> int:
+    args = context.args
+    return await print_decision(context, args.command_line, context.path(args.folder), args.mode)
 
 
 async def _add(context: Invocation) -> int:
@@ -48,7 +48,7 @@ async def _add(context: Invocation) -> int:
 
 async def _edit(context: Invocation) -> int:
     args = context.args
-    rule = next((rule for rule in context.engine.rules().rules or () if rule.id == args.rule), None)
+    rule = next((rule for rule in _saved_rules(context) if rule.id == args.rule), None)
     if rule is None or rule.tool == FOLDER_TRUST:
         raise Problem(f"There is no permission rule {args.rule!r}.", "", "List the rules with `journeyman rules`.")
     scope: tuple[RuleScope, str] = (rule.scope, rule.scope_id)
@@ -75,7 +75,7 @@ async def _import(context: Invocation) -> int:
     lists = await context.engine.permission_lists(context.path(context.args.folder))
     if not lists:
         context.out.write("No permission lists found.")
-    known = {_key(rule) for rule in context.engine.rules().rules or ()}
+    known = {_key(rule) for rule in _saved_rules(context)}
     new = {_key(rule): rule for each in lists for entry in each.entries for rule in entry.rules}
     new = {key: rule for key, rule in new.items() if key not in known}
     for each in lists:
@@ -89,6 +89,15 @@ async def _import(context: Invocation) -> int:
     elif new:
         context.out.write(f"New rules: {len(new)}. Nothing is saved without --save.")
     return DONE
+
+
+def _saved_rules(context: Invocation) -> tuple[PermissionRule, ...]:
+    """Return the saved rules. Raise Problem if they cannot be read, so that no rule counts as missing."""
+    loaded = context.rules.read()
+    if loaded.rules is None:
+        assert loaded.error is not None
+        raise Problem.from_details(loaded.error)
+    return loaded.rules
 
 
 def _key(rule: PermissionRule) -> tuple[str, ...]:
@@ -137,7 +146,9 @@ def _decision_json(verdict: PolicyDecision) -> dict[str, Any]:
             }
 
 
-_CHANGES: Mapping[str, Callable[[Invocation], Awaitable[int]]] = {
+_ACTIONS: Mapping[str, Callable[[Invocation], Awaitable[int]]] = {
+    "list": _list,
+    "test": _test,
     "add": _add,
     "edit": _edit,
     "revoke": _revoke,

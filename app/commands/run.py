@@ -1,6 +1,7 @@
 """The commands `run`, `demo` and `resume`, which follow a run to its end."""
 
 import json
+import shlex
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
@@ -8,7 +9,8 @@ from pathlib import Path
 from app.commands.invocation import Invocation
 from app.commands.run_follower import RunFollower, follow_started
 from app.commands.worktree import print_kept_work
-from app.process.exit_codes import DONE
+from app.process.exit_codes import DONE, WAITING
+from core.agents.known_agents import is_installed, known_agents
 from core.domain.events import RunStarted
 from core.domain.external_agents import AGENT_PREFIX
 from core.domain.problems import Problem
@@ -36,12 +38,12 @@ async def run(context: Invocation) -> int:
             "List models with `journeyman models`, then use one with --model PROVIDER/MODEL, or try `journeyman demo`.",
         )
     run_started = RunStarted(
-        model,
-        settings.max_turns if args.max_turns is None else args.max_turns,
-        Text(script),
-        settings.max_minutes if args.max_minutes is None else args.max_minutes,
-        settings.max_tokens if args.max_tokens is None else args.max_tokens,
-        settings.max_cost if args.max_cost is None else args.max_cost,
+        model=model,
+        max_turns=settings.max_turns if args.max_turns is None else args.max_turns,
+        script=Text(script),
+        max_minutes=settings.max_minutes if args.max_minutes is None else args.max_minutes,
+        max_tokens=settings.max_tokens if args.max_tokens is None else args.max_tokens,
+        max_cost=settings.max_cost if args.max_cost is None else args.max_cost,
         profile=profile,
         output_schema=Text(_output_schema(context)),
         acceptance=tuple(args.check),
@@ -71,11 +73,19 @@ def _output_schema(context: Invocation) -> str:
 
 
 def _external_agent(context: Invocation) -> str:
-    """Return the model name that selects the external agent in --agent; empty if --agent names a profile."""
+    """Return the model name that selects the external agent in --agent; empty if --agent names a profile.
+
+    Raise Problem if it is a known agent that the user has not added.
+    """
     name, engine = context.args.agent, context.engine
     if not name or name in engine.profiles():
         return ""
     is_configured = any(agent.name == name for agent in engine.external_agents.list())
+    known = next((agent for agent in known_agents() if agent.settings.name == name), None)
+    if known and not is_configured:
+        add = f"journeyman agents add {shlex.join((name, *known.settings.argv()))}"
+        install = "" if is_installed(known.settings) else f"Install it: {known.install}. "
+        raise Problem(f"The external agent {name} is not added.", "", f"{install}Add it: {add}")
     return f"{AGENT_PREFIX}{name}" if is_configured or " " in name or "/" in name else ""
 
 
@@ -97,8 +107,9 @@ async def resume(context: Invocation) -> int:
             if not args.json:
                 context.out.write("Ended the run.")
             return DONE
-        code = await follower.open_questions(session)
-        return await follow_started(context, follower, session) if code is None else code
+        if await follower.waits_for_user(session):
+            return WAITING
+        return await follow_started(context, follower, session)
     finally:
         follower.close()
 
@@ -125,6 +136,7 @@ async def _begin(context: Invocation, task: str, folder: Path, run_started: RunS
             autonomy=args.autonomy,
             on_unanswered=args.unanswered if args.answer_timeout > 0 else "wait",
             answer_timeout_minutes=args.answer_timeout / 60,
+            no_questions=bool(args.no_questions),
         )
         session = await context.engine.start(task, folder, run_started, worktree=getattr(args, "worktree", False))
         if not (args.json or args.quiet):

@@ -34,7 +34,17 @@ async def _add(context: Invocation) -> None:
     folder = (context.folder / args.folder).resolve()
     model = SCRIPTED if script else args.model
     schedule = await context.engine.schedules.add(
-        ScheduleRequest(task, folder, args.at, args.every, args.missed, model, args.mode, script, args.worktree)
+        ScheduleRequest(
+            task=task,
+            folder=folder,
+            at=args.at,
+            every=args.every,
+            missed=args.missed,
+            model=model,
+            mode=args.mode,
+            script=script,
+            worktree=args.worktree,
+        )
     )
     _print_schedule(context, schedule)
     _print_watch_hint(context)
@@ -97,6 +107,6 @@ def _print_watch_hint(context: Invocation) -> None:
 def _plain(schedule: Schedule) -> dict[str, object]:
     plain = asdict(schedule) | {
         "first_due": iso_time(schedule.first_due),
-        "due": iso_time(schedule.due) if schedule.due else "",
+        "due": iso_time(schedule.due) if schedule.due is not None else "",
     }
     return {name: value for name, value in plain.items() if name != "script"}

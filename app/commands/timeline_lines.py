@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def timeline_lines(row: "SessionRow", steps: "Iterable[Step]") -> "Iterator[str]":
-    """Yield the title and the totals of a session, then a line for each step and message."""
+    """Yield the title and the totals of a session, then a line for each of its steps and messages."""
     yield row.title
     yield (
         f"{row.folder} · {row.model} · {row.status} · {plural(row.turns, 'turn')}"
@@ -25,10 +25,17 @@ def timeline_lines(row: "SessionRow", steps: "Iterable[Step]") -> "Iterator[str]
             yield f"       {'You: ' if step.kind == 'user' else ''}{step.object}"
         elif step.kind == "memory":
             yield f"       Recalled {step.object}"
+        elif step.kind == "notice":
+            yield notice_line(step)
+
+
+def notice_line(step: "Step") -> str:
+    """Return a notice, such as that a run approaches one of its limits, as a line of text."""
+    return f"       {verb(step.kind, step.status)}: {step.object}"
 
 
 def step_line(step: "Step") -> str:
-    """Return a step as a line of text."""
+    """Return the line that describes a step."""
     metrics = step.metrics
     parts = [f"exit {metrics['exit_code']}"] if "exit_code" in metrics else []
     if metrics.get("files"):

@@ -6,7 +6,8 @@ from app.commands.invocation import Invocation
 from app.process.exit_codes import DONE
 from core.domain.clock import SECOND, now
 from core.domain.memory import DAY
-from core.timeline.usage_totals import UsageTotals, group_usage, sum_usage, usage_csv, usage_metrics
+from core.timeline.usage_export import usage_csv, usage_metrics
+from core.timeline.usage_totals import UsageTotals, group_usage, sum_usage
 
 
 async def usage(context: Invocation) -> int:
@@ -38,7 +39,7 @@ async def usage(context: Invocation) -> int:
 
 
 def _plain(total: UsageTotals) -> dict[str, object]:
-    """Return the sums as JSON. Unknown tokens and an unknown cost are null, so that they are not mistaken for 0."""
+    """Return the totals as a JSON object. Unknown tokens and costs are null, so that they are not mistaken for 0."""
     plain = {name: value for name, value in total._asdict().items() if name not in {"name", "time"}}
     if not total.counted:
         plain |= dict.fromkeys(("input", "output", "cached"))

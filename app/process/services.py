@@ -101,7 +101,7 @@ async def build_services(
     services = _connect_services(opened or open_data_folder(folder), folder, report, safe=safe)
     try:
         await _recover(services)
-    except asyncio.CancelledError:  # the program ends
+    except asyncio.CancelledError:  # the program is being ended
         await services.close()
         raise
     return services
@@ -128,19 +128,24 @@ def _connect_services(
     proposals = ProposalStore(opened.path, opened.database, journal, frozen=opened.immutable)
     RunRecorder(journal, memories, lambda: settings.current.memory, partial(memory_limits, folder))
 
-    tool_contexts = _ToolContextFactory(folder, settings, drafts, memories, proposals, web, servers, safe)
+    tool_contexts = _ToolContextFactory(
+        folder=folder, settings=settings, updates=drafts, memories=memories,
+        proposals=proposals, web=web, servers=servers, safe=safe,
+    )  # fmt: skip
     prepare = partial(
         prepare_start, home=folder, book=rules, safe=safe, skills=skills,
         unconfigured=lambda: () if web.host else (SEARCH_WEB,), mcp_tools=lambda: tuple(mcp_tool_specs(servers.all())),
         needs_compact=catalog.needs_compact_prompt,
     )  # fmt: skip
     factory = RunFactory(
-        journal, reader, drafts, catalog, rules, agents, tiers=lambda: settings.current.tiers,
-        compact_at=lambda: settings.current.compact_at_tokens, skills=skills, proposals=proposals,
+        journal=journal, reader=reader, drafts=drafts, models=catalog, book=rules, agent_connections=agents,
+        skills=skills, proposals=proposals,
+        tiers=lambda: settings.current.tiers,
+        compact_at=lambda: settings.current.compact_at_tokens,
         preferred_model=lambda agent: preferred_model(folder, agent, settings.current.tiers),
     )  # fmt: skip
     runs = RunController(journal, reader, report, prepare, tool_contexts.open, factory)
-    mcp_servers = McpServerService(settings, servers, secrets, lambda at: followed_files(rules.current(), at))
+    mcp_servers = McpServerService(settings, servers, secrets, lambda at: followed_files(rules.current(), at), rules)
     engine = Engine(
         opened, journal, reader, runs, drafts, settings, rules, Providers(catalog, settings, os.environ), skills,
         proposals, memories, mcp_servers, PackageService(packages, mcp_servers),
@@ -166,7 +171,7 @@ def _connect_services(
 
 @dataclass(frozen=True, slots=True)
 class _ToolContextFactory:
-    """Makes what the tools of a run need, from the services of the process."""
+    """Creates the context that the tools of a run need, from the services of the process."""
 
     folder: Path
     settings: SettingsFile
@@ -225,10 +230,11 @@ def _open_memories(opened: DataFolder, settings: SettingsFile) -> tuple[MemorySt
 
 
 async def _recover(services: Services) -> None:
-    """Recover from a killed process: end its agents, mark its runs as interrupted and finish pending memory work."""
+    """Recover from a killed process: kill its external agents, mark its runs as interrupted, finish its memory work."""
     if services.opened.database is None:
         return
     kill_orphans(MARKER_VARIABLE.encode())
     await services.agents.end_leftovers()
-    await services.runs.recover(take_partial_replies(services.opened.path.parent))
+    data = services.opened.path.parent
+    await services.runs.recover(data, take_partial_replies(data))
     await services.memories.rebuild_missing()

@@ -13,9 +13,7 @@ from core.engine.lifecycle.scheduler import DueResult
 Report = Callable[[BaseException], None]
 
 
-async def run_background_tasks(
-    services: Services, window_closed: "Future[None]", report: Report, *, safe: bool
-) -> None:
+async def run_background_tasks(services: Services, window_closed: Future[None], report: Report, *, safe: bool) -> None:
     """Run the background tasks until the window closes; safe mode has no schedules, embedder or live exchange."""
     engine = services.engine
     await _do_daily_maintenance(engine, report)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import wait
 from contextlib import suppress
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ from ui.shell.main_window import STORAGE, MainWindow
 from ui.shell.tray import Tray
 from ui.shell.window_frame import WindowFrame
 from ui.style.theme import Look, apply_theme, load_fonts, load_theme
+from ui.widgets.announce import announce
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -60,7 +62,7 @@ class DesktopApp(QObject):
     """The desktop app on one data folder, created after the window's first paint."""
 
     files_requested = Signal(list)  # paths of files to open, sent by another process
-    error_occurred = Signal(ErrorDetails, object)  # the second is an ErrorSource or None
+    error_occurred = Signal(ErrorDetails, object)  # the error, and an ErrorSource that says where it occurred, or None
 
     def __init__(
         self, app: QApplication, shell: WindowFrame, state: WindowState, folder: Path, files: Sequence[str] = (), *,
@@ -85,15 +87,16 @@ class DesktopApp(QObject):
         self._reader: Reader | None = None
         self._tray: Tray | None = None
         self._files = list(files)
-        self._open_files: Callable[[Sequence[str]], None] = self._files.extend  # until the window can open them
+        # Collects the files until the window can open them.
+        self._open_files: Callable[[Sequence[str]], None] = self._files.extend
         self.files_requested.connect(self._open_other_files, Qt.ConnectionType.QueuedConnection)
         self.error_occurred.connect(self.window.show_error, Qt.ConnectionType.QueuedConnection)
         self._set: Callable[[str, Any], None] = lambda name, value: self._use(name, value)
         self.window.theme_toggle_requested.connect(self._toggle_theme)
         self.window.setting_changed.connect(self._use)
         self.window.restore_requested.connect(self._exit_to_restore)
-        self._start_task: StartTask = lambda work, _name: work.close()  # until the controllers can run tasks
-        self.backup = ""  # the backup that the caller of `run` restores afterwards
+        self._start_task: StartTask = lambda work, _name: work.close()  # drops work until the controllers exist
+        self.backup = ""  # the backup to restore after the window is closed; empty for none
         self.restart_mode: RestartMode | None = None
         app.commitDataRequest.connect(self._save_window, Qt.ConnectionType.DirectConnection)
         guard = self.window.close_guard
@@ -113,14 +116,14 @@ class DesktopApp(QObject):
         return 0
 
     async def run_until_closed(self) -> None:
-        """Run until the window is closed and the event log is saved."""
+        """Run until the window is closed, all runs have ended and the database is closed."""
         loop, leaving = asyncio.get_running_loop(), asyncio.Event()
         self._crash_handler.open()
         loop.set_exception_handler(self._crash_handler.handle_loop_exception)
         self.window.closed.connect(leaving.set)
         watch = TerminationWatch(dict.fromkeys((signal.SIGTERM, signal.SIGINT), self._shell.shut_down), self._save)
         self._stall_log.start()
-        # This thread imports nothing from here on: it would wait for imports of the engine's thread.
+        # From here on, this thread must not import anything: it would wait for the imports of the engine's thread.
         engine = self.engine
         engine.start()
         controller = WindowController(self.window, engine, self._start_demo, str(self._folder))
@@ -138,7 +141,7 @@ class DesktopApp(QObject):
             watch.close()
 
     def _save(self) -> None:
-        """End the runs and close the database, while the window's thread is blocked."""
+        """End the runs and close the database. Called on another thread if the window's thread is blocked."""
         self.engine.shut_down()
         wait([self.engine.ended], SAVE_S)
 
@@ -158,11 +161,14 @@ class DesktopApp(QObject):
             await self._fill_window(engine)
         finally:
             if not gc.isenabled():
-                gc.freeze()  # these objects stay; each collection would block all threads for 100 ms to visit them
+                gc.freeze()  # excludes today's long-lived objects: visiting them would block all threads for 100 ms
                 gc.enable()
 
     async def _fill_window(self, engine: EngineThread) -> None:
-        """Fill the window. The database is opened only now, because the engine may have repaired or replaced it."""
+        """Show the sessions and settings.
+
+        The window opens the database only now: the engine may have repaired it before.
+        """
         opened = await engine.opened()
         for note in opened.warnings:
             self.window.show_error(note)
@@ -182,8 +188,8 @@ class DesktopApp(QObject):
         settings = await engine.ask(_settings)
         for note in settings.notes:
             self.window.show_error(note)
-        for name in ("on_close", "theme", "font_scale"):  # the file may have been changed while the window was closed
-            self._use(name, getattr(settings.current, name))
+        for setting in fields(settings.current):  # the file may have been changed while the window was closed
+            self._use(setting.name, getattr(settings.current, setting.name))
         # Test the sandbox now, so that the first command does not wait for it.
         sandbox = await engine.ask(lambda engine: engine.sandbox_status())
         self.window.status.show_sandbox(sandbox.level, _sandbox_text(sandbox))
@@ -193,7 +199,15 @@ class DesktopApp(QObject):
         """Create the tray icon, which is invisible on desktops without a tray."""
         window, dot = self.window, self._look.theme.waiting
         index = window.session_index
-        self._tray = Tray(self._app, self._shell, self._app.windowIcon(), index.pending, dot, index.reader.last_reply)
+        self._tray = Tray(
+            self._app,
+            self._shell,
+            self._app.windowIcon(),
+            index.pending,
+            dot,
+            index.reader.last_reply,
+            lambda: "" if window.selection.page else window.selection.session,
+        )
         self._tray.show_requested.connect(self._show_waiting)
         self._tray.new_session_requested.connect(window.show_start)
         self._tray.new_session_requested.connect(self._raise_window)
@@ -216,7 +230,10 @@ class DesktopApp(QObject):
         self._shell.hide()
 
     def _save_window(self, _manager: QSessionManager | None = None) -> None:
-        """Store the window state and drafts now, also because the desktop session may be about to end."""
+        """Store the window state and drafts now.
+
+        Also called by Qt when the user's desktop session may be about to end.
+        """
         self.window.save_state()
         self._state.flush()
 
@@ -245,19 +262,19 @@ class DesktopApp(QObject):
             self._shell.shut_down()
 
     def _on_runs_ended(self, rows: Sequence[SessionRow]) -> None:
-        """Notify the user. Without a tray icon, a hidden window would stay open forever, so quit after the last run."""
+        """Notify the user that runs ended. If nothing can show the hidden window again, quit after the last run."""
         if self._tray:
             self._tray.notify_ended(rows)
         if self._is_out_of_reach():
             self._start_task(self._quit_if_out_of_reach(), "quit")
 
     def _is_out_of_reach(self) -> bool:
-        """Return whether the window is hidden, no tray icon can show it, and no session is running."""
+        """Return whether the window is hidden, there is no tray icon to show it, and no session is running."""
         hidden = not self._shell.isVisible() and not self.window.close_guard.has_tray()
         return hidden and not self.window.session_index.running()
 
     async def _quit_if_out_of_reach(self) -> None:
-        await asyncio.sleep(NOTIFICATION_S)  # the notification of the last run comes first
+        await asyncio.sleep(NOTIFICATION_S)  # leave time to show the notification of the last run
         if self._is_out_of_reach():
             self._shell.shut_down()
 
@@ -294,7 +311,9 @@ class DesktopApp(QObject):
         SandboxDialog(self._look, titles[status.level], result, status.gaps, status.install_command, self._shell).open()
 
     def _toggle_theme(self) -> None:
-        self._choose("theme", "light" if self._look.theme.dark else "dark")
+        name = "light" if self._look.theme.dark else "dark"
+        self._choose("theme", name)
+        announce(self.window, self.window.tr("Light theme") if name == "light" else self.window.tr("Dark theme"))
 
     def _scale(self, direction: int) -> None:
         """Make the text one step larger (1) or smaller (-1), or reset it (0)."""
@@ -304,12 +323,15 @@ class DesktopApp(QObject):
         self._choose("font_scale", SCALES[step] if direction else 100)
 
     def _choose(self, name: str, value: object) -> None:
-        """Apply a setting at once, then save it. If saving fails, it applies until the window closes."""
+        """Apply a setting to the window, then save it. If saving fails, the setting lasts until the window closes."""
         self._use(name, value)
         self._set(name, value)
 
     def _use(self, name: str, value: object) -> None:
-        """Apply a setting of the window. Theme and text size are also stored for the first paint of the next start."""
+        """Apply a setting if it concerns the window: at the start and after each change.
+
+        Theme and text size are also stored for the first paint of the next start.
+        """
         if name == "on_close":
             self.window.close_guard.action = str(value)
         if name == "theme":
@@ -331,13 +353,13 @@ class DesktopApp(QObject):
             self._apply_look()
 
     def _apply_look(self) -> None:
-        """Apply the chosen theme and text size, unless they are in use already: restyling all widgets is slow."""
+        """Apply the theme and text size if they have changed. Restyling all widgets is slow."""
         look = self._chosen(self._theme())
         if look != self._look:
             self._look = look
             self._shell.setUpdatesEnabled(False)  # until the restyle, so that nothing is painted in mixed colors
             apply_theme(self._app, look.theme, look.fonts)
-            QTimer.singleShot(0, self, self._restyle)  # in a turn of its own, so that input waits less
+            QTimer.singleShot(0, self, self._restyle)  # as an event of its own, so that pending input is handled first
 
     def _restyle(self) -> None:
         self.window.restyle(self._look)

@@ -1,4 +1,4 @@
-"""Imports other agents' new transcripts, and receives and exports OpenTelemetry traces, as the settings say."""
+"""Follows other agents' transcripts, and receives and sends OpenTelemetry traces, as far as the settings enable it."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -13,8 +13,11 @@ from core.engine.api.engine import Engine
 Report = Callable[[BaseException], None]
 
 
-async def run_live_exchange(engine: Engine, window_closed: "Future[None]", report: Report) -> None:
-    """Start and stop these tasks as the settings change, until the window closes. A port in use is only reported."""
+async def run_live_exchange(engine: Engine, window_closed: Future[None], report: Report) -> None:
+    """Follow transcripts, receive traces and send traces as the settings say, until the window closes.
+
+    Changed settings apply at once. A port that cannot be opened is passed to `report`.
+    """
     changed = asyncio.Event()
     unsubscribe = engine.settings.listen(lambda _: changed.set())
     closing = asyncio.wrap_future(window_closed)

@@ -8,7 +8,7 @@ from typing import Any
 CANCEL_S = 10.0  # how long canceled tasks may take to end
 REQUESTS_S = 1.0  # how long requests may take to end before they are canceled
 
-Tasks = Set["asyncio.Task[Any]"]
+Tasks = Set[asyncio.Task[Any]]
 
 
 def run_event_loop(
@@ -19,8 +19,8 @@ def run_event_loop(
 ) -> None:
     """Run `main` to its end, cancel all other tasks, and close the loop.
 
-    `requests` are the tasks that wait for others which they have started; they are canceled first. A task that is
-    still running after CANCEL_S is reported and abandoned. `asyncio.Runner` would wait for it forever.
+    `requests` are tasks that other threads started. They are canceled first, because they may wait for further tasks. A
+    task that is still running after CANCEL_S is reported and abandoned; `asyncio.Runner` would wait for it forever.
     """
     try:
         try:
@@ -36,24 +36,27 @@ def run_event_loop(
 
 
 async def end_requests(requests: Tasks) -> None:
-    """Wait for the requests in progress, and cancel those that take too long."""
+    """Wait REQUESTS_S for the requests in progress, then cancel those that are still running."""
     if requests:
         await asyncio.wait(requests, timeout=REQUESTS_S)
     await _cancel(requests)
 
 
 async def _end_tasks(requests: Tasks) -> Tasks:
-    """Cancel the requests and wait for them, then the same for all other tasks. Return those that are still running.
+    """Cancel the requests, then all other tasks, and wait for each group to end. Return the tasks that still run.
 
-    A request that is canceled while it starts a process waits until asyncio has connected the pipes of the process. If
-    the task of asyncio that connects them were canceled too, the request would never end.
+    The order matters: a request that is canceled while it starts a process waits until asyncio has connected the pipes
+    of that process. If the asyncio task that connects the pipes were canceled too, the request would never end.
     """
     await _cancel(requests)
     return await _cancel(asyncio.all_tasks())
 
 
 async def _cancel(tasks: Tasks) -> Tasks:
-    """Cancel the tasks except the current one, and wait until they end. Return those that have not ended in time."""
+    """Cancel the tasks except the current one, and wait at most CANCEL_S.
+
+    Return the tasks that have not ended by then.
+    """
     others = tasks - {asyncio.current_task()}
     for task in others:
         task.cancel()
@@ -64,7 +67,7 @@ async def _cancel(tasks: Tasks) -> Tasks:
 
 
 def _describe(tasks: Tasks) -> str:
-    """Return the names and stacks of tasks."""
+    """Return an error message with the stacks of the tasks."""
     text = StringIO(f"{len(tasks)} canceled tasks did not end in {CANCEL_S:g} s:\n")
     text.seek(0, 2)
     for task in tasks:

@@ -9,7 +9,8 @@ from typing import Final
 from core.settings.schema import ExternalAgentSettings
 from core.workspace.program_search import find_program
 
-# Agents that do not recognize the error for a missing file, so that they could not create any. They get an empty file.
+# Agents that cannot create files, because they do not recognize the error for a missing file when they read it first.
+# They receive an empty file instead of the error.
 CANNOT_RECOGNIZE_NEW_FILES: Final = frozenset({"Gemini CLI"})
 
 
@@ -36,6 +37,11 @@ def known_agents() -> tuple[KnownAgent, ...]:
     )
 
 
-def is_installed(agent: KnownAgent) -> bool:
+def is_installed(agent: ExternalAgentSettings) -> bool:
     """Return whether the program of an agent is on the PATH, without starting it."""
-    return bool(find_program(agent.settings.command))
+    return bool(find_program(agent.command))
+
+
+def install_command(program: str) -> str:
+    """Return the shell command that installs the known agent with this program, or ""."""
+    return next((agent.install for agent in known_agents() if agent.settings.command == program), "")

@@ -11,6 +11,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from core.agents.json_rpc import MAX_LINE_BYTES, PeerClosed
+from core.agents.known_agents import install_command
 from core.domain.problems import Problem
 from core.domain.visible import visible
 from core.workspace import process_tree
@@ -18,7 +19,8 @@ from core.workspace.program_search import COMMAND_PATH, own_path
 from core.workspace.threads import run_to_completion
 
 PROCESS_MARKER = "JOURNEYMAN_AGENT"  # environment variable that identifies the processes an agent starts
-MAX_ERROR_LINES, MAX_SHOWN_LENGTH = 20, 300  # lines of output kept, and characters shown of a line
+MAX_ERROR_LINES = 20  # last lines of output kept to explain an error
+MAX_SHOWN_LENGTH = 300  # characters of a line shown in an error
 GRACE_S = 2.0
 
 
@@ -60,7 +62,7 @@ class AgentProcess:
         return "It closed its output." if code is None else f"It exited with code {code}."
 
     def keep_output(self, line: bytes) -> None:
-        """Keep a line of standard output that is not a message of the protocol, for `last_output`."""
+        """Keep a line of standard output that is not a protocol message: `last_output` returns it in an error."""
         self._output_lines.append(line.decode("utf-8", "replace")[: MAX_SHOWN_LENGTH * 4])
 
     def last_output(self) -> str:
@@ -124,10 +126,11 @@ async def start_process(argv: Sequence[str], folder: Path, data: Path) -> AgentP
         )
     except FileNotFoundError as error:
         message = f"The program {visible(argv[0])} was not found."
+        install = install_command(argv[0])
         raise Problem(
             message,
             "It is not installed, or not on the PATH outside of projects.",
-            "Install it, or correct its command.",
+            f"Install it: {install}" if install else "Install it, or correct its command.",
         ) from error
     except (OSError, ValueError) as error:
         message = f"{visible(argv[0])} cannot be started."

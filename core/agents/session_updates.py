@@ -8,7 +8,7 @@ from typing import Any
 from core.domain.external_agents import ExternalAgentOption, ExternalAgentSetting
 
 STATES = frozenset({"pending", "in_progress", "completed", "failed"})
-MAX_ITEMS = 100  # options, locations or plan entries that are read
+MAX_ITEMS = 100  # options, locations or plan entries read from one update; further ones are ignored
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class SettingsListed:
 
 @dataclass(frozen=True, slots=True)
 class IgnoredUpdate:
-    """A known update that is not shown to the user."""
+    """An update of a known kind that Journeyman does not use."""
 
 
 SessionUpdate = (
@@ -129,7 +129,11 @@ def _with_content(call: ToolCallUpdate, content: list[Any]) -> ToolCallUpdate:
         call,
         text="\n".join(block_text(block.get("content")) for block in blocks if block.get("type") == "content"),
         diffs=tuple(filter(None, map(_file_diff, blocks))),
-        terminals=tuple(str(block.get("terminalId")) for block in blocks if block.get("type") == "terminal"),
+        terminals=tuple(
+            block["terminalId"]
+            for block in blocks
+            if block.get("type") == "terminal" and isinstance(block.get("terminalId"), str)
+        ),
     )
 
 
@@ -191,7 +195,7 @@ def _options(update: Mapping[str, Any]) -> SessionUpdate | None:
 
 
 def parse_settings(response: Mapping[str, Any]) -> tuple[ExternalAgentSetting, ...]:
-    """Parse the settings in the response that opened a session. Modes, an older part of ACP, become a setting."""
+    """Parse the settings in the response that opened a session. The session modes of older ACP become a setting."""
     options = response.get("configOptions")
     settings = list(filter(None, map(_setting, options[:MAX_ITEMS]))) if isinstance(options, list) else []
     modes = response.get("modes")
@@ -208,7 +212,14 @@ def _setting(option: object) -> ExternalAgentSetting | None:
             flat_options = [item for entry in options for item in _flatten_group(entry)]
             label = _str_or_none(rest.get("name")) or name
             category = _str_or_none(rest.get("category")) or ""
-            return ExternalAgentSetting(name, label, category, value, _values(flat_options, "value"), True)
+            return ExternalAgentSetting(
+                id=name,
+                name=label,
+                category=category,
+                value=value,
+                options=_values(flat_options, "value"),
+                is_config_option=True,
+            )
         case _:
             return None
 

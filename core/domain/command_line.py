@@ -1,7 +1,7 @@
 """A strict parser for shell command lines.
 
-It accepts only what means the same to every shell, and rejects the rest with a reason. `parse_line` returns lines of
-plain words, quotes around plain text and operators, which permission rules may cover. `read_line` also understands
+It accepts only text that every shell understands alike, and rejects anything else with a reason. `parse_line` accepts
+plain words, quotes around plain text and operators, which permission rules can cover. `read_line` also understands
 redirections, here-documents, file name patterns, assignments and a few builtins.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from core.domain.command_tables import program_sets
-from core.domain.shell_words import ANY_NAMES, GlobPattern, Rejected, ShellWords
+from core.domain.shell_words import ANY_NAMES, GlobPattern, Rejected, ShellLine, split_line
 
 MAX_COMMANDS = 20
 MAX_DEPTH = 3
@@ -39,10 +39,10 @@ SHELL_WORDS = _word_set(
 
 @dataclass(frozen=True, slots=True)
 class ParsedLine:
-    """A fully understood command line: the words of each command it runs.
+    """A command line that permission rules can cover: the words of each command that it runs.
 
-    `single` means that it is one command without a wrapper such as `timeout` and without redirections such as `2>&1`,
-    which can be executed without a shell.
+    `single` means one command without a wrapper such as `timeout` and without redirections such as `2>&1`, which can be
+    executed without a shell.
     """
 
     parts: tuple[tuple[str, ...], ...]
@@ -51,15 +51,16 @@ class ParsedLine:
 
 @dataclass(frozen=True, slots=True)
 class ReadLine:
-    """A command line of which every command, file and assignment is known.
+    """A command line whose commands, files and assignments are all known.
 
     Attributes:
         parts: the words of each command; a word that the shell expands to file names is a `GlobPattern`.
-        inputs, outputs: the files named after `<`, and after `>` or `>>`.
-        assignments: the variables that it sets, as `NAME=value`.
-        embeds_text: whether it has here-documents, or arguments of several lines.
-        enters_folder: whether it begins with `cd x &&`, and everything else runs only in that folder.
-        special: why it is not a line of plain words, which a permission rule could cover; empty if it is one.
+        inputs, outputs: the files after `<`, and after `>` or `>>`.
+        assignments: the environment variables that the line sets, as `NAME=value`.
+        embeds_text: whether the line has here-documents or arguments of several lines.
+        enters_folder: whether the line begins with `cd x &&`, so that everything else runs only in that folder.
+        special: why no permission rule can cover the line; "" if one can.
+        single: as in ParsedLine.
     """
 
     parts: tuple[tuple[str, ...], ...]
@@ -81,7 +82,7 @@ class UnclearLine:
 
 @lru_cache(maxsize=1024)
 def parse_line(text: str) -> ParsedLine | UnclearLine:
-    """Return the commands that a line runs, including those behind wrappers such as `timeout`, or why it is unclear."""
+    """Return the commands that a line runs, also behind wrappers such as `timeout`, or why no rule can cover it."""
     line = read_line(text)
     if isinstance(line, UnclearLine):
         return line
@@ -90,49 +91,49 @@ def parse_line(text: str) -> ParsedLine | UnclearLine:
 
 @lru_cache(maxsize=1024)
 def read_line(text: str) -> ReadLine | UnclearLine:
-    """Return everything that a line runs, reads, writes and sets, or why it is unclear."""
-    reader = ShellWords(text)
-    unwrapper = _Unwrapper(reader)
+    """Return all commands, files and assignments of a command line, or why it cannot be fully understood."""
     try:
-        commands = reader.commands()
-        parts = tuple(part for words in commands for part in unwrapper.unwrap(words, 0))
+        line = split_line(text)
+        unwrapper = _Unwrapper(line)
+        parts = tuple(part for words in line.commands for part in unwrapper.unwrap(words, 0))
     except Rejected as rejection:
         return UnclearLine(str(rejection))
     if len(parts) > MAX_COMMANDS:
         return UnclearLine(f"it has more than {MAX_COMMANDS} parts")
     return ReadLine(
         parts,
-        tuple(reader.inputs),
-        tuple(reader.outputs),
-        tuple(unwrapper.assignments),
-        reader.embeds_text,
-        _enters_folder(parts, reader.joins),
-        reader.special,
-        len(commands) == 1 and parts == (commands[0],) and not reader.redirects,
+        inputs=tuple(line.inputs),
+        outputs=tuple(line.outputs),
+        assignments=tuple(unwrapper.assignments),
+        embeds_text=line.embeds_text,
+        enters_folder=_enters_folder(parts, line.operators),
+        special=line.special,
+        single=len(line.commands) == 1 and parts == (line.commands[0],) and not line.redirects,
     )
 
 
-def _enters_folder(parts: tuple[tuple[str, ...], ...], joins: list[str]) -> bool:
+def _enters_folder(parts: tuple[tuple[str, ...], ...], operators: list[str]) -> bool:
     cd_indexes = [index for index, part in enumerate(parts) if part[0] == "cd"]
-    return cd_indexes == [0] and joins[:1] == ["&&"] and not {"||", ";", "\n"}.intersection(joins)
+    return cd_indexes == [0] and operators[:1] == ["&&"] and not {"||", ";", "\n"}.intersection(operators)
 
 
 @dataclass(slots=True)
 class _Unwrapper:
-    """Finds the commands that a line really runs, looking through wrappers and inner shells."""
+    """Finds the commands that a line runs through wrappers such as `timeout` and inner shells such as `sh -c`."""
 
-    reader: ShellWords
+    line: ShellLine
     assignments: list[str] = field(default_factory=list)
 
     def unwrap(self, words: tuple[str, ...], depth: int, wrapped: bool = False) -> list[tuple[str, ...]]:
-        """Return the commands that `words` really run.
+        """Return the commands that `words` run, as lists of words; raise Rejected if that is unclear.
 
-        `wrapped` means that a program runs them, not a shell, so assignments and builtins do not apply.
+        `wrapped`: a program runs the words, not a shell, so assignments and builtins do not apply. `depth` is the
+        number of wrappers and shells around them.
         """
         if depth > MAX_DEPTH:
             raise Rejected("it nests shells too deeply")
         while words and not wrapped and ASSIGNMENT.match(words[0]):
-            self.reader.note(ASSIGNS)
+            self.line.note(ASSIGNS)
             self._assign(words[0])
             words = words[1:]
         if not words:
@@ -140,7 +141,7 @@ class _Unwrapper:
         name = words[0]
         program = program_name(name)
         if name in SHELL_WORDS and not wrapped and self._builtin(words):
-            self.reader.note(f"{program} is part of the shell")
+            self.line.note(f"{program} is part of the shell")
             return [words]
         if ASSIGNMENT.match(name):
             raise Rejected(ASSIGNS)
@@ -155,9 +156,9 @@ class _Unwrapper:
         if program in program_sets().shells:
             if len(words) != 3 or words[1] != "-c" or isinstance(words[2], GlobPattern):
                 raise Rejected(f"{program} runs a script")
-            inner = ShellWords(words[2])
-            parts = [part for inner_words in inner.commands() for part in self.unwrap(inner_words, depth + 1)]
-            self.reader.include(inner)
+            inner = split_line(words[2])
+            parts = [part for inner_words in inner.commands for part in self.unwrap(inner_words, depth + 1)]
+            self.line.include(inner)
             return parts
         if program not in UNWRAPPED or words == ("env",):
             return [words]
@@ -167,8 +168,8 @@ class _Unwrapper:
         return self.unwrap(command, depth + 1, wrapped=True)
 
     def _command_of_xargs(self, words: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the command that xargs runs, with a pattern for the names that it is given."""
-        self.reader.note("xargs passes on names that cannot be known in advance")
+        """Return the command that xargs runs, with `ANY_NAMES` in place of the names from its input."""
+        self.line.note("xargs passes on names that cannot be known in advance")
         rest = list(words[1:])
         while rest and rest[0].startswith("-"):
             option = rest.pop(0)
@@ -185,7 +186,7 @@ class _Unwrapper:
         self.assignments.append(word)
 
     def _builtin(self, words: tuple[str, ...]) -> bool:
-        """Return whether this is a builtin of the shell whose effect on the rest of the line is understood."""
+        """Return whether the effect of a shell builtin on the rest of the line is known; record assignments."""
         name, arguments = words[0], words[1:]
         plain = not any(isinstance(word, GlobPattern) for word in arguments)
         match name:
@@ -225,7 +226,7 @@ UNWRAPPED = frozenset({"timeout", "nice", "nohup", "env", "time"})
 
 
 def _wrapped_command(program: str, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the command that a wrapper runs, or an empty tuple if the wrapper has unknown options."""
+    """Return the command that a wrapper such as `timeout` runs; an empty tuple if the wrapper has unknown options."""
     match program, words[1:]:
         case "timeout", [duration, *command] if DURATION.fullmatch(duration):
             return tuple(command)
@@ -240,14 +241,17 @@ def _wrapped_command(program: str, words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def program_name(name: str) -> str:
-    """Return the name of a program without path, `.exe` and version: `python3.12` is python, but sqlite3 is sqlite3."""
+    """Return the name of a program without folder, `.exe` and version number.
+
+    `python3.12` becomes `python`, but `sqlite3` stays, because only the programs in the table have versions.
+    """
     program = re.split(r"[/\\]", name)[-1].casefold().removesuffix(".exe")
     unversioned = re.sub(r"(?<=[a-z+])-?\d+(\.\d+)*$", "", program)
     return unversioned if unversioned in program_sets().versioned else program
 
 
 def split_loosely(text: str) -> list[list[str]]:
-    """Split any text at shell operators into lists of words, ignoring quotes and escapes. *Deny* rules match these."""
+    """Split any text at shell operators into lists of words, ignoring quotes and escapes; *deny* rules check these."""
     unquoted = re.sub(r"\$\{?IFS\}?|\\\r?\n", " ", text)
     unquoted = re.sub(r"['\"\\]", "", unicodedata.normalize("NFKC", unquoted))
     segments = re.split(r"[;&|\n(){}`<>]|\$\(", unquoted)

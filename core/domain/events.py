@@ -87,8 +87,10 @@ class RunStarted:
         mode: the permission mode.
         allow: tool calls approved in advance for this run, as `TOOL` or `TOOL:PATTERN`.
         untrusted_sources: untrusted content that the author of the task, such as a parent run, had already read.
-        autonomy: how readily the agent may ask questions.
+        autonomy: how many questions the agent and its sub-agents may ask together.
         on_unanswered, answer_timeout_minutes: what happens to a question not answered in that time; 0: no timeout.
+        no_questions: the command line declines questions and denies permission requests, also when the run is resumed.
+            The window still asks them.
         text_calls: the model has no native tool calling, so text-based tool calls are used.
         effort, max_output_tokens, temperature: sent to the provider only if set.
         skills: the skills listed in the session context.
@@ -129,6 +131,7 @@ class RunStarted:
     prompt_size: Literal["", "full", "compact"] = ""
     acceptance: tuple[str, ...] = ()
     agent_command: str = ""
+    no_questions: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,10 +157,15 @@ class TextCallsEnabled:
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """The user sent a message. If a run is in progress, the message is queued until the next request."""
+    """The user sent a message. If a run is in progress, the message is queued until the next request.
+
+    `typed` is the number of characters that the user typed, if others wrote the rest of the message or a file with it:
+    an MCP server or the files that an editor inserted.
+    """
 
     text: Text
     attachments: tuple[Attachment, ...] = ()
+    typed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,12 +228,17 @@ class ContextCompacted:
     retired_attachments: tuple[str, ...] = ()
 
 
+READ_AHEAD = "read_ahead"
+"""The stop reason of a reply whose calls Journeyman made itself: it read files that the user named, before the first
+request, or ran the command that the user named as the check."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replied:
     """A complete reply of the model arrived.
 
     `reasoning` is the model's thinking as far as the provider discloses it. `stop_reason` is empty for a normal end,
-    else `length`, `content_filter` or `refusal`. `provider_state` is opaque data that the provider expects back
+    else such as `length`, `refused` or READ_AHEAD. `provider_state` is opaque data that the provider expects back
     unchanged with the next request. `note` is a message to the user about irregularities. `first_token_s` is the time
     to the first token; 0 if unknown. `written` is the complete text if calls were read from it; `text` is the rest.
     """

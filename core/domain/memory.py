@@ -1,6 +1,6 @@
-"""Memories that persist across sessions: what they say, where they apply, and their history.
+"""Memories that persist across sessions: their content, their scope and their history.
 
-A memory is derived from its changes, as a session is from its events. A change is never overwritten.
+A memory is derived from its changes, as a session is derived from its events. A change is never overwritten.
 """
 
 import math
@@ -32,8 +32,9 @@ RelevanceLevel = Literal["high", "normal", "low", "decayed"]
 
 MEMORY_KINDS: Final[tuple[MemoryKind, ...]] = get_args(MemoryKind)
 SCOPES: Final[tuple[MemoryScope, ...]] = get_args(MemoryScope)
-EVERYWHERE: Final[tuple[MemoryScope, str]] = ("everywhere", "")  # the scope of memories that every run may receive
-TEXT_LIMIT = 2_000  # characters of a memory; anything longer belongs in a skill or a file
+# Scope and scope id of memories that every run may receive.
+EVERYWHERE: Final[tuple[MemoryScope, str]] = ("everywhere", "")
+TEXT_LIMIT = 2_000  # characters of a memory; longer text belongs in a skill or a file
 CONTEXT_LIMIT = 4_000  # characters of a memory's context
 FIELDS: Final[Mapping[MemoryKind, tuple[str, ...]]] = MappingProxyType(
     {
@@ -44,8 +45,9 @@ FIELDS: Final[Mapping[MemoryKind, tuple[str, ...]]] = MappingProxyType(
         "anti-pattern": ("what", "why", "instead"),
     }
 )
-MARKS: Final = ("tags", "expires", "user_rating")  # fields of every kind, which are not parts of the sentence
-HALF_LIFE: Final[Mapping[MemoryKind, float]] = MappingProxyType(  # in days
+# Fields that every kind may have, and that are not part of the sentence.
+MARKS: Final = ("tags", "expires", "user_rating")
+HALF_LIFE: Final[Mapping[MemoryKind, float]] = MappingProxyType(  # days in which the recency of a memory halves
     {"preference": 365.0, "heuristic": 60.0, "knowledge": 90.0, "outcome": 30.0, "anti-pattern": 45.0}
 )
 HIGH_RELEVANCE, NORMAL_RELEVANCE, LOW_RELEVANCE = 0.7, 0.3, 0.1
@@ -72,7 +74,7 @@ class MemoryContent:
 
 
 def reworded(content: MemoryContent, text: str) -> MemoryContent:
-    """Return the content with a new sentence. If it differs, the fields that are parts of the old one are dropped."""
+    """Return the content with a new sentence. If it differs, the fields that described the old sentence are dropped."""
     if " ".join(text.split()) == content.text:
         return content
     return replace(content, text=text, fields={name: content.fields[name] for name in MARKS if name in content.fields})
@@ -82,9 +84,9 @@ def reworded(content: MemoryContent, text: str) -> MemoryContent:
 class MemoryChange:
     """The `number`-th change of a memory, counted from 1.
 
-    `content` is the new content; None if the change leaves it as it is. `session` and `seq` identify the event that
-    caused the change, `related_memory` is the memory in conflict, and `undoes` the number of the change that an
-    `undone` reverts.
+    `content` is the new content; None if unchanged. `session` and `seq` identify the event that caused the change. For
+    `conflict_found`, `related_memory` is the conflicting memory; for `undone`, `undoes` is the number of the reverted
+    change.
     """
 
     memory: str
@@ -102,7 +104,7 @@ class MemoryChange:
 
 @dataclass(frozen=True, slots=True)
 class MemoryUsage:
-    """How often a memory was added to the context, how often the agent used it, and how those runs were rated.
+    """How often a memory was added to the context, how often the agent used it, and ratings of the runs that used it.
 
     `last_recalled` is in microseconds.
     """
@@ -118,8 +120,8 @@ class MemoryUsage:
 class Memory:
     """The current state of a memory.
 
-    `author`, `session` and `seq` say where it came from; `version` is the number of its last change. `evidence` counts
-    how often it was learned, and `conflicts` are the ids of memories that contradict it.
+    `author`, `session` and `seq` tell its origin; `version` is the number of its last change. `evidence` counts how
+    often it was learned, and `conflicts` are the ids of contradicting memories.
     """
 
     id: str
@@ -143,7 +145,7 @@ class Memory:
 
 
 def fold(changes: Iterable[MemoryChange]) -> Memory | None:
-    """Return a memory after its changes, or None if nothing is left because its creation was undone."""
+    """Return the memory that results from its changes; None if its creation was undone and it was not learned again."""
     ordered = sorted(changes, key=lambda change: change.number)
     if len(ordered) == 1:
         return _after(None, ordered[0])
@@ -160,7 +162,10 @@ def fold(changes: Iterable[MemoryChange]) -> Memory | None:
 
 
 def _learned_later(first: MemoryChange, reinforced: MemoryChange) -> Memory | None:
-    """Return the memory whose creation was undone, but which `reinforced` had learned again: its author owns it now."""
+    """Return the memory of an undone creation that was learned again: it now belongs to the author of `reinforced`.
+
+    Its evidence starts at 0, because applying `reinforced` raises it to 1.
+    """
     memory = _after(None, replace(first, author=reinforced.author, session=reinforced.session, seq=reinforced.seq))
     return replace(memory, evidence=0) if memory else None
 
@@ -179,23 +184,22 @@ def _after(memory: Memory | None, change: MemoryChange) -> Memory | None:
         if change.content is None or change.action != "created":
             return None
         return Memory(
-            change.memory,
-            change.content,
-            change.author,
-            change.at,
-            change.at,
-            change.number,
-            change.session,
-            change.seq,
+            id=change.memory,
+            content=change.content,
+            author=change.author,
+            created_at=change.at,
+            updated_at=change.at,
+            version=change.number,
+            session=change.session,
+            seq=change.seq,
         )
     match change.action:
         case "created" | "edited":
             return replace(memory, content=change.content or memory.content)
         case "reinforced":
             content = change.content or memory.content
-            more_confident = replace(
-                content, confidence=min(MAX_CONFIDENCE, content.confidence + (1 - content.confidence) * 0.2)
-            )
+            raised = min(MAX_CONFIDENCE, content.confidence + (1 - content.confidence) * 0.2)
+            more_confident = replace(content, confidence=max(raised, content.confidence))
             author = change.author if change.author == "user" else memory.author
             return replace(memory, evidence=memory.evidence + 1, content=more_confident, author=author)
         case "pinned" | "unpinned":
@@ -213,7 +217,11 @@ def _after(memory: Memory | None, change: MemoryChange) -> Memory | None:
 
 
 def relevance(memory: Memory, at: int) -> float:
-    """Return the relevance, from 0 to 1. It halves every half-life of the kind; use and good ratings raise it."""
+    """Return the relevance, from 0 to 1, at a time in microseconds.
+
+    It decays with the half-life of the kind since the memory was created or last recalled. Use, evidence and good
+    ratings raise it.
+    """
     if memory.never_decays:
         return 1.0
     days = max(0, at - max(memory.created_at, memory.usage.last_recalled)) / DAY
@@ -226,7 +234,7 @@ def relevance(memory: Memory, at: int) -> float:
 
 
 def relevance_level(strength: float) -> RelevanceLevel:
-    """Return the relevance level that the user sees."""
+    """Return the relevance level to display, for a relevance from 0 to 1."""
     if strength >= HIGH_RELEVANCE:
         return "high"
     if strength >= NORMAL_RELEVANCE:
@@ -234,11 +242,15 @@ def relevance_level(strength: float) -> RelevanceLevel:
     return "low" if strength >= LOW_RELEVANCE else "decayed"
 
 
-OUTCOME_STATUSES = {"limit": "reached a limit", "stopped": "was stopped"}  # as they follow "It"
+# As they follow "It" in the sentence of an outcome.
+OUTCOME_STATUSES = {"limit": "reached a limit", "stopped": "was stopped"}
 
 
 def sentence(kind: MemoryKind, parts: Mapping[str, str]) -> str:
-    """Return the sentence made from the fields of a kind; empty if a required field is missing."""
+    """Return the sentence composed of the fields of a memory kind; "" if a required field is missing.
+
+    Preferences and knowledge are written as sentences, so the result for them is "" as well.
+    """
     values = {name: " ".join(text.split()).rstrip(".") for name, text in parts.items() if text.strip()}
     match kind:
         case "heuristic" if values.keys() >= {"when", "do"}:

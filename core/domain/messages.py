@@ -9,10 +9,10 @@ from core.domain.text import Attachment, Text
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message of the conversation.
+    """A message of the conversation with the model.
 
-    `seq` is the sequence number of the event that the message was built from. `category` groups its tokens in the
-    *Context* tab, such as `tools`.
+    `seq` is the number of the event that the message was built from. `category` groups its tokens in the *Context* tab,
+    such as `tools`.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -25,3 +25,17 @@ class Message:
     attachments: tuple[Attachment, ...] = ()
     seq: int = 0
     category: str = ""
+
+
+def result_position(call: str, messages: list[Message]) -> int:
+    """Return the index at which to insert the result of a call: after its reply, in the order of the reply's calls."""
+    index = len(messages)
+    while index and not any(each.id == call for each in messages[index - 1].calls):
+        index -= 1
+    if not index:  # the reply with the call has been compacted away
+        return len(messages)
+    call_ids = [each.id for each in messages[index - 1].calls]
+    earlier = call_ids[: call_ids.index(call)]
+    while index < len(messages) and messages[index].call_id in earlier:
+        index += 1
+    return index

@@ -4,8 +4,8 @@ import posixpath
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from core.domain.code_options import unsafe_option_reason
 from core.domain.command_line import program_name
-from core.domain.programs import unsafe_option_reason
 from core.domain.sensitive_paths import protected_path
 
 
@@ -15,7 +15,7 @@ def _words(text: str) -> frozenset[str]:
 
 READ_ONLY_PROGRAMS = _words("cat head tail wc grep rg diff ls stat file du sort cut jq sha256sum")
 GIT_READS = _words("log diff show status blame ls-files ls-tree cat-file grep rev-parse branch shortlog")
-# Git subcommands that change a repository's `.git/config`, and the arguments with which they leave it unchanged.
+# Git subcommands that change `.git/config`, each with the arguments that make them only read it or leave it alone.
 GIT_CONFIG_COMMANDS = {
     "config": _words("--get --get-all --get-regexp --get-urlmatch --list -l get list --global --system"),
     "remote": _words("-v --verbose show get-url"),
@@ -25,10 +25,10 @@ HOOKS = frozenset({("pre-commit", "install"), ("pre-commit", "uninstall"), ("lef
 
 
 def named_protected_paths(commands: Iterable[Sequence[str]], resolve: Callable[[str], str]) -> tuple[str, ...]:
-    """Return the protected files and folders named in the words of a command.
+    """Return the protected files and folders that the words of commands name.
 
-    `resolve` makes a path relative to the folder, following links. Paths outside the folder are skipped, as the sandbox
-    denies them anyway.
+    `resolve` makes a path relative to the folder and follows links. Paths outside the folder are skipped, because the
+    sandbox denies access to them anyway.
     """
     paths: dict[str, None] = {}
     for word in (word for words in commands for word in words):
@@ -40,7 +40,7 @@ def named_protected_paths(commands: Iterable[Sequence[str]], resolve: Callable[[
 
 
 def changed_protected_paths(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    """Return the protected files that a command is known to change without naming them, such as `.git/config`."""
+    """Return the protected paths that commands are known to change without naming them, such as `.git/config`."""
     paths: dict[str, None] = {}
     for words in parts:
         program, arguments = program_name(words[0]), tuple(words[1:])
@@ -55,7 +55,7 @@ def changed_protected_paths(parts: Iterable[Sequence[str]]) -> tuple[str, ...]:
 
 
 def all_read_only(parts: Iterable[Sequence[str]]) -> bool:
-    """Return whether every command of the line is known to change no file."""
+    """Return whether every command is known to change no file."""
     return all(
         (
             program_name(words[0]) in READ_ONLY_PROGRAMS

@@ -4,17 +4,17 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-UnansweredPolicy = Literal["wait", "pause", "default"]  # what to do when a question is not answered in time
+UnansweredPolicy = Literal["wait", "pause", "default"]  # what happens if a question is not answered in time
 AnsweredBy = Literal["user", "earlier_answer", "nobody", "no_questions"]
 Autonomy = Literal["cautious", "balanced", "decisive"]
 
-QUESTION_LIMITS: dict[Autonomy, int] = {"cautious": 5, "balanced": 3, "decisive": 1}  # questions allowed in one run
+QUESTION_LIMITS: dict[Autonomy, int] = {"cautious": 5, "balanced": 3, "decisive": 1}  # most questions in one run
 EDGE_PUNCTUATION = " \t\n.,;:!?…\"'“”‘’()[]"
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionOption:
-    """An answer the user can choose."""
+    """An answer that the user can choose."""
 
     label: str
     description: str = ""
@@ -34,19 +34,19 @@ class SubQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, or a form of several that is answered as a whole, with `text` as its title.
+    """A question to the user, or a form of several questions answered together, with `text` as its title.
 
     Attributes:
         reason: why the agent asks.
-        free_text: the user may type an answer instead of choosing an option.
-        asked_at: when it was asked, in microseconds.
-        multi_select: more than one option may be chosen.
+        free_text: whether the user may type an answer instead of choosing an option.
+        asked_at: the time of the question, in microseconds.
+        multi_select: whether more than one option may be chosen.
         sub_questions: the questions of a form; empty for a single question.
-        timeout_s: how long it waits for an answer, in seconds; 0 means forever.
+        timeout_s: how long the run waits for an answer, in seconds; 0 means forever.
         on_unanswered: what happens after that time.
-        default_answer: the answer the agent would proceed with.
-        mcp_server: the MCP server that asks; empty if the agent does.
-        url: a page the MCP server asks the user to open.
+        default_answer: the answer with which the agent would proceed.
+        mcp_server: the MCP server that asks; "" if the agent does.
+        url: a page that the MCP server asks the user to open.
     """
 
     id: str
@@ -64,7 +64,7 @@ class Question:
     url: str = ""
 
     def all_questions(self) -> tuple[SubQuestion, ...]:
-        """Return the questions of the form, or the single question as a form of one."""
+        """Return the questions of a form, or the single question as a form of one."""
         return self.sub_questions or (SubQuestion(self.text, self.options, self.free_text, self.multi_select),)
 
 
@@ -81,10 +81,10 @@ class SubAnswer:
 class Answer:
     """An answer: the label of an option, free text, or a refusal to answer.
 
-    An answer is never invented: if nobody answered in time, it is marked `expired`. `more_options` are further options
-    that were chosen, and `sub_answers` the answers of a form. `answered_by` is `earlier_answer` if the same question
-    had been answered before in this run, and `no_questions` if an option declines every question. `withdrawn` says why
-    the question became obsolete.
+    `expired` marks an answer that the user did not give, because the time ran out or the question became obsolete;
+    `withdrawn` then tells why it did. `more_options` are the labels of further chosen options, and `sub_answers` the
+    answers to a form. `answered_by` is `earlier_answer` if the user had already answered the same question in this run,
+    and `no_questions` if the run is set to decline all questions.
     """
 
     option: str = ""
@@ -98,7 +98,7 @@ class Answer:
 
 
 def answer_text(answer: Answer) -> str:
-    """Return an answer as the model reads it."""
+    """Return the text of an answer for the model."""
     if answer.withdrawn:
         return f"[Not answered: {answer.withdrawn}.]"
     if answer.expired:
@@ -117,7 +117,7 @@ def answer_text(answer: Answer) -> str:
 
 
 def expired_answer(question: Question) -> Answer:
-    """Return the answer to a question whose time ran out: the stated default if the run's policy is to use it.
+    """Return the answer to a question whose time ran out: the default answer if the run's policy is to use it.
 
     It is marked as expired, so that it cannot be mistaken for an answer of the user.
     """
@@ -129,12 +129,15 @@ def expired_answer(question: Question) -> Answer:
 
 
 def withdrawn_answer(reason: str) -> Answer:
-    """Return the answer to a question that became obsolete before it was answered."""
+    """Return the answer to a question that became obsolete; `reason` is a clause."""
     return Answer(expired=True, answered_by="nobody", withdrawn=reason)
 
 
 def is_same_question(first: Question, second: Question) -> bool:
-    """Return whether two questions are equal in text and options, apart from case, spacing and punctuation."""
+    """Return whether two questions have the same texts and options and allow the same answers.
+
+    Case, white space and punctuation at the ends are ignored.
+    """
     return _comparable(first) == _comparable(second)
 
 
@@ -142,9 +145,14 @@ def _join(options: tuple[str, ...], text: str) -> str:
     return ": ".join(part for part in (", ".join(filter(None, options)), text) if part)
 
 
-def _comparable(question: Question) -> list[tuple[str, tuple[str, ...]]]:
+def _comparable(question: Question) -> list[tuple[object, ...]]:
     return [
-        (_normalized(part.text), tuple(sorted(_normalized(option.label) for option in part.options)))
+        (
+            _normalized(part.text),
+            sorted(_normalized(option.label) for option in part.options),
+            part.free_text,
+            part.multi_select,
+        )
         for part in question.all_questions()
     ]
 
@@ -163,7 +171,7 @@ class QuestionAsked:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswered:
-    """A question was answered, expired or was withdrawn. The answer is also the result of the call that asked."""
+    """A question was answered, expired or was withdrawn. The answer is also the result of the tool call `call_id`."""
 
     question_id: str
     call_id: str
@@ -172,6 +180,6 @@ class QuestionAnswered:
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswerStarted:
-    """The user began to answer. From now on the question waits regardless of its timeout."""
+    """The user began to answer a question, so its timeout no longer applies."""
 
     question_id: str

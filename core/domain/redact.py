@@ -1,4 +1,4 @@
-"""Removes secrets from text that leaves the app: known values first, then anything that looks like a key."""
+"""Removes secrets from text before it leaves the application: known values, and anything that looks like a secret."""
 
 import base64
 import json
@@ -13,21 +13,17 @@ from core.domain.secret_formats import MIN_LETTERS, MIN_RUN, SecretFormat, forma
 MIN_SECRET_LENGTH = 6  # characters; a shorter value would match ordinary text
 KNOWN = "known secret"
 TOKEN_RUN = re.compile(rf"[A-Za-z0-9+/_.=~-]{{{MIN_RUN},}}")
-RUN_CONTEXT = 64  # characters before a run in which a token may begin
-MIN_WRAPPED = 16  # characters of a known secret that is also found with spaces and line breaks in it
+RUN_CONTEXT = 64  # characters before a run of token characters in which the match may begin
+MIN_WRAPPED = 16  # characters; a longer known secret is also found if white space has been inserted into it
 DIGIT = re.compile(r"\d")
-# The end of a secret that is longer than MAX_HELD; other kinds end at the first character that keys do not contain.
-OPEN_END = {"private key": re.compile(r"(?s).*?-----END [A-Z0-9 ]{1,60}-----")}
 SECRET_VARIABLE = re.compile(r"(?i)(?:key|token|secret|password|passwd|credentials?)$")
-MIN_HOLDBACK = 512  # characters a stream holds back; the recognizable start of a key is never longer
-MAX_HELD = 65_536  # characters a stream holds back while a secret does not end; then its rest is dropped
 
 
 @dataclass(frozen=True, slots=True)
 class SecretFinding:
-    """A secret found in a text, by position. The secret itself is not part of it.
+    """The position and kind of a secret in a text, without the secret itself.
 
-    `context` is where the text begins that shows that it is a secret, such as the name before a password.
+    `context` is where the text begins that reveals the secret, such as the name before a password; -1 if there is none.
     """
 
     kind: str
@@ -41,17 +37,16 @@ class SecretFinding:
 
 
 class Redactor:
-    """Finds and removes secrets. `known` are the secret values in use; the object never reveals them, even by repr.
+    """Finds and removes secrets. The object does not reveal the known `secrets`, not even by repr.
 
-    If not `uncertain`, patterns that often match ordinary code are left out, such as a quoted password.
+    Without `uncertain`, patterns that often match ordinary code are not used, such as a quoted password.
     """
 
-    __slots__ = ("_longest", "_secrets", "_uncertain", "_wrapped")
+    __slots__ = ("_secrets", "_uncertain", "_wrapped")
 
     def __init__(self, secrets: Iterable[str] = (), *, uncertain: bool = True) -> None:
         self._secrets = sorted({form for value in secrets for form in _forms(value)}, key=len, reverse=True)
         self._uncertain = uncertain
-        self._longest = max(map(len, self._secrets), default=0)
         self._wrapped = [form for form in self._secrets if len(form) >= MIN_WRAPPED]
 
     def __repr__(self) -> str:
@@ -61,7 +56,7 @@ class Redactor:
         raise TypeError("a redactor contains secrets and cannot be pickled")
 
     def findings(self, text: str) -> list[SecretFinding]:
-        """Return every secret in the text, in order, also inside JSON strings and URLs."""
+        """Return every secret in a text in order, without overlaps, including those escaped in JSON or URLs."""
         findings = list(self._search(text))
         if decoded := decode_escapes(text):
             findings += (_original_finding(decoded, finding) for finding in self._search(decoded.text))
@@ -70,7 +65,7 @@ class Redactor:
     def _search(self, text: str) -> Iterator[SecretFinding]:
         for start, end in _occurrences(self._secrets, text):
             yield SecretFinding(KNOWN, start, end)
-        compact = "".join(text.split()) if self._wrapped else text  # lines of encoded text are wrapped anywhere
+        compact = "".join(text.split()) if self._wrapped else text  # encoded text may be wrapped at any position
         if len(compact) < len(text) and (wrapped := list(_occurrences(self._wrapped, compact))):
             places = [place for place, character in enumerate(text) if not character.isspace()]
             yield from (SecretFinding(KNOWN, places[start], places[end - 1] + 1) for start, end in wrapped)
@@ -90,65 +85,9 @@ class Redactor:
         """Return the text with each secret replaced by its kind, as in `[GitHub token removed]`."""
         return _remove(text, self.findings(text))
 
-    def stream(self) -> "RedactingStream":
-        return RedactingStream(self)
-
-    @property
-    def holdback(self) -> int:
-        """How many characters at the end of a stream may be the beginning of a secret."""
-        return max(MIN_HOLDBACK, 2 * self._longest)  # with the spaces within it
-
-
-class RedactingStream:
-    """Redacts text that arrives in chunks. An end that may be the start of a secret is held back until more arrives."""
-
-    def __init__(self, redactor: Redactor) -> None:
-        self._redactor = redactor
-        self._held = ""
-        self._inside: re.Pattern[str] | None = None
-
-    def feed(self, chunk: str) -> str:
-        """Add a chunk. Return the redacted text that can be released, because no secret can begin in it any more."""
-        self._held += chunk
-        if self._skipping():
-            return ""
-        findings = self._redactor.findings(self._held)
-        cut = max(0, len(self._held) - self._redactor.holdback)
-        for finding in findings:
-            if finding.first < cut and finding.end >= cut:
-                cut = finding.first
-        cut = _before_escape(self._held, cut)
-        if len(self._held) - cut > MAX_HELD:  # a secret without an end in sight: its rest is dropped as it arrives
-            last = findings[-1]
-            self._inside = OPEN_END.get(last.kind, re.compile(r"[A-Za-z0-9._~+/=\-]*"))
-            text = _remove(self._held, findings)
-            self._held = ""
-            return text
-        text = _remove(self._held[:cut], [finding for finding in findings if finding.end <= cut])
-        self._held = self._held[cut:]
-        return text
-
-    def close(self) -> str:
-        """Return the rest of the text, redacted."""
-        text = "" if self._skipping() else self._redactor.redact(self._held)
-        self._held = ""
-        return text
-
-    def _skipping(self) -> bool:
-        """Drop held text that belongs to a secret already removed. Return whether that secret has not ended yet."""
-        if self._inside is None:
-            return False
-        end = self._inside.match(self._held)
-        if end is None or end.end() == len(self._held):
-            self._held = self._held[-100:] if end is None else ""
-            return True
-        self._held = self._held[end.end() :]
-        self._inside = None
-        return False
-
 
 def secrets_in_environment(environment: Mapping[str, str]) -> list[str]:
-    """Return the values of environment variables whose names say that they hold secrets."""
+    """Return the values of environment variables whose names suggest a secret, such as `API_KEY`."""
     return [value for name, value in environment.items() if SECRET_VARIABLE.search(name)]
 
 
@@ -161,11 +100,11 @@ def _occurrences(forms: Iterable[str], text: str) -> Iterator[tuple[int, int]]:
 
 
 def _forms(value: str) -> Iterable[str]:
-    """Yield a value as it appears in plain text, JSON, URLs, UTF-16, hexadecimal digits, base32 and base64."""
+    """Yield a secret in the forms in which text may contain it: plain, in JSON or URLs, UTF-16, hex, base32, base64."""
     if len(value.strip()) < MIN_SECRET_LENGTH:
         return
     yield from (value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], quote(value, safe=""))
-    yield "\0".join(value)  # UTF-16 in either byte order, read as text
+    yield "\0".join(value)  # UTF-16 of either byte order, if decoded as text
     for encoding in ("utf-8", "utf-16-le", "utf-16-be"):
         plain = value.encode(encoding, "replace")
         yield from (plain.hex(), plain.hex().upper())
@@ -175,9 +114,10 @@ def _forms(value: str) -> Iterable[str]:
 
 
 def _in_groups(plain: bytes, size: int, bits: int, encode: Callable[[bytes], bytes]) -> Iterator[str]:
-    """Yield the encoded characters that depend on a value alone, for each of its places in a group of `size` bytes.
+    """Yield the base32 or base64 characters that depend only on the secret, for each position in an encoded group.
 
-    The value may be anywhere in the text that is encoded, as in `user:password`. A character encodes `bits` bits.
+    The secret may be anywhere in the encoded text, as in `user:password`. A group has `size` bytes, and an encoded
+    character stands for `bits` bits.
     """
     for before in range(size):
         encoded = encode(bytes(before) + plain).decode().rstrip("=")
@@ -187,7 +127,7 @@ def _in_groups(plain: bytes, size: int, bits: int, encode: Callable[[bytes], byt
 def _search_tokens(
     format: SecretFormat, hints: list[str], text: str, runs: list[tuple[int, int, str]]
 ) -> Iterator[SecretFinding]:
-    """Search around the runs of characters that contain a hint."""
+    """Search for a token format near the runs of token characters that contain one of the hints."""
     for start, end, lowered in runs:
         if end - start >= format.min_run and any(hint in lowered for hint in hints):
             for context, first, stop in format.matches(text, max(0, start - RUN_CONTEXT), end):
@@ -195,7 +135,7 @@ def _search_tokens(
 
 
 def _search_random(format: SecretFormat, text: str, runs: list[tuple[int, int, str]]) -> Iterator[SecretFinding]:
-    """Search around the runs that contain digits, since generated keys do."""
+    """Search for random-looking secrets near runs with digits, which most generated keys have, and near long runs."""
     for start, end, lowered in runs:
         if end - start >= MIN_LETTERS or DIGIT.search(lowered):
             context_start = max(0, start - RUN_CONTEXT)
@@ -206,19 +146,13 @@ def _search_random(format: SecretFormat, text: str, runs: list[tuple[int, int, s
 
 
 def _original_finding(decoded: DecodedText, finding: SecretFinding) -> SecretFinding:
-    """Return a finding in a decoded text with its positions in the original."""
+    """Return a finding in a decoded text with its position in the original text."""
     start, end = decoded.original_span(finding.start, finding.end)
     return SecretFinding(finding.kind, start, end, decoded.original_span(finding.first, finding.end)[0])
 
 
-def _before_escape(text: str, cut: int) -> int:
-    """Return a place to split a text that is not inside an escape such as `\\u0022` or `%22`."""
-    escape_start = re.search(r"(?:\\+[ux]?[0-9a-fA-F]{0,3}|%[0-9a-fA-F]{0,4})$", text[max(0, cut - 40) : cut])
-    return max(0, cut - 40) + escape_start.start() if escape_start else cut
-
-
 def _merge_overlaps(findings: list[SecretFinding]) -> list[SecretFinding]:
-    """Merge overlapping findings into one with the kind of the first."""
+    """Return the findings in order, with overlapping ones merged into one of the kind that begins first."""
     merged: list[SecretFinding] = []
     for finding in sorted(findings, key=lambda f: (f.start, -f.end)):
         if merged and finding.start < merged[-1].end:

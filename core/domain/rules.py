@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+from core.domain.code_options import unsafe_option_reason
 from core.domain.command_line import ParsedLine, UnclearLine, parse_line, program_name, split_loosely
 from core.domain.command_tables import program_sets
 from core.domain.globs import matches
+from core.domain.irreversible_commands import irreversible_reason
 from core.domain.known_commands import covers, known_command, without_harmless_globals
 from core.domain.permissions import RuleScope
 from core.domain.problems import Problem
-from core.domain.programs import irreversible_reason, unsafe_option_reason
 
 Effect = Literal["allow", "ask", "deny"]
 Subject = Literal["command", "path", "host", "none"]
@@ -25,14 +26,15 @@ HOST_PATTERN = re.compile(r"(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)*(:\d{1,5})?|\[[0-9a-
 
 @dataclass(frozen=True, slots=True)
 class PermissionRule:
-    """A saved rule that allows, asks about or denies tool calls.
+    """A saved rule that allows or denies tool calls, or requires asking the user.
 
     Attributes:
+        subject: what `pattern` is compared with: the command line, path or host of the call; or "none".
         tool: the name of a tool, or `*` for any.
-        pattern: for a command its words, where a final `*` covers further plain words; else a path glob or a host.
+        pattern: for a command its words, where a final `*` stands for further plain words; else a path glob or a host.
         scope, scope_id: how far the rule reaches; the folder of a *folder* rule, or the run of a *run* rule.
-        matches, misses: examples that are checked whenever the rule is saved or loaded.
-        author, created_at, session: who saved it, when (in microseconds), and in which session.
+        matches, misses: examples that the rule must and must not match, checked when it is saved or loaded.
+        author, created_at, session: who saved the rule, when (in microseconds), and in which session.
     """
 
     id: str
@@ -50,7 +52,7 @@ class PermissionRule:
 
     @property
     def description(self) -> str:
-        """The rule on one line."""
+        """The rule in one line, such as `allow run: git log *`."""
         return f"{self.effect} {self.tool}" + (f": {self.pattern}" if self.pattern else "")
 
 
@@ -66,12 +68,12 @@ class RuleDraft:
 
 
 def by_precedence(rules: Sequence[PermissionRule]) -> list[PermissionRule]:
-    """Return rules in the order in which they win: deny, ask, allow. Among rules of one effect, order has no effect."""
+    """Return rules by precedence: deny, then ask, then allow. The order of rules with the same effect is irrelevant."""
     return sorted(rules, key=lambda rule: PRECEDENCE.index(rule.effect))
 
 
 def applies(rule: PermissionRule, tool: str, folder: str, run: str) -> bool:
-    """Return whether a rule concerns this tool in this folder and run."""
+    """Return whether a rule applies to this tool in this folder and run, whatever its pattern."""
     if rule.tool not in (ANY, tool):
         return False
     match rule.scope:
@@ -86,7 +88,7 @@ def applies(rule: PermissionRule, tool: str, folder: str, run: str) -> bool:
 
 
 def allows(rule: PermissionRule, example: str) -> bool:
-    """Return whether the rule certainly covers the subject: a path, a host, or every command of a command line."""
+    """Return whether the pattern certainly covers `example`: a path, a host, or every command of a command line."""
     if not rule.pattern:
         return rule.subject == "none"
     match rule.subject:
@@ -102,7 +104,7 @@ def allows(rule: PermissionRule, example: str) -> bool:
 
 
 def allows_part(rule: PermissionRule, part: tuple[str, ...]) -> bool:
-    """Return whether the rule certainly covers one command of a parsed command line."""
+    """Return whether an *allow* rule certainly covers one command of a parsed command line."""
     pattern = pattern_words(rule.pattern)
     prefix = pattern[:-1] if pattern[-1:] == (ANY,) else pattern
     if part[: len(prefix)] != prefix:
@@ -117,7 +119,7 @@ def allows_part(rule: PermissionRule, part: tuple[str, ...]) -> bool:
 
 
 def may_match(rule: PermissionRule, example: str) -> bool:
-    """Return whether the rule may concern this subject. For *deny* and *ask* rules, doubt counts as a match."""
+    """Return whether the rule may concern `example`. For *deny* and *ask* rules, a doubtful match counts."""
     if not rule.pattern:
         return True
     match rule.subject:
@@ -137,7 +139,7 @@ def may_match(rule: PermissionRule, example: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def pattern_words(pattern: str) -> tuple[str, ...]:
-    """Return the words of a command pattern; empty if it is not a single plain command."""
+    """Return the words of a command pattern; an empty tuple if it is not a single plain command."""
     body, star = (pattern[:-2], (ANY,)) if pattern.endswith(" *") else (pattern, ())
     line = parse_line(body)
     if isinstance(line, UnclearLine) or len(line.parts) != 1 or not line.single:
@@ -146,7 +148,7 @@ def pattern_words(pattern: str) -> tuple[str, ...]:
 
 
 def check_rule(rule: PermissionRule) -> None:
-    """Raise a Problem unless the rule is readable, narrow enough, and right about its examples."""
+    """Raise a Problem unless the rule has a valid pattern, is narrow enough, and agrees with its examples."""
     problem = _pattern_error(rule) or _example_error(rule)
     if problem:
         raise Problem(
@@ -193,7 +195,7 @@ def _command_error(words: tuple[str, ...]) -> str:
 
 
 def _is_too_broad(prefix: tuple[str, ...]) -> bool:
-    """Return whether the words after a prefix could make a command run other code, or use files of any name."""
+    """Return whether the words after this prefix could make the command run other code or use any file."""
     words = (program_name(prefix[0]), *prefix[1:])
     sets = program_sets()
     if words in sets.too_broad or words[0] in sets.wrappers | sets.shells:
@@ -217,7 +219,7 @@ def _example_error(rule: PermissionRule) -> str:
 
 
 def _occurs_in(pattern: Sequence[str], words: Sequence[str]) -> bool:
-    """Return whether `words` contain the program `pattern[0]`, by any path, and after it the rest of `pattern`."""
+    """Return whether a command contains the program of the pattern, at any path, and then its other words in order."""
     for index, word in enumerate(words):
         if pattern and program_name(word) == program_name(pattern[0]):
             following = iter(words[index + 1 :])
@@ -231,7 +233,7 @@ def _folded(path: str) -> str:
 
 
 def _path_fits(pattern: str, path: str) -> bool:
-    """Return whether a relative path matches a glob, part by part; `**` covers any number of parts."""
+    """Return whether a path inside the folder matches a glob, by component; `**` matches any number of components."""
     clean = posixpath.normpath(path)
     if clean.startswith(("/", "..")) or "\\" in path:
         return False
@@ -239,7 +241,10 @@ def _path_fits(pattern: str, path: str) -> bool:
 
 
 def _host_fits(pattern: str, host: str, *, ports: bool) -> bool:
-    """Return whether a host matches. `*.example.org` covers its subdomains; without a port, 80 and 443 are covered."""
+    """Return whether a host, optionally with a port, matches a pattern. `*.example.org` covers subdomains.
+
+    With `ports`, the port must match too; a pattern without one covers the ports 80 and 443.
+    """
     expected, actual = (_ascii(text.casefold()).rstrip(".") for text in (pattern, host))
     expected_name, expected_port = _split_port(expected)
     name, port = _split_port(actual)
@@ -250,7 +255,7 @@ def _host_fits(pattern: str, host: str, *, ports: bool) -> bool:
 
 
 def _ascii(host: str) -> str:
-    """Return an internationalized host name in its ASCII form, as DNS uses it."""
+    """Return a host name in the ASCII (IDNA) form that DNS uses; unchanged if it has none."""
     try:
         return host if host.isascii() else ".".join(part.encode("idna").decode() for part in host.split("."))
     except UnicodeError:
@@ -264,14 +269,17 @@ def _split_port(host: str) -> tuple[str, str]:
 
 
 def suggest_patterns(subject: Subject, subjects: Sequence[str]) -> tuple[str, ...]:
-    """Return patterns that would cover a call that names these paths or hosts."""
+    """Return patterns of rules that would cover a call on these paths or hosts; none for commands."""
     if subject == "path":
         return tuple(dict.fromkeys(_path_pattern(path) for path in subjects))
     return tuple(dict.fromkeys(subjects)) if subject == "host" else ()
 
 
 def command_pattern(part: tuple[str, ...]) -> str:
-    """Return the shortest prefix with `*` that a rule may allow, else the exact words; empty if no rule may."""
+    """Return the pattern with the shortest prefix before `*` that a rule may allow for a command.
+
+    If no prefix is allowed, return its exact words; "" if no rule may allow the command at all.
+    """
     part = without_harmless_globals(part)
     for length in range(1, min(len(part), 5) + 1):
         pattern = _quoted((*part[:length], ANY))
@@ -284,7 +292,7 @@ def command_pattern(part: tuple[str, ...]) -> str:
 
 
 def _quoted(words: Sequence[str]) -> str:
-    """Join words to a command line, with quotes where a shell needs them."""
+    """Join words into a command line, quoting words where a shell requires it."""
     safe_word = re.compile(r"[\w@%+=:,./^-]+|\*", re.ASCII)
     return " ".join(word if safe_word.fullmatch(word) else f"'{word}'" for word in words)
 
@@ -298,9 +306,18 @@ def new_rule(
     id: str, effect: Effect, tool: str, subject: Subject, pattern: str, *, scope: RuleScope, scope_id: str = "",
     example: str = "", author: str = "user", created_at: int = 0, session: str = "",
 ) -> PermissionRule:  # fmt: skip
-    """Return a rule with generated examples. Raises a Problem if it must not be saved."""
+    """Return a new rule with generated examples; raise Problem if it must not be saved."""
     rule = PermissionRule(
-        id, effect, tool, subject, pattern, scope, scope_id, author=author, created_at=created_at, session=session
+        id=id,
+        effect=effect,
+        tool=tool,
+        subject=subject,
+        pattern=pattern,
+        scope=scope,
+        scope_id=scope_id,
+        author=author,
+        created_at=created_at,
+        session=session,
     )
     fitting, counterexamples = _examples(subject, pattern)
     if effect == "deny" or effect == "ask":

@@ -1,4 +1,4 @@
-"""Schedules: when sessions are started automatically, and how a missed time is handled."""
+"""Schedules: when sessions start automatically, and what happens if a scheduled time is missed."""
 
 import re
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from core.domain.problems import Problem
 MissedPolicy = Literal["run", "skip"]
 MISSED_POLICIES: tuple[MissedPolicy, ...] = get_args(MissedPolicy)
 MAX_INTERVAL = 1000
-LATE_AFTER = 120 * SECOND  # a session that starts later than this counts as missed
+LATE_AFTER = 120 * SECOND  # microseconds; a session that starts later than this counts as missed
 TIME_HINT = "Enter it as 18:30 or as 2030-01-31 18:30."
 
 
 class IntervalUnit(Enum):
-    """A unit of time. A day or a week follows local time, so it can be an hour longer or shorter."""
+    """A unit of time. Days and weeks follow local time, so they may be an hour longer or shorter at a clock change."""
 
     MINUTE = timedelta(minutes=1)
     HOUR = timedelta(hours=1)
@@ -32,7 +32,7 @@ class IntervalUnit(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The time between two sessions of a schedule, written as a count and the first letter of the unit, such as 15m."""
+    """The interval between two sessions of a schedule, written as a number and the unit's first letter, such as 15m."""
 
     count: int
     unit: IntervalUnit
@@ -57,18 +57,19 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A session to be started at a time. Times are in microseconds; days and weeks follow local time.
+    """A schedule for starting sessions. Times are in microseconds; days and weeks follow local time.
 
     Attributes:
-        task, folder, model, mode: of the sessions to be started.
-        first_due: the first time. `due` is the next one; 0 if there is none.
-        interval: `15m`, `2h`, `1d` or `1w`; empty for once.
-        on_missed: what to do if Journeyman was not running at the time: run once when it starts, or skip.
+        task, folder, model, mode: parameters of the sessions to start.
+        first_due: the first scheduled time.
+        due: the next scheduled time; None if no further session will start.
+        interval: `15m`, `2h`, `1d` or `1w`; "" for a single session.
+        on_missed: what to do if Journeyman was not running at a scheduled time: run once when it starts, or skip.
         script: the script of the scripted model, for tests and demos.
-        last_session: the session started last.
-        missed_count: how many scheduled times have passed since then without starting a session.
-        error: why the last session could not be started.
-        worktree: each session works in a git worktree of its own.
+        last_session: the id of the last session that was started.
+        missed_count: how many scheduled times have passed since then without a session.
+        error: why the last session could not be started; "" if it could.
+        worktree: whether each session works in its own git worktree.
     """
 
     id: str
@@ -76,7 +77,7 @@ class Schedule:
     folder: str
     model: str
     first_due: int
-    due: int
+    due: int | None
     interval: str = ""
     on_missed: MissedPolicy = "run"
     mode: str = DEFAULT_MODE
@@ -91,8 +92,8 @@ class Schedule:
 class ScheduleTriggered:
     """The session was started by a schedule instead of the user.
 
-    `due` is the scheduled time in microseconds, and `missed_count` how many earlier times had passed unused since the
-    last session. `late` means that Journeyman was not running at the time itself.
+    `due` is the scheduled time in microseconds, and `missed_count` the number of earlier times that passed without a
+    session. `late`: Journeyman was not running at the scheduled time.
     """
 
     schedule_id: str
@@ -104,16 +105,16 @@ class ScheduleTriggered:
 
 @dataclass(frozen=True, slots=True)
 class DueTimes:
-    """The scheduled times up to some moment: the last one, their count, and the next one after it (0: none)."""
+    """The scheduled times up to some moment: the last one, how many there are, and the next one after the moment."""
 
     last: int
     count: int
-    next: int
+    next: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """The times of a schedule that repeats, numbered from 0."""
+    """The scheduled times of a repeating schedule, numbered from 0."""
 
     first: int
     interval: Interval
@@ -125,8 +126,8 @@ class _Series:
         return round((local_start + index * self.interval.duration).timestamp()) * SECOND
 
     def last_index(self, moment: int) -> int:
-        """Return the index of the last time up to `moment`."""
-        # A clock change shifts the result by less than one interval.
+        """Return the index of the last scheduled time that is not after `moment`."""
+        # Start one interval early, because a clock change can shift a time by less than that.
         index = max(0, (moment - self.first) // self.interval.microseconds - 1)
         while self.time(index + 1) <= moment:
             index += 1
@@ -135,10 +136,10 @@ class _Series:
 
 def due_times(schedule: Schedule, moment: int) -> DueTimes | None:
     """Return the scheduled times from `schedule.due` up to `moment` (microseconds), or None if there are none."""
-    if not schedule.due or moment < schedule.due:
+    if schedule.due is None or moment < schedule.due:
         return None
     if not schedule.interval:
-        return DueTimes(schedule.due, 1, 0)
+        return DueTimes(schedule.due, count=1, next=None)
     series = _Series(schedule.first_due, parse_interval(schedule.interval))
     index = series.last_index(moment)
     return DueTimes(series.time(index), index - series.last_index(schedule.due) + 1, series.time(index + 1))
@@ -155,9 +156,9 @@ def parse_interval(text: str) -> Interval:
 
 
 def parse_time(text: str, moment: int) -> int:
-    """Parse a local time into microseconds. `18:30` means the next such time; a date may precede it.
+    """Parse a local time into microseconds. `18:30` means the next time it is 18:30; a date may precede it.
 
-    Raises a Problem if the time is not after `moment`.
+    Raise a Problem if the text is invalid or the time is not after `moment`.
     """
     reference = datetime.fromtimestamp(moment / SECOND)  # noqa: DTZ006 - users mean local time
     time_text = text.strip().replace("T", " ")
@@ -176,9 +177,11 @@ def parse_time(text: str, moment: int) -> int:
 
 
 def describe_schedule(schedule: Schedule) -> str:
-    """Return when a schedule starts its sessions, for display."""
-    if not schedule.due:
-        return "once, done" if not schedule.error else "once, failed to start"
+    """Return when a schedule starts sessions, for display."""
+    if schedule.due is None and schedule.error:
+        return "once, failed to start"
+    if schedule.due is None:
+        return "once, missed" if schedule.missed_count else "once, done"
     at = datetime.fromtimestamp(schedule.due / SECOND).astimezone().strftime("%Y-%m-%d %H:%M")
     return f"{_describe_interval(schedule.interval)}, next {at}" if schedule.interval else f"once, {at}"
 
@@ -197,5 +200,5 @@ def schedule_notice(event: ScheduleTriggered) -> str:
 def _describe_interval(text: str) -> str:
     try:
         return str(parse_interval(text))
-    except Problem:  # an imported session may name any interval
+    except Problem:  # an imported session may contain any text here
         return f"every {text}"

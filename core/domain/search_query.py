@@ -10,10 +10,9 @@ from core.domain.clock import SECOND
 from core.domain.sessions import SessionRow
 from core.domain.steps import VERBS
 
-FILTER_KEYS: Final = ("folder", "model", "status", "date", "after", "before", "kind")
 STATUSES: Final = ("waiting", "running", "paused", "interrupted", "done", "failed", "stopped", "limit")
 STATUS_NAMES: Final = MappingProxyType({**{name: name for name in STATUSES}, "completed": "done"})
-PERIODS: Final = MappingProxyType({"today": 1, "week": 7, "month": 30, "year": 365})  # days back, including today
+PERIODS: Final = MappingProxyType({"today": 1, "week": 7, "month": 30, "year": 365})  # number of days, including today
 KIND_GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {"message": ("user",), "change": ("write", "edit"), "web": ("fetch", "search_web"), "agent": ("delegate",)}
 )
@@ -21,7 +20,7 @@ _TOKEN = re.compile(r'(?<!\S)([a-z]+):("[^"]*"|\S+)')
 
 
 class SearchFilter(NamedTuple):
-    """One filter. `text` is how it is written in the search text."""
+    """A filter of a search text. `text` is the filter as the user wrote it."""
 
     key: str
     value: str
@@ -59,7 +58,7 @@ def parse_query(text: str) -> SessionQuery:
 
 
 def add_filter(text: str, key: str, value: str) -> str:
-    """Return the search text with one more filter; a filter that is there already is not repeated."""
+    """Return the search text with a filter added, unless it already contains an equal one."""
     written = f'{key}:"{value}"' if re.search(r"\s", value) else f"{key}:{value}"
     if any((item.key, item.value) == (key, value) for item in parse_query(text).filters):
         return text
@@ -67,13 +66,13 @@ def add_filter(text: str, key: str, value: str) -> str:
 
 
 def remove_filter(text: str, removed: SearchFilter) -> str:
-    """Return the search text without a filter."""
+    """Return the search text without every occurrence of a filter."""
     pattern = re.compile(rf"(?<!\S){re.escape(removed.text)}(?!\S)\s*")
     return pattern.sub("", text).rstrip()
 
 
 def matches_filters(query: SessionQuery, row: SessionRow, today: date) -> bool:
-    """Return whether a session fits the filters, apart from the kind of step, which its steps decide."""
+    """Return whether a session matches all filters except `kind`, which applies to its steps."""
     return (
         _any(query.values("folder"), lambda value: value.casefold() in row.folder.casefold())
         and _any(query.values("model"), lambda value: value.casefold() in row.model.casefold())
@@ -103,7 +102,7 @@ def _is_valid(key: str, value: str) -> bool:
 
 
 def _range(value: str, today: date) -> tuple[date, date]:
-    """Return the first and last day of a date value, which is valid."""
+    """Return the first and last day that a valid date value covers, such as `week`, `2026-11` or `2026-11-25`."""
     if days := PERIODS.get(value):
         return today - timedelta(days=days - 1), today
     parsed = _parsed_range(value)
@@ -112,7 +111,7 @@ def _range(value: str, today: date) -> tuple[date, date]:
 
 
 def _parsed_range(value: str) -> tuple[date, date] | None:
-    """Return the first and last day of `2026-11-25` or `2026-11`; None for anything else."""
+    """Return the first and last day that `2026-11-25` or `2026-11` covers; None for any other text."""
     match = re.fullmatch(r"(\d{4})-(\d\d)(?:-(\d\d))?", value)
     if match is None:
         return None

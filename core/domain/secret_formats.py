@@ -1,4 +1,4 @@
-"""The table of secret formats in resources/secrets/formats.toml."""
+"""The secret formats that `resources/secrets/formats.toml` defines."""
 
 import math
 import re
@@ -10,16 +10,17 @@ from functools import cache, cached_property
 from importlib import resources
 from typing import Final
 
-MIN_ENTROPY: Final = 3.0  # bits per character of a secret that must look random; a hexadecimal one has 3.6
-MIN_LETTER_ENTROPY: Final = 4.2  # the same for one without digits, as names in code are
-MIN_LETTERS: Final = 24  # characters of the shortest secret without digits that looks random
-MIN_RUN: Final = 16  # characters of the shortest token
+# Least entropy of a random-looking secret, in bits per character; hexadecimal digits have about 3.6.
+MIN_ENTROPY: Final = 3.0
+MIN_LETTER_ENTROPY: Final = 4.2  # the same for a secret without digits, which could also be a name in code
+MIN_LETTERS: Final = 24  # least characters of a random-looking secret without digits
+MIN_RUN: Final = 16  # least characters of a token
 _EDGES: Final = r"(?<![A-Za-z0-9])(?:{})(?![A-Za-z0-9])"
 
 
 @dataclass(frozen=True, eq=False)
 class SecretFormat:
-    """A format of secrets; the comment in the table explains the fields."""
+    """A format of secrets; a comment in `formats.toml` explains the fields."""
 
     kind: str
     hints: tuple[str, ...]
@@ -32,11 +33,11 @@ class SecretFormat:
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
-        """The pattern, compiled when the first hint is found, because most are never needed."""
+        """The compiled pattern. Compiled when a hint of the format is found, because most formats are never needed."""
         return re.compile(_EDGES.format(self.pattern) if self.is_token else self.pattern)
 
     def matches(self, text: str, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int, int]]:
-        """Yield the start of each match between `start` and `end`, and the start and end of the secret in it."""
+        """Yield, for each match, the start of the match and the start and end of the secret in it."""
         secret = "secret" if "secret" in self.compiled.groupindex else 0
         for match in self._iter_matches(text, start, len(text) if end is None else end):
             if not self.is_random or looks_random(match[secret]):
@@ -44,7 +45,7 @@ class SecretFormat:
 
     def _iter_matches(self, text: str, start: int, end: int) -> Iterator[re.Match[str]]:
         folded = text.lower() if self.at_hint else ""
-        if len(folded) != len(text):  # lowercase can be longer than uppercase
+        if len(folded) != len(text):  # lowercasing changed the length, so positions of hints would be wrong
             yield from self.compiled.finditer(text, start, end)
             return
         for hint in self.hints:
@@ -60,11 +61,17 @@ def secret_formats() -> tuple[SecretFormat, ...]:
     rows = tomllib.loads((resources.files("resources") / "secrets" / "formats.toml").read_text("utf-8"))["format"]
     return tuple(
         SecretFormat(
-            row["kind"], tuple(row["hints"]), row["pattern"], row.get("is_token", True), row.get("is_random", False),
-            row.get("uncertain", False), row.get("min_run", MIN_RUN), row.get("at_hint", False),
+            kind=row["kind"],
+            hints=tuple(row["hints"]),
+            pattern=row["pattern"],
+            is_token=row.get("is_token", True),
+            is_random=row.get("is_random", False),
+            uncertain=row.get("uncertain", False),
+            min_run=row.get("min_run", MIN_RUN),
+            at_hint=row.get("at_hint", False),
         )
         for row in rows
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -77,7 +84,10 @@ def _formats_by_hint(*, tokens: bool) -> dict[str, list[SecretFormat]]:
 
 
 def formats_with_hint(folded: str, *, tokens: bool) -> dict[SecretFormat, list[str]]:
-    """Return the formats, tokens or others, of which a lowercase text contains hints, and these hints."""
+    """Return the formats whose hints occur in a lowercase text, each with these hints.
+
+    `tokens` selects the formats that match single tokens, or else all others.
+    """
     hints_by_format: dict[SecretFormat, list[str]] = {}
     for hint, formats in _formats_by_hint(tokens=tokens).items():
         if hint in folded:
@@ -87,10 +97,10 @@ def formats_with_hint(folded: str, *, tokens: bool) -> dict[SecretFormat, list[s
 
 
 def looks_random(text: str) -> bool:
-    """Return whether a text looks like a generated key rather than like a name in code, a number or a date."""
+    """Return whether a text looks like a generated key, rather than a name in code, a number or a date."""
     counts = Counter(text)
     entropy = -sum(count / len(text) * math.log2(count / len(text)) for count in counts.values())
     if all(not word or word.isalpha() or word.isdigit() for word in re.split(r"[_\-/=+~.]", text)):
-        capitals = len(re.findall("[a-z][A-Z]", text))  # far more than in a name like MyClassName
+        capitals = len(re.findall("[a-z][A-Z]", text))  # a name such as MyClassName has far fewer per character
         return len(text) >= MIN_LETTERS and entropy >= MIN_LETTER_ENTROPY and capitals >= len(text) / 8
     return entropy >= MIN_ENTROPY

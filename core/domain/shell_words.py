@@ -1,4 +1,8 @@
-"""Splits a command line into words, redirections and here-documents, where every shell would split it alike."""
+"""Splits a command line into words, redirections and here-documents, as every shell does.
+
+Permission rules are checked against these words. A line that shells could read differently is therefore rejected with a
+reason, instead of being read as one particular shell would.
+"""
 
 import re
 import unicodedata
@@ -6,19 +10,26 @@ from dataclasses import dataclass, field
 
 MAX_LENGTH = 4_000
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-^~")
-OPERATORS = ("&&", "||", ";", "|", "\n")
+OPERATORS = re.compile(r"&&|\|\||[;|\n]")
+WORD_END = frozenset(" \t\n;|&<>")
 REDIRECTION = re.compile(r"(\d?)(>>|>&|>\||<<-|<<<|<<|<&|<>|>|<)")
+# The stream numbers that may precede each operator; "" is its default.
+STREAMS = {"<": ("", "0"), ">": ("", "1", "2"), ">>": ("", "1", "2")}
+DUPLICATED_STREAM = re.compile(r"[12](?=[ \t\n;|&]|$)")
 DELIMITER = re.compile(r"[ \t]*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\1(?=[ \t\n;|&<>]|$)")
 EMPTY_BRACES = re.compile(r"\{\}(?=[ \t\n;|&<>]|$)|(?<=@)\{[A-Za-z0-9_-]{0,20}\}")
-DEVICES = ("/dev/null", "/dev/stdout", "/dev/stderr")
+OUTPUT_DEVICES = ("/dev/null", "/dev/stdout", "/dev/stderr")
 INPUT = "it redirects input with <"
+OUTPUT = "it redirects output with >"
 HIDDEN = "it contains invisible characters"
+NUMBERED_STREAM = "it redirects a numbered stream"
+OPEN_HERE_DOCUMENT = "a here-document is not closed"
 SPECIAL_CHARACTERS = {
     "$": "a shell would expand $",
     "`": "a shell would run the text between backticks",
     "\\": "a backslash changes the meaning of the next character",
-    "<": "it redirects input with <",
-    ">": "it redirects output with >",
+    "<": INPUT,
+    ">": OUTPUT,
     "(": "it contains a group in ( )",
     ")": "it contains a group in ( )",
     "{": "it contains a list in { }",
@@ -33,238 +44,305 @@ SPECIAL_CHARACTERS = {
 
 
 class GlobPattern(str):
-    """A word with `*` or `?` that the shell replaces by the names of the files that match it."""
+    """A word with `*` or `?`, which the shell replaces by the names of matching files."""
 
     __slots__ = ()
 
 
-ANY_NAMES = GlobPattern("**")  # stands for names that a command is given while it runs, of any files in the folder
+# Stands for file names, anywhere in the folder, that are known only when the command runs.
+ANY_NAMES = GlobPattern("**")
 
 
 class Rejected(Exception):
-    """Raised with the reason why a command line cannot be parsed."""
+    """Raised if a command line cannot be parsed; the message is a clause such as "it is empty"."""
 
 
 @dataclass(slots=True)
-class ShellWords:
-    """Splits a line into the words of its commands, and collects what it names besides."""
+class ShellLine:
+    """A command line split as a shell does.
 
-    text: str
-    special: str = ""
+    Attributes:
+        commands: the words of each command as written, including wrappers such as `timeout`.
+        operators: the operator after each command: `&&`, `||`, `|`, `;` or a line break.
+        inputs, outputs: the files after `<`, and after `>` or `>>`.
+        redirects: whether anything is redirected, including streams and here-documents.
+        embeds_text: whether the line has here-documents or arguments of several lines.
+        special: the first reason why no permission rule can cover the line; "" if one can.
+    """
+
+    commands: list[tuple[str, ...]] = field(default_factory=list)
+    operators: list[str] = field(default_factory=list)
     inputs: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
-    embeds_text: bool = False
     redirects: bool = False
-    joins: list[str] = field(default_factory=list)
-    _at: int = 0
-    _delimiters: list[tuple[str, bool, bool]] = field(default_factory=list)  # word, quoted, tabs removed
+    embeds_text: bool = False
+    special: str = ""
 
-    def commands(self) -> list[tuple[str, ...]]:
-        """Return the words of each command as written, wrappers included."""
-        if len(self.text) > MAX_LENGTH:
-            raise Rejected(f"it is longer than {MAX_LENGTH} characters")
-        text = self.text = self.text.lstrip(" \t\n") if "<<" in self.text else self.text.strip(" \t\n")
-        commands: list[list[str]] = [[]]
-        last_operator = ""  # the operator before the current command
-        redirected = False
-        while self._at < len(text):
-            operator = next((operator for operator in OPERATORS if text.startswith(operator, self._at)), "")
-            if text[self._at] in " \t":
-                self._at += 1
-            elif text[self._at] == "#":
-                if commands[-1]:  # behind a command, it could hide from the reader what a shell runs
-                    raise Rejected(SPECIAL_CHARACTERS["#"])
-                self.note(SPECIAL_CHARACTERS["#"])
-                self._at = end if (end := text.find("\n", self._at)) >= 0 else len(text)
-            elif operator:
-                self._at += len(operator)
-                if operator == "\n" and self._delimiters:
-                    self._here_documents()
-                if commands[-1]:
-                    commands.append([])
-                    self.joins.append(operator)
-                    last_operator, redirected = operator, False
-                elif operator == "\n":
-                    self.note("it has an empty line")
-                else:
-                    raise Rejected("two operators follow each other")
-            elif match := REDIRECTION.match(text, self._at):
-                redirected = True
-                self._redirection(match)
-            else:
-                commands[-1].append(self._word())
-            if redirected and not commands[-1]:
-                raise Rejected("it redirects without a command")
-        if self._delimiters:
-            raise Rejected("a here-document is not closed")
-        if not commands[-1] and last_operator in (";", "\n"):
-            commands.pop()
-        if not all(commands):
-            raise Rejected("a command is missing" if last_operator else "it is empty")
-        return [tuple(words) for words in commands]
+    def note(self, reason: str) -> None:
+        """Remember the first reason why no permission rule can cover the line."""
+        self.special = self.special or reason
 
-    def include(self, inner: "ShellWords") -> None:
-        """Add what the line of an inner shell names."""
-        if inner.special:
-            self.note(inner.special)
+    def include(self, inner: "ShellLine") -> None:
+        """Add the files, texts and redirections of a line that an inner shell, such as `sh -c`, runs."""
+        self.note(inner.special)
         self.inputs += inner.inputs
         self.outputs += inner.outputs
         self.embeds_text = self.embeds_text or inner.embeds_text
         self.redirects = self.redirects or inner.redirects
-        self.joins.append(";")
+        self.operators.append(";")
 
-    def note(self, reason: str) -> None:
-        """Remember the first reason why no rule can cover the line."""
-        self.special = self.special or reason
+
+def split_line(text: str) -> ShellLine:
+    """Split a command line; raise Rejected if shells would read it differently, or if it uses unsupported syntax."""
+    if len(text) > MAX_LENGTH:
+        raise Rejected(f"it is longer than {MAX_LENGTH} characters")
+    # Blank lines at the end may belong to a here-document.
+    return _LineSplitter(text.lstrip(" \t\n") if "<<" in text else text.strip(" \t\n")).split()
+
+
+@dataclass(slots=True)
+class _Cursor:
+    """A position in a text that moves forward."""
+
+    text: str
+    at: int = 0
+
+    def peek(self, ahead: int = 0) -> str:
+        """Return the character `ahead` positions further without moving; "" after the end of the text."""
+        index = self.at + ahead
+        return self.text[index] if index < len(self.text) else ""
+
+    def take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        """Match a pattern at the current position and move behind the match; return None, without moving, else."""
+        if match := pattern.match(self.text, self.at):
+            self.at = match.end()
+        return match
+
+    def take_line(self) -> str:
+        """Return the rest of the line without its line break, and move to the next line."""
+        line, line_break, _ = self.text[self.at :].partition("\n")
+        self.at += len(line) + len(line_break)
+        return line
+
+
+@dataclass(frozen=True, slots=True)
+class _HereDocument:
+    """A here-document whose text begins on the next line. A quoted delimiter prevents expansion by the shell."""
+
+    delimiter: str
+    is_quoted: bool
+    strips_tabs: bool
+
+    def read(self, cursor: _Cursor) -> None:
+        """Move behind the text of the here-document; raise Rejected if a shell would expand it or it is not closed."""
+        lines: list[str] = []
+        while cursor.peek():
+            line = cursor.take_line()
+            line = line.lstrip("\t") if self.strips_tabs else line
+            if line == self.delimiter:
+                break
+            lines.append(line)
+        else:
+            raise Rejected(OPEN_HERE_DOCUMENT)
+        text = "\n".join(lines)
+        if not self.is_quoted and not set("$`\\").isdisjoint(text):
+            raise Rejected("a shell would expand the here-document")
+        if not all(char.isprintable() or char in "\n\t" for char in text):
+            raise Rejected(HIDDEN)
+
+
+class _LineSplitter:
+    """Splits one command line. Each method consumes one construct of the shell grammar and adds it to the result."""
+
+    def __init__(self, text: str) -> None:
+        self._cursor = _Cursor(text)
+        self._line = ShellLine()
+        self._words: list[str] = []  # the words of the current command
+        self._here_documents: list[_HereDocument] = []
+
+    def split(self) -> ShellLine:
+        while char := self._cursor.peek():
+            if char in " \t":
+                self._cursor.at += 1
+            elif char == "#":
+                self._skip_comment()
+            elif match := self._cursor.take(OPERATORS):
+                self._end_command(match[0])
+            elif match := self._cursor.take(REDIRECTION):
+                self._redirect(*match.groups())
+                if not self._words:
+                    raise Rejected("it redirects without a command")
+            else:
+                self._words.append(self._word())
+        if self._here_documents:
+            raise Rejected(OPEN_HERE_DOCUMENT)
+        if self._words:
+            self._line.commands.append(tuple(self._words))
+        elif not self._line.operators:
+            raise Rejected("it is empty")
+        elif self._line.operators[-1] not in (";", "\n"):
+            raise Rejected("a command is missing")
+        return self._line
+
+    def _skip_comment(self) -> None:
+        if self._words:  # a comment after a command could mislead the user about what runs
+            raise Rejected(SPECIAL_CHARACTERS["#"])
+        self._line.note(SPECIAL_CHARACTERS["#"])
+        line_end = self._cursor.text.find("\n", self._cursor.at)
+        self._cursor.at = line_end if line_end >= 0 else len(self._cursor.text)
+
+    def _end_command(self, operator: str) -> None:
+        """Finish the command before an operator; after a line break, read the pending here-documents."""
+        if operator == "\n":
+            for document in self._here_documents:
+                document.read(self._cursor)
+                self._line.embeds_text = True
+            self._here_documents.clear()
+        if self._words:
+            self._line.commands.append(tuple(self._words))
+            self._line.operators.append(operator)
+            self._words = []
+        elif operator == "\n":
+            self._line.note("it has an empty line")
+        else:
+            raise Rejected("two operators follow each other")
+
+    # Words
 
     def _word(self) -> str:
-        """Return the word at the current position."""
-        text, start, word, pattern, quoted = self.text, self._at, "", False, False
-        while self._at < len(text) and (char := text[self._at]) not in " \t\n;|&<>":
-            if char in "'\"":
-                quoted = True
-                word += self._quoted(char)
+        """Consume a word and return it without quotes, as a GlobPattern if the shell would expand it."""
+        cursor, start = self._cursor, self._cursor.at
+        word, has_wildcard, has_quotes = "", False, False
+        while (char := cursor.peek()) and char not in WORD_END:
+            if char == "'":
+                word, has_quotes = word + self._single_quoted(), True
+            elif char == '"':
+                word, has_quotes = word + self._double_quoted(), True
             elif char == "\\":
-                word += self._escaped()
-                quoted = True
-            elif match := EMPTY_BRACES.match(text, self._at):
-                if match[0] == "{}" and start != self._at:
+                word, has_quotes = word + self._escaped(), True
+            elif braces := EMPTY_BRACES.match(cursor.text, cursor.at):
+                if braces[0] == "{}" and cursor.at != start:
                     raise Rejected(SPECIAL_CHARACTERS["{"])
-                self.note(SPECIAL_CHARACTERS["{"])
-                word += match[0]
-                self._at = match.end()
+                self._line.note(SPECIAL_CHARACTERS["{"])
+                word += braces[0]
+                cursor.at = braces.end()
             else:
-                self._plain(char, start == self._at, word)
-                pattern = pattern or char in "*?"
+                self._check_unquoted(char, word, is_first=cursor.at == start)
+                has_wildcard = has_wildcard or char in "*?"
                 word += char
-                self._at += 1
-        if self._at < len(text) and text[self._at] == "&" and not text.startswith("&&", self._at):
+                cursor.at += 1
+        if cursor.peek() == "&" and cursor.peek(1) != "&":
             raise Rejected("& starts something in the background")
-        if self._at < len(text) and text[self._at] in "<>" and word.isdigit():
-            raise Rejected("it redirects a numbered stream")
-        if not pattern:
-            return word
-        option = re.match(r"--[a-z][a-z-]*=", word)
-        if option and not quoted:  # it could only expand to a file whose name begins like the option
-            return word
+        if word.isdigit() and cursor.peek() in ("<", ">"):
+            raise Rejected(NUMBERED_STREAM)
+        return self._pattern(word, has_quotes=has_quotes) if has_wildcard else word
+
+    def _pattern(self, word: str, *, has_quotes: bool) -> str:
+        """Return a word with `*` or `?` as a GlobPattern; raise Rejected if it might match files outside its folder."""
+        if not has_quotes and re.match(r"--[a-z][a-z-]*=", word):
+            return word  # it could only expand to a file whose name begins with that option
         if re.search(r"(^|/)\.[*?]", word):
             raise Rejected("a file name pattern may match the folder above")
-        if quoted or word.startswith(("-", "=")):
+        if has_quotes or word.startswith(("-", "=")):
             raise Rejected("a file name pattern is partly quoted")
-        self.note(
-            f"{next(char for char in word if char in '*?')} expands to file names that cannot be known in advance"
-        )
+        self._line.note(SPECIAL_CHARACTERS[next(char for char in word if char in "*?")])
         return GlobPattern(word)
 
-    def _quoted(self, quote: str) -> str:
-        """Return the text in the quotes that begin here, if no shell would change it."""
-        inner = ""
-        self._at += 1
-        while self._at < len(self.text) and (char := self.text[self._at]) != quote:
-            if quote == '"' and char in "$`!":
+    def _single_quoted(self) -> str:
+        text, cursor = "", self._cursor
+        cursor.at += 1
+        while (char := cursor.peek()) != "'":
+            text += self._check_quoted(char)
+            cursor.at += 1
+        cursor.at += 1
+        return text
+
+    def _double_quoted(self) -> str:
+        text, cursor = "", self._cursor
+        cursor.at += 1
+        while (char := cursor.peek()) != '"':
+            if char in ("$", "`", "!"):
                 raise Rejected(f"a shell would expand {char}")
-            if quote == '"' and char == "\\":
-                after = self.text[self._at + 1 : self._at + 2]
-                if after in ("", "\n", "!"):
+            if char == "\\":
+                cursor.at += 1
+                following = cursor.peek()
+                if following in ("", "\n", "!"):
                     raise Rejected(SPECIAL_CHARACTERS["\\"])
-                self.note("a shell would expand \\")
-                self.embeds_text = True
-                char = after if after in '"\\$`' else char + after
-                self._at += 1
-            if not all(each.isprintable() for each in char):
-                if char != "\n":
-                    raise Rejected(HIDDEN)
-                self.note(HIDDEN)
-                self.embeds_text = True
-            inner += char
-            self._at += 1
-        if self._at >= len(self.text):
+                self._line.note("a shell would expand \\")
+                self._line.embeds_text = True
+                char = following
+                text += "" if following in '"\\$`' else "\\"
+            text += self._check_quoted(char)
+            cursor.at += 1
+        cursor.at += 1
+        return text
+
+    def _check_quoted(self, char: str) -> str:
+        """Return a quoted character; raise Rejected if it is invisible, or "" because the quote is not closed."""
+        if not char:
             raise Rejected("a quote is not closed")
-        self._at += 1
-        return inner
+        if char == "\n":
+            self._line.note(HIDDEN)
+            self._line.embeds_text = True
+        elif not char.isprintable():
+            raise Rejected(HIDDEN)
+        return char
 
     def _escaped(self) -> str:
-        """Return the character after a backslash outside quotes."""
-        self.note(SPECIAL_CHARACTERS["\\"])
-        after = self.text[self._at + 1 : self._at + 2]
-        if not after or not (after.isascii() and after.isprintable()) or after.isalnum():
+        """Consume a backslash and the character after it, outside quotes; return that character."""
+        self._line.note(SPECIAL_CHARACTERS["\\"])
+        escaped = self._cursor.peek(1)
+        if not escaped or not (escaped.isascii() and escaped.isprintable()) or escaped.isalnum():
             raise Rejected(SPECIAL_CHARACTERS["\\"])
-        self._at += 2
-        return after
+        self._cursor.at += 2
+        return escaped
 
-    def _plain(self, char: str, first: bool, before: str) -> None:
-        """Reject a character outside quotes that has a meaning to a shell. `before` is the word so far."""
-        if char in PLAIN:
-            if char == "~" and (not before or before.endswith((":", "="))):
-                raise Rejected("~ expands to a home folder")
-            if char == "=" and not before and not self._alone(first):
-                raise Rejected("= may expand to the path of a program")
+    def _check_unquoted(self, char: str, word: str, *, is_first: bool) -> None:
+        """Raise Rejected for an unquoted character with a special meaning; `word` is the part of the word before it."""
+        # As the brackets in `[ -f x ]`.
+        is_alone = is_first and self._cursor.peek(1) in ("", " ", "\t", "\n", ";", "|", "&")
+        if char == "~" and (not word or word.endswith((":", "="))):
+            raise Rejected("~ expands to a home folder")
+        if char == "=" and not word and not is_alone:
+            raise Rejected("= may expand to the path of a program")
+        if char in PLAIN or char in "*?":
             return
-        if char in "*?" or (char in "[]" and self._alone(first)) or (char == "#" and not first):
-            if char not in "*?":
-                self.note(SPECIAL_CHARACTERS[char])
-            return
-        if char.isascii():
-            reason = SPECIAL_CHARACTERS.get(
-                char, f"{char!r} has a special meaning to a shell" if char.isprintable() else HIDDEN
-            )
-            raise Rejected(reason)
-        if unicodedata.category(char)[0] != "L" or unicodedata.normalize("NFKC", char) != char:
+        if (char in "[]" and is_alone) or (char == "#" and not is_first):
+            self._line.note(SPECIAL_CHARACTERS[char])
+        elif char.isascii():
+            unnamed = f"{char!r} has a special meaning to a shell" if char.isprintable() else HIDDEN
+            raise Rejected(SPECIAL_CHARACTERS.get(char, unnamed))
+        elif unicodedata.category(char)[0] != "L" or unicodedata.normalize("NFKC", char) != char:
             raise Rejected(f"U+{ord(char):04X} is not a plain letter")
 
-    def _alone(self, first: bool) -> bool:
-        """Return whether the character here is a word of its own, such as the brackets of `[ -f x ]`."""
-        return first and self.text[self._at + 1 : self._at + 2] in ("", " ", "\t", "\n", ";", "|", "&")
+    # Redirections
 
-    def _redirection(self, match: re.Match[str]) -> None:
-        number, operator = match.groups()
-        self._at = match.end()
-        self.redirects = True
+    def _redirect(self, stream: str, operator: str) -> None:
+        """Consume the target of a redirection. `stream` is the digit before the operator, such as 2 in `2>`, or ""."""
+        self._line.redirects = True
         if operator in ("<<", "<<-"):
-            if number not in ("", "0") or not (delimiter := DELIMITER.match(self.text, self._at)):
+            delimiter = self._cursor.take(DELIMITER) if stream in STREAMS["<"] else None
+            if not delimiter:
                 raise Rejected("it has a here-document that is not understood")
-            self.note(INPUT)
-            self._delimiters.append((delimiter[2], bool(delimiter[1]), operator == "<<-"))
-            self._at = delimiter.end()
-            return
-        if operator == ">&":
-            if self.text[self._at : self._at + 1] not in ("1", "2") or number not in ("", "1", "2"):
-                raise Rejected("it redirects a numbered stream")
-            self._at += 1
-            if self._at < len(self.text) and self.text[self._at] not in " \t\n;|&":
-                raise Rejected("it redirects a numbered stream")
-            return
-        if operator not in (">", ">>", "<") or number not in (("", "0") if operator == "<" else ("", "1", "2")):
+            self._line.note(INPUT)
+            self._here_documents.append(_HereDocument(delimiter[2], bool(delimiter[1]), operator == "<<-"))
+        elif operator == ">&":
+            if stream not in STREAMS[">"] or not self._cursor.take(DUPLICATED_STREAM):
+                raise Rejected(NUMBERED_STREAM)
+        elif stream in STREAMS.get(operator, ()):
+            self._redirect_file(is_input=operator == "<")
+        else:
             raise Rejected("it redirects in a way that is not understood")
-        while self.text[self._at : self._at + 1] in (" ", "\t"):
-            self._at += 1
-        target = self._word()
-        if not target or isinstance(target, GlobPattern):
-            raise Rejected("it redirects to a file that is not known")
-        if target in DEVICES and operator != "<":
-            return
-        if target.startswith(("/dev", "/proc")) and target != "/dev/null":
-            raise Rejected("it redirects to a device")
-        self.note(INPUT if operator == "<" else "it redirects output with >")
-        (self.inputs if operator == "<" else self.outputs).append(target)
 
-    def _here_documents(self) -> None:
-        """Read the here-documents that were announced on the line that ends here."""
-        for word, quoted, tabs in self._delimiters:
-            body: list[str] = []
-            while True:
-                if self._at >= len(self.text):
-                    raise Rejected("a here-document is not closed")
-                line, newline, _ = self.text[self._at :].partition("\n")
-                self._at += len(line) + len(newline)
-                line = line.lstrip("\t") if tabs else line
-                if line == word:
-                    break
-                body.append(line)
-            text = "\n".join(body)
-            if not quoted and (set(text) & set("$`\\")):
-                raise Rejected("a shell would expand the here-document")
-            if not all(char.isprintable() or char in "\n\t" for char in text):
-                raise Rejected(HIDDEN)
-            self.embeds_text = True
-        self._delimiters.clear()
+    def _redirect_file(self, *, is_input: bool) -> None:
+        while self._cursor.peek() in (" ", "\t"):
+            self._cursor.at += 1
+        path = self._word()
+        if not path or isinstance(path, GlobPattern):
+            raise Rejected("it redirects to a file that is not known")
+        if path in OUTPUT_DEVICES and not is_input:
+            return
+        if path.startswith(("/dev", "/proc")) and path != "/dev/null":
+            raise Rejected("it redirects to a device")
+        self._line.note(INPUT if is_input else OUTPUT)
+        (self._line.inputs if is_input else self._line.outputs).append(path)

@@ -1,10 +1,11 @@
-"""Folds events into the rows of the timeline.
+"""Derives the rows of the timeline from events.
 
-A row is written when an event opens it and again when a later event changes it. The Outline is the state between two
-events; it can be restored from the rows.
+A row is stored when an event creates it, and again whenever a later event changes it. The Outline is the state between
+two events, and can be restored from the stored rows.
 """
 
 from core.domain.events import (
+    READ_AHEAD,
     BackgroundCommandEnded,
     CallRefused,
     CallStarted,
@@ -43,6 +44,7 @@ from core.domain.external_agents import ExternalAgentSettingChanged, ExternalAge
 from core.domain.import_events import TranscriptImported, UnrecognizedRecordsKept
 from core.domain.notices import instruction_file_text, notice_text
 from core.domain.permissions import CallAllowed, ModeChanged, PermissionDecided, PermissionRequest, PermissionRequested
+from core.domain.problems import ErrorDetails
 from core.domain.proposal import ProposalCreated
 from core.domain.question import QuestionAnswered, QuestionAnswerStarted, QuestionAsked, answer_text
 from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed
@@ -63,7 +65,7 @@ from core.domain.worktree import WorktreeCreated
 
 
 def fold(entry: EventRecord, outline: Outline) -> list[Step]:
-    """Apply an event to the outline. Return the rows that are new or changed, in order."""
+    """Apply an event to the outline, which is modified; return the new and changed rows in timeline order."""
     changed = _StepWriter(entry, outline)
     match entry.event:
         case RunStarted():
@@ -104,9 +106,9 @@ def fold(entry: EventRecord, outline: Outline) -> list[Step]:
             SessionCreated() | CallAllowed() | QuestionAnswerStarted() | DecisionMade() | IssueReported()
             | SessionMetadataEvent()
         ):  # fmt: skip
-            pass  # shown in the session list, or in the row of the tool call
+            pass  # shown in the session list or in the row of the tool call, if at all
         case SandboxTested(level="verified", escapes=()) | UnrecognizedRecordsKept():
-            pass  # the normal case, or counted by TranscriptImported
+            pass  # the sandbox works, or the records are counted by TranscriptImported
         case SkillUsed() | TranscriptImported(partial=True):
             pass  # shown in the row of the tool call, or at the end of the import
         case (
@@ -122,27 +124,29 @@ def fold(entry: EventRecord, outline: Outline) -> list[Step]:
     return changed.changed_rows()
 
 
-def _run_start(event: RunStarted, changed: "_StepWriter") -> None:
+def _run_start(event: RunStarted, changed: _StepWriter) -> None:
     changed.open("run", key="run")
     for file in event.instruction_files:
         status = "failed" if file.error else "done"
         changed.add("instructions", status, object=first_line(instruction_file_text(file)))
 
 
-def _run_state(event: RunPaused | RunInterrupted | RunResumed | RunEnded, changed: "_StepWriter") -> None:
+def _run_state(event: RunPaused | RunInterrupted | RunResumed | RunEnded, changed: _StepWriter) -> None:
     match event:
-        case RunPaused(reason=reason):
+        case RunPaused(reason=reason, error=error):
+            _close_failed_request(error, changed)
             _pause(reason, changed)
         case RunInterrupted(reason=reason, call_ids=calls):
             _interrupt(reason, calls, changed)
         case RunResumed(resolution=resolution):
             _resume(resolution, changed)
-        case RunEnded(status=status, reason=reason):
+        case RunEnded(status=status, reason=reason, error=error):
+            _close_failed_request(error, changed)
             _end(status, reason, changed)
 
 
-def _user_message(event: UserMessage | QueueChanged, changed: "_StepWriter") -> None:
-    """Add a user message. While the model is working, it is queued until the next request."""
+def _user_message(event: UserMessage | QueueChanged, changed: _StepWriter) -> None:
+    """Add a user message, or update the queue. A message sent during a turn is queued for the next request."""
     run = changed.outline.open.get("run")
     if isinstance(event, QueueChanged):
         _update_queue(event, changed)
@@ -153,12 +157,12 @@ def _user_message(event: UserMessage | QueueChanged, changed: "_StepWriter") -> 
 
 
 def _message_key(seq: int) -> str:
-    """Return the key of the row of a queued message."""
+    """Return the key of a queued message's row, given the number of its UserMessage event."""
     return f"{MESSAGE_PREFIX}{seq}"
 
 
-def _update_queue(event: QueueChanged, changed: "_StepWriter") -> None:
-    """Update the row of a queued message. Moving one changes only the order, which its row does not show."""
+def _update_queue(event: QueueChanged, changed: _StepWriter) -> None:
+    """Update the row of a queued message and add a notice. A move changes only the order, which rows do not show."""
     key = _message_key(event.target_seq)
     match event.action:
         case "edited":
@@ -173,16 +177,16 @@ def _update_queue(event: QueueChanged, changed: "_StepWriter") -> None:
 
 
 def _request_text(request: PermissionRequest) -> str:
-    """Return the text of a permission request: tool and object. An external agent may omit the tool."""
+    """Return the text of a permission request: the tool, which an external agent may not name, and the object."""
     tool = "" if request.tool == "other" else request.tool
     return first_line(f"{tool} {request.object}".strip())
 
 
 def _call(
     event: CallStarted | CallRefused | FileChanged | ToolReturned | UntrustedContentRead | HookRan,
-    changed: "_StepWriter",
+    changed: _StepWriter,
 ) -> None:
-    """Apply an event of a tool call."""
+    """Apply an event of a tool call, or of a hook."""
     match event:
         case CallStarted(call_id=call, step_kind=kind, object=object):
             changed.open(kind, key=call, object=first_line(object), numbered=True)
@@ -192,7 +196,7 @@ def _call(
             changed.add_metrics(call, files=1, added=added, removed=removed)
             changed.add_run_metrics(files=1)
         case ToolReturned(call_id=call) if _is_background_agent(call, changed):
-            changed.add_run_metrics(calls=1)  # its row stays open until the sub-agent ends
+            changed.add_run_metrics(calls=1)  # the row stays open until the sub-agent ends
         case ToolReturned(call_id=call, output=output, failed=failed, exit_code=code):
             marks = {"bytes": output.size or len(output.head)} | ({} if code is None else {"exit_code": code})
             if changed.close(call, "failed" if failed else "done", metrics=marks):
@@ -205,14 +209,14 @@ def _call(
             changed.add("hook", status, object=first_line(f"{moment}: {command}"), metrics=marks)
 
 
-def _is_background_agent(call: str, changed: "_StepWriter") -> bool:
-    """Return whether the open row of this call is that of a sub-agent in the background."""
+def _is_background_agent(call: str, changed: _StepWriter) -> bool:
+    """Return whether this call has started a background sub-agent that has not ended."""
     step = changed.outline.open.get(call)
     return step is not None and step.kind == "delegate" and bool(step.metrics.get("background"))
 
 
-def _command(event: BackgroundCommandEnded, changed: "_StepWriter") -> None:
-    """Add the row of a background command that ended."""
+def _command(event: BackgroundCommandEnded, changed: _StepWriter) -> None:
+    """Add a row for a background command that has ended."""
     status = "stopped" if event.reason else "failed" if event.exit_code else "done"
     marks = {"background": 1} | ({} if event.exit_code is None or event.reason else {"exit_code": event.exit_code})
     changed.add("command", status, object=first_line(event.command), numbered=True, metrics=marks)
@@ -220,7 +224,7 @@ def _command(event: BackgroundCommandEnded, changed: "_StepWriter") -> None:
 
 def _side_event(
     event: SubagentStarted | SubagentEnded | MemoriesRecalled | MemoryOperationFailed | ProposalCreated,
-    changed: "_StepWriter",
+    changed: _StepWriter,
 ) -> None:
     """Apply an event of a sub-agent, a memory or a proposal."""
     match event:
@@ -241,8 +245,8 @@ def _side_event(
             changed.add("notice", "failed", object=first_line(f"memory failed while {operation}: {error.message}"))
 
 
-def _user_action(event: SessionForked | FilesRewound | RunRated, changed: "_StepWriter") -> None:
-    """Apply an event for something the user did with the session other than running it."""
+def _user_action(event: SessionForked | FilesRewound | RunRated, changed: _StepWriter) -> None:
+    """Apply an event for a user action on the session: a fork, a rewind or a rating."""
     match event:
         case SessionForked(forked_from=origin):
             changed.add("fork", "done", object=first_line(origin))
@@ -255,25 +259,25 @@ def _user_action(event: SessionForked | FilesRewound | RunRated, changed: "_Step
 
 
 def _rating_text(event: RunRated) -> str:
-    """Return the text of a rating: the rating itself, who gave it, the note and the tags."""
+    """Return the text of a rating: who gave it unless the user did, the rating, the note and the tags."""
     rating = {"up": "good", "down": "bad", "": "removed"}[event.rating]
     author = "by the check: " if event.by == "check" else ""
     tags = " ".join(f"#{tag}" for tag in event.tags)
     return first_line(" ".join(part for part in (author + rating, first_line(event.note), tags) if part))
 
 
-def _request(event: RequestSent, changed: "_StepWriter") -> None:
-    """Open a thinking row. A request after a failed or interrupted one belongs to the same turn."""
+def _request(event: RequestSent, changed: _StepWriter) -> None:
+    """Open a row for a model request: *thinking*, or *compaction* for a summary. A retry reuses the open row."""
     if event.purpose not in ("", "external_agent"):
         changed.open("compaction", key="compaction", object="the context")
     else:
-        if not event.purpose:  # an external agent's own requests do not carry queued messages
+        if not event.purpose:  # requests by an external agent itself do not carry queued messages
             changed.mark_delivered()
         changed.open("thinking", key="request", numbered=True)
         changed.set_run_metrics(turns=event.turn)
 
 
-def _reply(event: Replied, changed: "_StepWriter") -> None:
+def _reply(event: Replied, changed: _StepWriter) -> None:
     token_count = event.usage.input + event.usage.output
     marks = {"tokens": event.usage.output} if event.usage.output else {}
     topic = first_line(event.reasoning) or first_line(", ".join(call.tool for call in event.calls)) or "the answer"
@@ -282,15 +286,17 @@ def _reply(event: Replied, changed: "_StepWriter") -> None:
         not changed.close("request", "done", object=topic, metrics=marks, tokens=token_count, cost=cost)
         and event.reasoning.head
     ):
-        changed.add("thinking", "done", object=topic, numbered=True, metrics=marks)  # imported: no RequestSent
+        # In imported sessions, no RequestSent has opened a row.
+        changed.add("thinking", "done", object=topic, numbered=True, metrics=marks)
     if event.note:
         changed.add("notice", "done", object=first_line(event.note))
     if event.text.head.strip():
         changed.add("reply", "done", object=first_line(event.text))
-    changed.add_run_metrics(thoughts=1, tokens=token_count, cost=cost, **priced)
+    own_calls = {"own_calls": len(event.calls)} if event.stop_reason == READ_AHEAD else {}
+    changed.add_run_metrics(thoughts=1, tokens=token_count, cost=cost, **priced, **own_calls)
 
 
-def _compact(event: ContextCompacted, changed: "_StepWriter") -> None:
+def _compact(event: ContextCompacted, changed: _StepWriter) -> None:
     token_count = event.usage.input + event.usage.output
     marks = {
         "before": event.tokens_before,
@@ -304,14 +310,20 @@ def _compact(event: ContextCompacted, changed: "_StepWriter") -> None:
     changed.add_run_metrics(tokens=token_count, cost=cost)
 
 
-def _pause(reason: str, changed: "_StepWriter") -> None:
+def _close_failed_request(error: ErrorDetails | None, changed: _StepWriter) -> None:
+    """Close the open request as failed if an error ended or paused the run."""
+    if error is not None:
+        changed.close("request", "failed", object=first_line(error.message))
+
+
+def _pause(reason: str, changed: _StepWriter) -> None:
     changed.close("request", "stopped")
     changed.close("compaction", "stopped")
     changed.set_status("run", "paused")
     changed.open("paused", key="paused", object=first_line(reason), status="paused")
 
 
-def _interrupt(reason: str, calls: tuple[str, ...], changed: "_StepWriter") -> None:
+def _interrupt(reason: str, calls: tuple[str, ...], changed: _StepWriter) -> None:
     changed.close("request", "stopped")
     changed.close("compaction", "stopped")
     for call in calls:
@@ -328,7 +340,7 @@ def _interrupt(reason: str, calls: tuple[str, ...], changed: "_StepWriter") -> N
         )
 
 
-def _resume(resolution: str, changed: "_StepWriter") -> None:
+def _resume(resolution: str, changed: _StepWriter) -> None:
     changed.close("interrupted", "done")
     changed.close("paused", "done")
     changed.set_status("run", "running")
@@ -338,7 +350,7 @@ def _resume(resolution: str, changed: "_StepWriter") -> None:
                 changed.close(step.key, "skipped")
 
 
-def _end(status: str, reason: str, changed: "_StepWriter") -> None:
+def _end(status: str, reason: str, changed: _StepWriter) -> None:
     for step in tuple(changed.outline.open.values()):
         if step.key != "run" and step.status != "queued":
             changed.close(step.key, "unknown-ended" if step.status == "unknown" else "stopped")

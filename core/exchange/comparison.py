@@ -13,7 +13,7 @@ from core.domain.steps import Step, verb
 from core.domain.visible import visible
 from core.exchange.exporters.untrusted_markdown import plain_line
 from core.timeline.run_alignment import AlignedPair, Alignment, RunTotals
-from core.timeline.usage_totals import escape_formulas
+from core.timeline.usage_export import escape_formulas
 from core.timeline.used_knowledge import UsedKnowledge
 
 Redact = Callable[[str], str]
@@ -28,7 +28,7 @@ def to_markdown(rows: SessionPair, alignment: Alignment, redact: Redact) -> str:
     figures = zip(_figures(rows[0], alignment.a), _figures(rows[1], alignment.b), strict=True)
     lines += [f"| {name} | {plain_line(left)} | {plain_line(right)} |" for (name, left), (_, right) in figures]
     lines += ["", f"{alignment.equal} of {len(alignment.pairs)} steps are equal."]
-    for name, unique in zip(names, _unique_knowledge(alignment), strict=True):
+    for name, unique in zip(names, unique_knowledge(alignment), strict=True):
         lines += [f"- Only in {name}: {plain_line(redact(entry))}" for entry in unique]
     lines += ["", f"| | {names[0]} | {names[1]} |", "|---|---|---|"]
     for index, pair in enumerate(alignment.pairs):
@@ -53,7 +53,7 @@ def to_csv(rows: SessionPair, alignment: Alignment, redact: Redact) -> str:
 
 def to_json(rows: SessionPair, alignment: Alignment, redact: Redact) -> str:
     """Return the whole comparison as JSON."""
-    unique = _unique_knowledge(alignment)
+    unique = unique_knowledge(alignment)
     document = {
         "sessions": [
             {"session": row.id, "title": redact(row.title), "status": row.status, "only_here": list(map(redact, only))}
@@ -83,7 +83,7 @@ def _figures(row: SessionRow, totals: RunTotals) -> Iterator[tuple[str, str]]:
     yield "cost (USD)", "unknown" if totals.cost is None else f"{totals.cost:.4f}"
 
 
-def _unique_knowledge(alignment: Alignment) -> tuple[list[str], list[str]]:
+def unique_knowledge(alignment: Alignment) -> tuple[list[str], list[str]]:
     """Return two lists: the memories and skills that only the first session had, and those only the second had."""
     a, b = alignment.used_a.without(alignment.used_b), alignment.used_b.without(alignment.used_a)
     return _describe(a), _describe(b)

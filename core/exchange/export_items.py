@@ -74,9 +74,9 @@ class UserMessageItem:
 class ToolCallItem:
     """A tool call and its outcome.
 
-    `status` is done, failed, refused, or open while the result is unknown. `files` maps a path to its added and removed
-    lines. `child_session` is the session of a sub-agent and `subagent` its name. `question` is a question for the user
-    and `answer` the reply to it, or the decision about a permission request.
+    `status` is done, failed, refused, or open while there is no result. `files` maps a path to its added and removed
+    lines. `child_session` is the session of a sub-agent, and `subagent` its name. `question` is what the call asks the
+    user. `answer` is the user's reply, or the decision about a permission request.
     """
 
     at: int
@@ -111,7 +111,7 @@ class ReplyItem:
 
 @dataclass(slots=True)
 class NoteItem:
-    """A note: anything shown that is neither a message nor a tool call."""
+    """A note about an event that is neither a message nor a tool call, such as a compaction or a retry."""
 
     at: int
     text: str
@@ -121,10 +121,10 @@ ExportItem = RunStartItem | RunEndItem | UserMessageItem | ReplyItem | NoteItem
 
 
 class ExportItemBuilder:
-    """Builds items from events. A reply is complete once its calls have ended and the next item begins.
+    """Builds items from events, which are added one by one.
 
-    While a call is open, all following items are held back: user messages, notes, and further replies, which an
-    external agent may send while its calls are running.
+    A reply is complete once its calls have ended and the next item begins. While a call is open, all following items
+    wait: user messages, notes, and the replies that an external agent may send while its calls are running.
     """
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ class ExportItemBuilder:
         self._running = False
         self._messages: list[UserMessageItem] = []
         self._model = ""
-        self._permission_calls: dict[str, str] = {}  # IDs of calls by those of their permission requests
+        self._permission_calls: dict[str, str] = {}  # the call of each permission request, by request ID
 
     def add(self, entry: EventRecord) -> Iterator[ExportItem]:
         """Add an event and yield the items that are complete."""
@@ -143,7 +143,7 @@ class ExportItemBuilder:
                 message = UserMessageItem(entry.at, text.head, attachments)
                 if self._running:
                     yield from self._next(message)
-                else:  # the messages that start a run are shown below its heading
+                else:  # a message that starts a run comes before RunStarted, but is shown after it
                     yield from self.flush()
                     self._messages.append(message)
             case RunStarted(model=model):
@@ -155,7 +155,8 @@ class ExportItemBuilder:
             case RequestSent(model=model, purpose=""):
                 yield from self.flush()
                 self._requested_at, self._model = entry.at, model
-            case RequestSent(purpose="agent"):  # an external agent may still have open calls
+            # Waiting calls stay open: an external agent may send requests while its calls run.
+            case RequestSent(purpose="agent"):
                 self._requested_at = entry.at
             case Replied():
                 yield from self._reply(event, entry.at)
@@ -168,7 +169,7 @@ class ExportItemBuilder:
                     yield from self._next(NoteItem(entry.at, note))
 
     def flush(self) -> Iterator[ExportItem]:
-        """Yield everything that is held back, complete or not."""
+        """Yield all waiting items, complete or not."""
         items, self._pending_items = self._pending_items, []
         self._calls.clear()
         yield from items
@@ -176,7 +177,7 @@ class ExportItemBuilder:
         yield from messages
 
     def _next(self, item: ExportItem) -> Iterator[ExportItem]:
-        """Yield the item, or hold it back while a call is open. A reply is also held back for its own calls."""
+        """Yield the item, unless it must wait: for a call that is open or, if it is a reply, for its own calls."""
         if not any(call.status == "open" for call in self._calls.values()):
             yield from self.flush()
         if self._pending_items or isinstance(item, ReplyItem):
@@ -187,14 +188,24 @@ class ExportItemBuilder:
     def _reply(self, event: Replied, at: int) -> Iterator[ExportItem]:
         calls = [ToolCallItem(at, call, object=first_line(call.arguments)) for call in event.calls]
         reply = ReplyItem(
-            at, self._requested_at or at, self._model, event.text.head, event.reasoning.head, event.usage, event.cost,
-            event.stop_reason, calls,
-        )  # fmt: skip
+            at=at,
+            requested_at=self._requested_at or at,
+            model=self._model,
+            text=event.text.head,
+            reasoning=event.reasoning.head,
+            usage=event.usage,
+            cost=event.cost,
+            stop_reason=event.stop_reason,
+            calls=calls,
+        )
         yield from self._next(reply)
         self._calls |= {item.call.id: item for item in calls}
 
     def _update_call(self, event: SessionEvent, at: int) -> bool:
-        """Update the call that the event belongs to, if any. Return whether that is enough to show the event."""
+        """Add what the event says to its tool call.
+
+        Return false if there is no call, or a note must show the event too.
+        """
         item = self._calls.get(getattr(event, "call_id", ""))
         if isinstance(event, PermissionRequested | PermissionDecided):
             return self._update_permission(event)
@@ -218,7 +229,7 @@ class ExportItemBuilder:
             case QuestionAnswered(answer=answer):
                 item.answer, item.status, item.ended = answer_text(answer), "done", at
             case DecisionMade() | IssueReported():
-                return False  # they are shown as notes
+                return False  # the caller shows it as a note
             case _:
                 pass
         return True
@@ -243,7 +254,7 @@ def group_events(entries: Iterable[EventRecord]) -> Iterator[ExportItem]:
 
 
 def note_text(event: SessionEvent) -> str:
-    """Return the note that an event is shown as; empty if it is not shown."""
+    """Return the text of the note that describes an event; empty for an event that exports do not show."""
     match event:
         case (
             LimitThresholdReached()

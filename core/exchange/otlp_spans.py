@@ -6,8 +6,8 @@ from typing import Any
 
 from core.domain.protobuf import fields
 
-MAX_DEPTH = 32  # of nested attribute values
-TIME_LIMIT = 1 << 64  # OTLP times are unsigned 64-bit nanoseconds since 1970
+MAX_DEPTH = 32  # levels of nested attribute values that are decoded
+TIME_LIMIT = 1 << 64  # an OTLP time is an unsigned 64-bit number of nanoseconds since 1970
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,17 @@ def _span_from_fields(body: bytes, scope: str) -> OtlpSpan:
             plain[number] = value
     status = dict(fields(plain.get(15, b"")))
     return OtlpSpan(
-        _hex(plain.get(1)), _hex(plain.get(2)), _hex(plain.get(4)), _text(plain.get(5)),
-        _time(plain.get(7)), _time(plain.get(8)), attributes, status.get(3) == 2, _text(status.get(2)), scope,
-    )  # fmt: skip
+        trace=_hex(plain.get(1)),
+        id=_hex(plain.get(2)),
+        parent=_hex(plain.get(4)),
+        name=_text(plain.get(5)),
+        start=_time(plain.get(7)),
+        end=_time(plain.get(8)),
+        attributes=attributes,
+        failed=status.get(3) == 2,
+        status_message=_text(status.get(2)),
+        scope=scope,
+    )
 
 
 def _pair(body: bytes, depth: int) -> tuple[str, Any]:
@@ -105,14 +113,21 @@ def _span_from_json(plain: Any, scope: str) -> OtlpSpan | None:
         str(attribute.get("key")): _plain(attribute.get("value"), 0) for attribute in _list(plain, "attributes")
     }
     return OtlpSpan(
-        str(plain["traceId"]).lower(), str(plain["spanId"]).lower(), str(plain.get("parentSpanId") or "").lower(),
-        str(plain.get("name") or ""), _time(plain.get("startTimeUnixNano")), _time(plain.get("endTimeUnixNano")),
-        attributes, status.get("code") in (2, "STATUS_CODE_ERROR"), str(status.get("message") or ""), scope,
-    )  # fmt: skip
+        trace=str(plain["traceId"]).lower(),
+        id=str(plain["spanId"]).lower(),
+        parent=str(plain.get("parentSpanId") or "").lower(),
+        name=str(plain.get("name") or ""),
+        start=_time(plain.get("startTimeUnixNano")),
+        end=_time(plain.get("endTimeUnixNano")),
+        attributes=attributes,
+        failed=status.get("code") in (2, "STATUS_CODE_ERROR"),
+        status_message=str(status.get("message") or ""),
+        scope=scope,
+    )
 
 
 def _plain(value: Any, depth: int) -> Any:
-    """Decode an attribute value in JSON: `{"intValue": "7"}` → 7. Some programs write integers as numbers."""
+    """Decode an attribute value in JSON, for example `{"intValue": "7"}` to 7. Some programs write 7 instead of "7"."""
     if not isinstance(value, dict) or depth > MAX_DEPTH:
         return None
     for name, inner in value.items():

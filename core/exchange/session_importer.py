@@ -33,8 +33,8 @@ STOP_REASON = "the session was still running when it was exported"
 class SessionImportResult:
     """The result of an import.
 
-    `session` is the one to show first, `sessions` are all of the file, and `agent` is the program that wrote it.
-    `added_events` is the number of new events, 0 if everything was imported before.
+    `session` is the session to show first, and `sessions` are all sessions in the file. `agent` is the program that
+    wrote the file. `added_events` is the number of new events; 0 means that everything was imported before.
     """
 
     session: str
@@ -43,7 +43,7 @@ class SessionImportResult:
     added_events: int
 
 
-ImportProgressCallback = Callable[[int, int], None]  # (bytes read, total bytes)
+ImportProgressCallback = Callable[[int, int], None]  # called with the bytes read and the total bytes
 SessionCallback = Callable[[str], None]
 PurgeSessions = Callable[[Sequence[str]], Awaitable[object]]
 
@@ -51,7 +51,7 @@ PurgeSessions = Callable[[Sequence[str]], Awaitable[object]]
 class SessionImporter:
     """Imports files: reads them in a thread and writes their events through the journal.
 
-    `open_reader` opens a reader for that thread, `purge` purges sessions that could be written only in part.
+    `open_reader` opens a database reader for that thread. `purge` deletes sessions that could be written only in part.
     """
 
     def __init__(
@@ -61,24 +61,24 @@ class SessionImporter:
         self._reader = reader
         self._open_reader = open_reader
         self._purge = purge
-        self.lock = asyncio.Lock()  # held by imports and by the watcher, so that no file is read twice at the same time
+        self.lock = asyncio.Lock()  # held by each import and each poll, so that no file is read twice at the same time
 
     def imported_sessions(self, agent: str) -> ImportedSessions:
-        """Return which sessions of a program were imported before."""
+        """Return an object that looks up which sessions of a program were imported before."""
         return ImportedSessions(self._open_reader, agent)
 
     def new_writer(self) -> TranscriptWriter:
-        """Return a writer for one reading of a transcript."""
+        """Return a writer for the batches of one transcript, to be used while it is read or followed."""
         return TranscriptWriter(self._journal)
 
     async def import_file(
         self, path: Path, on_progress: ImportProgressCallback, on_session: SessionCallback
     ) -> SessionImportResult:
-        """Import everything in a file that is new. The caller holds `lock`.
+        """Import what is new in a file. The caller holds `lock`.
 
-        If the import of a foreign transcript is canceled, the events read so far stay, and the next import continues
-        after them. If the import of a Journeyman export is canceled, its sessions are purged again. `on_session` is
-        called with a session that can be shown while the import continues.
+        If the import of another program's transcript is canceled, the events read so far stay, and the next import
+        continues after them. If the import of a Journeyman export is canceled, its sessions are deleted again.
+        `on_session` is called with a session that can already be shown while the import continues.
         """
         with ThreadPoolExecutor(1, "import") as thread:
             if await run_in_thread(thread, partial(_is_journeyman_file, path)):
@@ -112,7 +112,8 @@ class SessionImporter:
 
     def _parts(self, path: Path, importer: Importer, stopped: Callable[[], bool]) -> Iterator[ImportBatch]:
         if path.stat().st_size >= LARGE_TRANSCRIPT or is_compressed(path):
-            self._reader.catch_up()  # the worker reads from the file which sessions were imported before
+            # Makes the earlier imports visible to the worker process, which reads the database file.
+            self._reader.catch_up()
             yield from read_in_process(path, self._reader.path, stopped)
             return
         imported = self.imported_sessions(importer.agent)
@@ -124,7 +125,10 @@ class SessionImporter:
     async def _import_journeyman_file(
         self, path: Path, on_progress: ImportProgressCallback, thread: ThreadPoolExecutor
     ) -> SessionImportResult:
-        """Import one of our own exports: check the whole file, then write it. Purge what was written if that fails."""
+        """Import a file that Journeyman exported: check the whole file, then write it.
+
+        If that fails, delete what was written.
+        """
         checked = await run_in_thread(thread, partial(journeyman.check_file, path))
         names = tuple(checked)
         rows = [row for name in names if (row := self._reader.session(name))]
@@ -161,7 +165,7 @@ class SessionImporter:
         on_progress: ImportProgressCallback,
         thread: ThreadPoolExecutor,
     ) -> None:
-        """Replace sessions by a file that continues them, all or none. What the user has added to them stays."""
+        """Replace imported sessions by a newer export of them, all or none. What the user has added to them is kept."""
         added = await run_in_thread(thread, partial(self._added_by_user, stored))
         batches = [batch async for batch in _read_encoded(path, on_progress, thread)]
 
@@ -171,7 +175,7 @@ class SessionImporter:
         await await_to_completion(self._journal.replace_sessions(stored, batches, last_events))
 
     def _added_by_user(self, stored: Sequence[str]) -> dict[str, list[tuple[int, SessionEvent]]]:
-        """Return the events after those of the file and of the import, such as a rating, by session."""
+        """Return the events that were added after the import, such as a rating, by session."""
         reader = self._open_reader()
         try:
             added: dict[str, list[tuple[int, SessionEvent]]] = {}
@@ -185,7 +189,7 @@ class SessionImporter:
             reader.close()
 
     def _continues(self, path: Path, stored: Sequence[str]) -> bool:
-        """Return whether a file begins with the events that were imported into these sessions before."""
+        """Return whether a file begins with the same events as these sessions, which were imported before."""
         reader = self._open_reader()
         try:
             left = {name: _imported_events(reader, name) for name in stored}
@@ -210,7 +214,7 @@ class SessionImporter:
 async def _read_encoded(
     path: Path, on_progress: ImportProgressCallback, thread: ThreadPoolExecutor
 ) -> AsyncIterator[tuple[str, EventBatch]]:
-    """Yield the events of an export as batches to append, each with its session."""
+    """Yield (session, batch) with the events of an export, encoded for writing."""
     size, bytes_read = (await run_in_thread(thread, path.stat)).st_size, 0
     batches: Iterator[journeyman.ExportedBatch] = journeyman.read_batches(path)
     while batch := await run_in_thread(thread, partial(next, batches, None)):
@@ -220,13 +224,16 @@ async def _read_encoded(
 
 
 def _closing_events(row: SessionRow, path: Path, events: int) -> list[tuple[int, SessionEvent]]:
-    """Return the events that end the import of a session, of which the file contains so many `events`."""
+    """Return the events to append to a session of which `events` events were imported.
+
+    They record the import and, if the session was still running when it was exported, stop its run.
+    """
     ends: list[tuple[int, SessionEvent]] = [(row.updated_at, TranscriptImported(str(path), events))]
     return [(row.updated_at, RunEnded("stopped", STOP_REASON)), *ends] if row.status in UNFINISHED else ends
 
 
 def _imported_events(reader: Reader, session: str) -> Iterator[tuple[int, str, str]]:
-    """Yield time, kind and payload of the events that came from the file, without what the import or the user added."""
+    """Yield time, kind and payload of the events that came from the file, not of those added during or after import."""
     last = last_import_event(reader, session)
     if last is not None:
         for _, _, at, kind, payload in reader.raw_events(session, 0, last.records):
@@ -234,11 +241,11 @@ def _imported_events(reader: Reader, session: str) -> Iterator[tuple[int, str, s
 
 
 async def _drain(
-    pending: "asyncio.Future[ImportBatch | None]",
-    read_next: Callable[[], "asyncio.Future[ImportBatch | None]"],
+    pending: asyncio.Future[ImportBatch | None],
+    read_next: Callable[[], asyncio.Future[ImportBatch | None]],
     writing: TranscriptWriter,
 ) -> None:
-    """Write the batch that was being read when the import was canceled, and the final batch with the read position."""
+    """Write the batches that are left after an import was canceled. The last one stores how far the file was read."""
     await asyncio.wait({pending})
     while not pending.exception() and (part := pending.result()):
         await writing.write(part)

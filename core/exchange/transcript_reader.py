@@ -1,4 +1,4 @@
-"""Reads a foreign transcript in batches of events, starting where the last import of the file ended."""
+"""Reads another program's transcript in batches of events, starting where the last import of the file ended."""
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
@@ -17,21 +17,21 @@ from core.exchange.importers.registry import IMPORTERS
 from core.exchange.importers.session_builder import SessionBuilder
 from core.exchange.otlp_spans import OtlpSpan
 from core.store.event_batch import EventBatch, encode_batch
-from core.store.foreign_db import MAGIC
+from core.store.foreign_db import MAGIC, is_canceled
 
 HEAD_BYTES = 65_536
-BATCH_EVENTS = 400  # events in a batch
-BATCH_BYTES = 4 << 20  # of raw records in a batch
+BATCH_EVENTS = 400  # events after which a batch is full
+BATCH_BYTES = 4 << 20  # bytes of records after which a batch is full
 MALFORMED_ERRORS = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
-FORCED_SPLIT = 4  # a batch of this many times its usual size ends even in the middle of a reply
+FORCED_SPLIT = 4  # a batch of this many times its usual size ends even where a reply may continue
 
 
 class ImportBatch(NamedTuple):
     """A batch of events to write.
 
-    `events` are encoded events by session id, `added` their number. `bytes_read` and `total_bytes` refer to the file.
-    `sessions` are the sessions with new events so far; in the last batch of a file with nothing new, all sessions of
-    the file.
+    `events` are the encoded events by session ID, and `added` is their number. `bytes_read` and `total_bytes` refer to
+    the file. `sessions` are the sessions that got new events so far; if a file contains nothing new, its last batch has
+    all sessions of the file.
     """
 
     bytes_read: int
@@ -44,7 +44,7 @@ class ImportBatch(NamedTuple):
 
 @dataclass(slots=True)
 class _PendingBatch:
-    """The next batch while it is being filled: events in order, with the blobs they refer to."""
+    """A batch that is being filled: events in order, and the blobs they refer to, both by session ID."""
 
     facts: dict[str, list[tuple[int, SessionEvent]]] = field(default_factory=dict)
     contents: dict[str, dict[str, bytes]] = field(default_factory=dict)
@@ -54,10 +54,10 @@ class _PendingBatch:
 
 @dataclass(slots=True)
 class _ReadPosition:
-    """The read position in the records of one session key. The first `skip` records were imported before.
+    """How far the records of one session key were read. The first `skip` records were imported before.
 
-    `cut` means that the last import was interrupted before it stored its counts of unrecognized records. `before` holds
-    the counts that earlier imports stored.
+    `cut` tells whether the last import was interrupted before it stored its counts of unrecognized records. `before`
+    has the counts that earlier imports stored.
     """
 
     skip: int = 0
@@ -87,7 +87,10 @@ def detect_importer(path: Path) -> Importer:
 
 
 def _head(path: Path) -> bytes:
-    """Return the first bytes of a file. A pipe is refused: reading could block, and it cannot be read twice."""
+    """Return the first bytes of a file.
+
+    Raise Problem for a pipe, from which reading could block and works only once.
+    """
     try:
         if not path.is_file() and path.exists():
             kind = "a folder" if path.is_dir() else "not a regular file"
@@ -103,9 +106,9 @@ def _head(path: Path) -> bytes:
 class TranscriptReader:
     """Reads one file once, or follows it while it grows.
 
-    `id_of` returns the id of a session of the transcript, `read_before` how far the last import read it. If `records`
-    is given, the file is followed: each call of `records` yields the new ones, and each call of `read_new` the events
-    made from them.
+    `id_of` returns the Journeyman ID for a session key. `read_before` returns how far the last import read the session.
+    If `records` is given, the file is followed: `records` yields the new records on each call, and `read_new` the
+    events made from them.
     """
 
     def __init__(
@@ -133,21 +136,28 @@ class TranscriptReader:
         self.sessions: list[str] = []
 
     def read_all(self, stopped: Callable[[], bool]) -> Iterator[ImportBatch]:
-        """Yield all batches until `stopped` returns true, then the last one. Raise errors in the file only after it."""
+        """Yield all batches. When `stopped` returns true, end early with the batch that stores the position.
+
+        If a part of the file cannot be read, the error is raised after the last batch.
+        """
         failure = None
+        is_canceled.set(stopped)  # a context variable, which reading a database later checks in this thread
         try:
             for part in self.read_new():
                 yield part
                 if stopped():
                     break
         except Problem as problem:
-            failure = problem
+            failure = None if stopped() else problem
         yield self.finish()
         if failure:
             raise failure
 
     def read_new(self) -> Iterator[ImportBatch]:
-        """Yield everything new in batches. Call `finish` afterward, even if stopped early: it stores the position."""
+        """Yield the new events in batches.
+
+        The caller must then call `finish`, which stores the position, even if it stopped early.
+        """
         self._size = _size(self._path)
         for record in self._translate_errors(self._records()):
             self._convert(record)
@@ -169,7 +179,10 @@ class TranscriptReader:
         yield self._take_batch()
 
     def flush(self) -> ImportBatch:
-        """Return a batch with the events that were held back. Called when no new records have come for a while."""
+        """Complete the replies that were waiting for more records, and return a batch with their events.
+
+        Called when no new records have come for a while.
+        """
         for position in self._positions.values():
             for builder in position.builders.values():
                 builder.settle()
@@ -193,7 +206,7 @@ class TranscriptReader:
             raise Problem(f"{self._path.name} could not be read to its end.", cause, "Import it again.") from error
 
     def finish(self) -> ImportBatch:
-        """Close all sessions and return the last batch, which also stores how far each session was read."""
+        """Close all sessions, and return the last batch. It also stores how far each session was read."""
         for position in self._positions.values():
             for builder in position.builders.values():
                 builder.finish()
@@ -204,9 +217,9 @@ class TranscriptReader:
         return self._take_batch()._replace(added=0, sessions=tuple(self.sessions or all_ids), last=True)
 
     def _store_position(self) -> bool:
-        """Add the read position to the batch, so that an interrupted import continues there.
+        """Add the read position to the batch, so that an interrupted import can be continued after it.
 
-        Return False without doing so while a reply may still be continued by the next record.
+        Return false, with nothing added, while the next record may continue a reply.
         """
         if not all(
             builder.try_settle() for position in self._positions.values() for builder in position.builders.values()
@@ -238,7 +251,7 @@ class TranscriptReader:
         position.running.update(record.identity or record.raw)
         try:
             is_recognized = self._importer.convert(record, builder, self._referenced)
-        except MALFORMED_ERRORS:  # a foreign record may have any shape
+        except MALFORMED_ERRORS:  # a record of another program may have any shape
             is_recognized = False
         if not is_recognized:
             builder.keep_unrecognized(_record_type(record), record.raw.decode())
@@ -247,20 +260,21 @@ class TranscriptReader:
         self._skipping = False
 
     def _switch_to(self, key: str) -> None:
-        """Switch to another session, whose records follow."""
+        """Continue with another session, to which the next records belong."""
         builder, position = self._builder(key), self._position(key)
         position.builders[key] = builder
         self._key, self._current = key, (builder, position)
 
     def _referenced(self, key: str) -> SessionBuilder:
-        """Return a session that the records of the current one refer to, such as a sub-agent."""
+        """Return the builder of a session that the current session's records refer to, such as a sub-agent."""
         self._current[1].builders[key] = builder = self._builder(key)
         return builder
 
     def _reach_new_records(self, position: _ReadPosition, builder: SessionBuilder) -> None:
-        """Check that the skipped records are the ones imported before, and repeat the end of that import.
+        """Check that the skipped records are the ones imported before. Raise Problem if they were changed.
 
-        The last import closed its sessions after these records; closing them again, silently, leads to the same state.
+        The last import closed its sessions after these records. Closing them here as well, without writing the events
+        again, leads to the same state.
         """
         if position.digest and position.running.hexdigest() != position.digest:
             raise self._changed("Records that were imported before were changed.")
@@ -304,7 +318,7 @@ class TranscriptReader:
 
 
 def _record_type(record: TranscriptRecord) -> str:
-    """Return the type that an unrecognized record names, for the counts in the import event."""
+    """Return a name for the type of an unrecognized record. The counts in the import event are grouped by it."""
     value = record.value
     if not isinstance(value, dict):
         if isinstance(value, OtlpSpan):

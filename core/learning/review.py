@@ -1,4 +1,4 @@
-"""Reviews a session after real work, in a small background run that proposes memories and skills."""
+"""Reviews sessions in which real work was done: a small run in the background proposes memories and skills."""
 
 import asyncio
 import re
@@ -45,20 +45,21 @@ class _ReviewDue:
 
 @dataclass(frozen=True, slots=True)
 class _StopReview:
-    """A request to stop the review of a session for the reason `why`. If `why` is empty, the review has ended."""
+    """A request to stop the review of a session for the reason `why`. If `why` is empty, it has already ended."""
 
     session: str
     why: str = ""
 
 
 class SessionReviewer:
-    """Starts reviews when sessions end, with at most one review per session at a time.
+    """Reviews sessions when their runs end, with at most one review per session at a time.
 
-    It queues work when it receives an event. `run` does the work; commands that exit call `finish_pending` instead.
+    When an event shows that a review must start or stop, this is only noted in a queue. `run` does it; a command, which
+    exits soon, calls `finish_pending` instead.
 
     Attributes:
-        report: called with every error. A failing review has no other effect.
-        known_secrets: returns the secrets of the user, which the reviewing model must not receive.
+        report: called with every error. A failed review has no other effect.
+        known_secrets: returns the user's secrets, which the model that reviews must not receive.
     """
 
     def __init__(
@@ -73,7 +74,8 @@ class SessionReviewer:
         self._report = report
         self._known_secrets = known_secrets
         self._requests: asyncio.Queue[_ReviewDue | _StopReview] = asyncio.Queue()
-        self._active: dict[str, str] = {}  # Sessions of active reviews, by the session they review.
+        # The IDs of the sessions in which reviews run, by the ID of the reviewed session.
+        self._active: dict[str, str] = {}
         self._corrected: set[str] = set()
         journal.listen(self._on_event)
 
@@ -83,17 +85,17 @@ class SessionReviewer:
             await self._handle(await self._requests.get())
 
     async def finish_pending(self) -> None:
-        """Start the reviews that are due and wait until all reviews have ended. Called by commands before they exit."""
+        """Start the reviews that are due and wait until all have ended. A command calls this before it exits."""
         while self._active or not self._requests.empty():
             await self._handle(await self._requests.get())
 
     async def close(self) -> None:
-        """Stop all reviews, so that they are not resumed after a restart."""
+        """Stop all reviews, so that they do not continue after a restart."""
         for session in tuple(self._active):
             await self._stop(session, "Journeyman was closed")
 
     async def review(self, session: str) -> str:
-        """Review a session now and return the ID of the review's own session."""
+        """Start a review of a session and return the ID of the session in which the review runs."""
         row = self._reader.session(session)
         if row is None:
             raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
@@ -120,10 +122,17 @@ class SessionReviewer:
             text_calls=start.text_calls,
         )
         session_created = SessionCreated(
-            "", row.folder, f"Review: {row.title}", session, "", REVIEW_AGENT, row.depth + 1
+            session_id="",
+            folder=row.folder,
+            title=f"Review: {row.title}",
+            parent=session,
+            subagent=REVIEW_AGENT,
+            depth=row.depth + 1,
         )
         name = await self._runs.open(session_created, prompt, run_started)
         self._active[session] = name
+        if self._runs.is_active(session):  # A message came while the review was being prepared.
+            self._requests.put_nowait(_StopReview(session, STOPPED))
         self._runs.call_when_idle(name, lambda: self._on_review_gone(session, name))
         return name
 
@@ -143,7 +152,10 @@ class SessionReviewer:
             self._requests.put_nowait(_ReviewDue(entry.session, row))
 
     def _is_due(self, update: JournalUpdate) -> bool:
-        """Return whether the session should be reviewed: it made enough tool calls, or the user corrected the agent."""
+        """Return whether to review the session: it made enough tool calls, or the user corrected the agent.
+
+        `update` has the event that ended its run.
+        """
         settings = self._settings()
         if settings.learning == "off" or not settings.memory or update.session.imported_from:
             return False
@@ -162,12 +174,12 @@ class SessionReviewer:
                 await self._handle(request)
         except Problem as problem:
             self._report(problem)
-        except Exception as error:  # A bug in a review must not end the watching task.
+        except Exception as error:  # A bug in a review must not end the task that handles the queue.
             self._report(error)
 
     async def _stop(self, session: str, why: str) -> None:
         if review := self._active.pop(session, ""):
-            with suppress(Problem):  # The review has just ended.
+            with suppress(Problem):  # A Problem is raised if the review has just ended by itself.
                 await self._runs.stop(review, why)
 
     def _on_review_gone(self, session: str, review: str) -> None:

@@ -1,7 +1,7 @@
-"""Renders a session for its review as JSON lines, so that no text in it can imitate another speaker."""
+"""Writes a session as JSON lines for its review. In JSON, no text can pretend to be from another speaker."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from core.domain.events import (
@@ -18,8 +18,9 @@ from core.domain.question import QuestionAnswered, QuestionAsked, answer_text
 from core.domain.recall_events import MemoriesRecalled
 from core.domain.text import Text
 
-BUDGET = 24_000  # The maximum length of a transcript in characters.
-USER, AGENT, ARGUMENTS, OUTPUT = 2_000, 1_500, 600, 700  # The maximum length of a text in characters.
+BUDGET = 24_000  # maximum length of a transcript in characters
+# Maximum length in characters of a user's message, a reply, the arguments of a tool call and its output.
+USER, AGENT, ARGUMENTS, OUTPUT = 2_000, 1_500, 600, 700
 
 
 def transcript(
@@ -28,24 +29,39 @@ def transcript(
     redact: Callable[[str], str],
     budget: int = BUDGET,
 ) -> str:
-    """Return the first user message and as many of the newest events as fit into `budget` characters, in order.
+    """Return the task, the newest messages of the user, and the newest events, in order, in `budget` characters.
 
-    `redact` removes the secrets of each text before it is shortened and encoded.
+    The messages of the user get at most half of the budget, because a correction may be far back. `full_text` returns a
+    text in full, which may be stored apart from its event. `redact` removes the secrets from a text before it is
+    shortened and encoded.
     """
-    lines = [json.dumps(line, ensure_ascii=False) for entry in entries if (line := _line(entry, full_text, redact))]
-    task = next((index for index, line in enumerate(lines) if '"who": "user"' in line[:40]), 0)
-    remaining = budget - (len(lines[task]) if lines else 0)
-    first = len(lines)
-    while first > task + 1 and remaining >= len(lines[first - 1]) + 1:
-        first -= 1
-        remaining -= len(lines[first]) + 1
-    omitted = first - task - 1
-    gap = [json.dumps({"who": "Journeyman", "left_out": omitted})] if omitted > 0 else []
-    return "\n".join([*lines[task : task + 1], *gap, *lines[first:]])
+    described = [line for entry in entries if (line := _line(entry, full_text, redact))]
+    lines = [json.dumps(line, ensure_ascii=False) for line in described]
+    messages = [index for index, line in enumerate(described) if line["who"] == "user" and "text" in line]
+    kept = set(messages[:1])
+    for candidates, allowed in ((messages, budget // 2), (range(len(lines)), budget)):
+        length = sum(len(lines[index]) + 1 for index in kept)
+        for index in reversed(candidates):
+            length += (len(lines[index]) + 1) * (index not in kept)
+            if length > allowed:
+                break
+            kept.add(index)
+    return "\n".join(_with_gaps(lines, sorted(kept)))
+
+
+def _with_gaps(lines: Sequence[str], kept: Sequence[int]) -> Iterator[str]:
+    """Yield the kept lines, and in each gap how many lines were left out."""
+    following = 0
+    for index in kept:
+        if index > following:
+            yield json.dumps({"who": "Journeyman", "left_out": index - following})
+        yield lines[index]
+        following = index + 1
 
 
 def _line(entry: EventRecord, full_text: Callable[[Text], str], redact: Callable[[str], str]) -> dict[str, Any] | None:
-    def shortened(text: str, limit: int) -> str:  # a key that is cut in two would no longer be recognized
+    # Secrets are removed before cutting, because part of a key would not be recognized.
+    def shortened(text: str, limit: int) -> str:
         return _cut(redact(text), limit)
 
     match entry.event:
@@ -66,7 +82,8 @@ def _line(entry: EventRecord, full_text: Callable[[Text], str], redact: Callable
         case QuestionAsked(question=question):
             return {"who": "agent", "asks": shortened(question.text, AGENT)}
         case QuestionAnswered(answer=answer):
-            return {"who": "user", "answers": shortened(answer_text(answer), USER)}
+            who = "user" if answer.answered_by in ("user", "earlier_answer") else "Journeyman"
+            return {"who": who, "answers": shortened(answer_text(answer), USER)}
         case MemoriesRecalled(memories=items):
             return {
                 "who": "Journeyman",
@@ -81,7 +98,7 @@ def _line(entry: EventRecord, full_text: Callable[[Text], str], redact: Callable
 
 
 def _cut(text: str, limit: int) -> str:
-    """Return the text with its middle left out if it is longer than `most` characters."""
+    """Return the text. If it is longer than `limit` characters, its middle is left out."""
     if len(text) <= limit:
         return text
     return f"{text[: limit * 2 // 3]} […] {text[-limit // 3 :]}"

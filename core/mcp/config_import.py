@@ -3,7 +3,7 @@
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,7 +15,8 @@ URL_KEYS = ("url", "serverUrl", "httpUrl")
 EXPECTED_FORMAT = 'Paste JSON such as {"mcpServers": {"files": {"command": "npx", "args": ["…"]}}}.'
 MAX_SERVERS, MAX_CONFIG_LENGTH = 50, 256 << 10
 MAX_NAME_LENGTH = 24
-API_KEY = re.compile(r"\$\{\w*API_?KEY\b", re.IGNORECASE)  # an environment variable that holds one, by its name
+REFERENCE = "${"  # begins a reference to an environment variable
+API_KEY = re.compile(r"\$\{\w*API_?KEY\b", re.IGNORECASE)  # reference to a variable such as `${OPENAI_API_KEY}`
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class ImportedMcpServer:
 
     Attributes:
         secrets: values found in the configuration, to be stored in the keyring.
-        missing_secrets: names of values that the configuration leaves out and the user has to enter.
+        missing_secrets: names of variables or headers without a value, which the user has to enter.
     """
 
     server: McpServerSettings
@@ -36,7 +37,7 @@ class ImportedMcpServer:
 
 
 def parse_servers(text: str, name: str = "") -> tuple[ImportedMcpServer, ...]:
-    """Parse the servers in a JSON text; `name` is for a server without a name. Raises `Problem` if it has no server."""
+    """Parse the servers in a JSON text. `name` is for a single server without one. Raise Problem if there is none."""
     try:
         plain = json.loads(text) if len(text) <= MAX_CONFIG_LENGTH else None
     except (ValueError, RecursionError) as error:
@@ -80,7 +81,11 @@ def to_server_name(title: str) -> str:
 
 
 def _server(title: str, plain: dict[str, Any], *, typed: bool = False) -> ImportedMcpServer:
-    """Read a server. Unless the user typed it, it cannot choose what a URL receives, or who receives an API key."""
+    """Parse the configuration of one server.
+
+    Unless the user typed it, references to environment variables are ignored or refused if they could send the values
+    to a remote server or pass on an API key.
+    """
     name = to_server_name(title)
     url = next((str(plain[key]) for key in URL_KEYS if plain.get(key)), "")
     if plain.get("type") == "sse":
@@ -90,30 +95,44 @@ def _server(title: str, plain: dict[str, Any], *, typed: bool = False) -> Import
     args = plain.get("args") or []
     if not isinstance(values, dict) or not isinstance(args, list) or bool(url) == bool(plain.get("command")):
         raise Problem(f"{name} cannot be added.", "It must have either a command or a URL.", EXPECTED_FORMAT)
+    is_remote = bool(url)
+    command = [] if is_remote else [str(part) for part in (plain["command"], *args)]
+    if not typed:
+        _check_untrusted(name, url, command)
     variables: list[McpVariable] = []
     secrets: dict[str, str] = {}
     missing: list[str] = []
-    if "${" in _variables(url) and not typed:
-        cause = "Its URL contains a variable, whose value its server would receive."
-        raise Problem(f"{name} cannot be added.", cause, "Add it yourself, with the address that you want to use.")
     for variable, value in values.items():
         expanded = _variables(str(value))
-        if "${" in expanded and not typed and (url or API_KEY.search(expanded)):
-            expanded = ""  # the user is asked for the value
-        variables.append(McpVariable(name=str(variable), value=expanded if "${" in expanded else ""))
-        if "${" not in expanded and expanded:
-            secrets[str(variable)] = expanded
-        elif not expanded:
+        if REFERENCE in expanded and not typed and (is_remote or API_KEY.search(expanded)):
+            expanded = ""  # Without a value, the user has to enter it.
+        is_reference = REFERENCE in expanded
+        variables.append(McpVariable(name=str(variable), value=expanded if is_reference else ""))
+        if not expanded:
             missing.append(str(variable))
-    command = "" if url else str(plain["command"])
-    if not typed and API_KEY.search(_variables(" ".join([command, *map(str, args)]))):
+        elif not is_reference:
+            secrets[str(variable)] = expanded
+    server = McpServerSettings(
+        name=name,
+        command=command[0] if command else "",
+        args=tuple(_variables(arg) for arg in command[1:]),
+        url=_variables(url),
+        variables=tuple(variables),
+    )
+    return ImportedMcpServer(server, secrets, tuple(missing))
+
+
+def _check_untrusted(name: str, url: str, command: Sequence[str]) -> None:
+    """Raise Problem if the URL refers to an environment variable, or the command to an API key.
+
+    Called for configurations that the user did not type: their author could choose who receives the value.
+    """
+    if REFERENCE in _variables(url):
+        cause = "Its URL contains a variable, whose value its server would receive."
+        raise Problem(f"{name} cannot be added.", cause, "Add it yourself, with the address that you want to use.")
+    if any(API_KEY.search(_variables(part)) for part in command):
         cause = "Its command contains an API key, which is sent only to its own provider."
         raise Problem(f"{name} cannot be added.", cause, "Add it yourself, with a key of its own.")
-    server = McpServerSettings(
-        name=name, command=command, args=() if url else tuple(_variables(str(arg)) for arg in args),
-        url=_variables(url), variables=tuple(variables),
-    )  # fmt: skip
-    return ImportedMcpServer(server, secrets, tuple(missing))
 
 
 def _pair(line: str) -> tuple[str, str]:
@@ -124,5 +143,5 @@ def _pair(line: str) -> tuple[str, str]:
 
 
 def _variables(text: str) -> str:
-    """Convert `${env:NAME}` to `${NAME}`; a value with `${input:NAME}` becomes empty, so the user is asked for it."""
+    """Convert references to variables: `${env:NAME}` becomes `${NAME}`. A text with `${input:NAME}` becomes ""."""
     return "" if "${input:" in text else re.sub(r"\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}", r"${\1}", text)

@@ -30,16 +30,15 @@ if TYPE_CHECKING:
     from core.mcp.http import McpHttpTransport
 
 START_TIMEOUT_S = 60.0  # npx and uvx may download the server first
-CALL_TIMEOUT_S = 600.0  # how long a call may run without a progress notification
+CALL_TIMEOUT_S = 600.0  # a tool call fails after this many seconds without a progress notification
 CLOSE_TIMEOUT_S = 15.0
 MAX_PAGES = 50
 LOG_SHOWN = 300
 LOG_READ = 64 << 10
-MAX_LOG_BYTES = 4 << 20  # bytes of log kept
+MAX_LOG_BYTES = 4 << 20  # maximum size of the log of a server
 LOG_CHECK_S = 1.0
-CURRENT_CALL: ContextVar[CallElicitation | None] = ContextVar(
-    "asking", default=None
-)  # the call that an elicitation request belongs to
+# The tool call that runs in the current context, to which elicitation requests of the server belong.
+CURRENT_CALL: ContextVar[CallElicitation | None] = ContextVar("current_call", default=None)
 
 
 class ProgressCallback(Protocol):
@@ -49,7 +48,7 @@ class ProgressCallback(Protocol):
 
 
 class McpConnection:
-    """A connection to one server, from start to close; it cannot be reopened. `auth` adds the token of a sign-in.
+    """A connection to one MCP server. Once closed, it cannot be reopened. `auth` adds an OAuth token to requests.
 
     Attributes:
         tools: its tools by name, as of the last listing.
@@ -102,9 +101,8 @@ class McpConnection:
         self, tool: str, arguments: dict[str, Any], progress: ProgressCallback, ask: ElicitCallback | None = None
     ) -> McpToolResult:
         """Call a tool and return its result. Canceling this coroutine cancels the call on the server too."""
-        legacy = (
-            self.protocol_version < "2026"
-        )  # elicitation requests do not name their call, so only one call runs at a time
+        # In versions (dates) before 2026 an elicitation request does not name its call, so only one call may run.
+        legacy = self.protocol_version < "2026"
         if legacy and self._call_lock.locked():
             await progress(0, None, f"waiting for another call to {self.server.name}")
         async with self._call_lock if legacy else nullcontext(), self._translate_errors():
@@ -121,7 +119,7 @@ class McpConnection:
     async def _call_tool(
         self, tool: str, arguments: dict[str, Any], progress_callback: ProgressCallback, asking: CallElicitation
     ) -> McpToolResult:
-        """Make the call, and repeat it once if the server requires the user to open a page first."""
+        """Call the tool. If the server requires the user to open a web page first, ask for that and call it again."""
         from mcp import MCPError, UrlElicitationRequiredError
         from mcp_types import CONNECTION_CLOSED, URL_ELICITATION_REQUIRED
 
@@ -182,7 +180,7 @@ class McpConnection:
 
     @asynccontextmanager
     async def _translate_errors(self) -> AsyncIterator[None]:
-        """Convert protocol and transport errors to `Problem`, closing a broken connection."""
+        """Convert protocol and transport errors within `async with` to `Problem`. Close a broken connection."""
         from anyio import BrokenResourceError, ClosedResourceError
         from mcp import MCPError
         from mcp_types import CONNECTION_CLOSED
@@ -200,7 +198,7 @@ class McpConnection:
         except (BrokenResourceError, ClosedResourceError, OSError) as error:
             await self.close()
             raise self.make_problem("ended during the call", error) from error
-        except (ValueError, RuntimeError) as error:  # an invalid response, or endless elicitation
+        except (ValueError, RuntimeError) as error:  # The response is invalid, or asks for elicitation endlessly.
             cause = self._redact(describe_error(error))
             message = f"The response of {self.server.name} cannot be read."
             raise Problem(message, cause, "Report this to its developer.") from error
@@ -217,7 +215,7 @@ class McpConnection:
         """Open and close the connection in one task, as the MCP client's task groups require."""
         from mcp import Client
 
-        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # errors are reported as `Problem`
+        logging.getLogger("mcp").setLevel(logging.CRITICAL)  # All errors are raised as `Problem`.
         try:
             async with (
                 self._transport() as transport,
@@ -302,7 +300,7 @@ class McpConnection:
         return Problem(f"The MCP server {name} {event}.", details.strip(), f"See its log: {self._log}.")
 
     def _redact(self, text: str) -> str:
-        """Redact the server's configured values in its text, even if they occur without a prefix such as `Bearer`."""
+        """Redact the values of the server's variables or headers in a text, also without a prefix such as `Bearer`."""
         values = self._opened.values.values()
         return Redactor([*values, *(value.rpartition(" ")[2] for value in values)]).redact(text)
 

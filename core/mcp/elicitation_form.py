@@ -23,7 +23,7 @@ Value = str | int | float | bool | list[str]
 
 @dataclass(frozen=True, slots=True)
 class ElicitationField:
-    """A form field. `values` maps the label of each option to the value that is sent."""
+    """A form field. `values` maps the label of each option to the value to send; empty for a field without options."""
 
     name: str
     title: str
@@ -34,7 +34,7 @@ class ElicitationField:
     hints: str = ""
 
     def question_part(self) -> SubQuestion:
-        """Return the field as a part of a question."""
+        """Return the field as a sub-question of the question for the user."""
         options = tuple(QuestionOption(label) for label in self.values)
         hints = f" ({self.hints})" if self.hints else ""
         multi_select = self.kind == "array"
@@ -93,7 +93,7 @@ class ElicitationForm:
 
 
 def parse_form(server: str, message: str, schema: Mapping[str, Any]) -> ElicitationForm | str:
-    """Parse a form; return the reason, for the server, if it cannot be shown."""
+    """Parse the form that a server requests. If it cannot be shown, return the reason, to send to the server."""
     properties, needed = schema.get("properties"), schema.get("required") or ()
     if not isinstance(properties, dict) or len(properties) > MAX_FIELDS or not isinstance(needed, list | tuple):
         return f"a form must be an object with at most {MAX_FIELDS} properties"
@@ -107,7 +107,7 @@ def parse_form(server: str, message: str, schema: Mapping[str, Any]) -> Elicitat
 
 
 def page_question(server: str, message: str, url: str, options: Sequence[str] = (OPEN,)) -> Question:
-    """Return the question whether to open a page, or without a URL, `message` as a question with these options.
+    """Return the question whether to open a page. Without a URL, ask `message` with these options instead.
 
     The URL is shown in full, its host name in ASCII, so that lookalike letters are visible.
     """
@@ -164,11 +164,22 @@ def _field(name: str, schema: dict[str, Any], needed: bool) -> ElicitationField 
         needed = False
     elif not needed:
         hints.append("optional")
-    return ElicitationField(str(name), title, kind, schema, needed, values, ", ".join(filter(None, hints)))
+    return ElicitationField(
+        name=str(name),
+        title=title,
+        kind=kind,
+        schema=schema,
+        required=needed,
+        values=values,
+        hints=", ".join(filter(None, hints)),
+    )
 
 
 def _values(source: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a field, by label. If two options have the same title, the label includes the value."""
+    """Return the options in the schema of a field, as label → value; {} if it has none.
+
+    The label is the option's title. If that is empty or taken, the value is appended.
+    """
     titled = source.get("oneOf") or source.get("anyOf")
     names = source.get("enumNames")
     if isinstance(titled, list):
@@ -200,7 +211,7 @@ def _type_text(kind: str, schema: dict[str, Any]) -> str:
 
 
 def _field_answers(answer: Answer, fields: int) -> list[SubAnswer]:
-    """Return an answer for each field. An answer from a terminal has one line per field."""
+    """Return an answer for each of the fields; missing ones are empty. A typed answer has one line per field."""
     if answer.sub_answers:
         answers = list(answer.sub_answers)
     elif fields == 1:
@@ -211,7 +222,7 @@ def _field_answers(answer: Answer, fields: int) -> list[SubAnswer]:
 
 
 def _typed_options(values: Mapping[str, Any], text: str) -> list[str]:
-    """Return the options that match typed text, which may contain several separated by commas."""
+    """Return the labels that the typed text names: one, or several separated by commas. Case is ignored."""
     entries = {word.strip().casefold() for word in (text, *text.split(","))} - {""}
     return [label for label in values if label.casefold() in entries]
 

@@ -10,20 +10,20 @@ from core.domain.problems import Problem
 from core.settings.api_keys import ApiKeys, KeyOwner
 from core.settings.schema import McpServerSettings
 
-SIGN_IN_NAME = "OAuth sign-in"  # part of the name of a keyring entry, so it must not change
+SIGN_IN_NAME = "OAuth sign-in"  # part of the names of existing keyring entries, so it must not change
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedMcpServer:
-    """A server with its variables expanded, its environment or headers (`values`), and the proxy, if any."""
+    """A server with its variables expanded. `values` are its environment variables or HTTP headers, with secrets."""
 
     server: McpServerSettings
     values: Mapping[str, str]
     proxy: str = ""
 
     def __repr__(self) -> str:
-        return f"Opening({self.server.name!r})"
+        return f"ResolvedMcpServer({self.server.name!r})"
 
 
 def secret_owner(server: McpServerSettings, name: str) -> KeyOwner:

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from mcp.client._transport import ReadStream, TransportStreams
     from mcp.shared.message import SessionMessage
 
-STRICTEST = "2025-11-25"  # later versions accept every schema that this one accepts
-ORIGINAL_SCHEMA = "journeyman/said"  # key in `_meta` of a tool: the schema as its server sent it
+STRICTEST = "2025-11-25"  # MCP version to validate against; later versions accept all that it accepts
+ORIGINAL_SCHEMA = "journeyman/original-schema"  # key in `_meta` of a repaired tool: its schema as the server sent it
 
 
 def repair_tool_lists(transport: "Transport") -> "AbstractAsyncContextManager[TransportStreams]":
@@ -64,7 +64,7 @@ def _repair_message(item: "SessionMessage | Exception") -> "SessionMessage | Exc
 
 
 def repair_tool(tool: Any) -> dict[str, Any]:
-    """Return a valid tool definition; an unusable schema is moved to `_meta`, so that it can still be reported."""
+    """Return a valid tool definition. An invalid schema is moved to `_meta`, so that it can still be reported."""
     if _is_valid_tool(tool):
         return dict(tool)
     plain = tool if isinstance(tool, dict) else {}

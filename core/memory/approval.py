@@ -1,13 +1,12 @@
-"""Decides which new memories need the user's approval, whatever the mode and the learning policy say.
+"""Decides which new memories need the user's approval, whatever the permission mode and the learning policy are.
 
-A memory is read by later runs as if the user had said it. So nothing that an agent, a review or a file says may reach
-other folders, or loosen what protects the user, without the user having seen it.
+Later runs read a memory as if the user had said it. So text by an agent, a review or a file must not reach other
+folders, or weaken what protects the user, without the user having seen it.
 """
 
 import json
 import re
 import tomllib
-import unicodedata
 from collections.abc import Collection
 from functools import cache
 from importlib import resources
@@ -15,11 +14,11 @@ from importlib import resources
 from core.domain.memory import MemoryContent
 from core.domain.proposal import Proposal
 from core.memory.serialization import from_proposal
+from core.memory.tokenizer import strip_invisible
 
-_INVISIBLE = frozenset({"Cf", "Mn", "Cc"})  # categories of characters
 _MIXED_ALPHABETS = re.compile(r"[a-z][\u0370-\u052f]|[\u0370-\u052f][a-z]", re.IGNORECASE)
 
-_PERSONAL = re.compile(  # mail addresses, and amounts such as $1,200.50, EUR 300, €5, 20 dollars and 2 million USD
+_PERSONAL = re.compile(  # email addresses, and amounts such as $1,200.50, EUR 300, €5, 20 dollars and 2 million USD
     r"[\w.+-]+@[\w-]+\.[\w.-]*\w|[$€£¥]\s?\d[\d.,]*|\b(?:EUR|USD|GBP|CHF|JPY)\s?\d[\d.,]*(?!\w)|"
     r"\b\d[\d.,]*\s?(?:(?:[kM]|thousand|million|billion)\s?)?"
     r"(?:[$€£¥]|(?:EUR|USD|GBP|CHF|JPY|(?i:dollars?|euros?|cents?|francs?|yen))\b)"
@@ -35,8 +34,8 @@ def _topics() -> tuple[tuple[str, re.Pattern[str]], ...]:
 
 
 def sensitive_topic(text: str) -> str:
-    """Return which sensitive topic a text is about, with the words that say so; "" if none."""
-    normalized = " ".join(_plain(text).split())
+    """Return the sensitive topic of a text with the words that reveal it, as a phrase; "" if there is none."""
+    normalized = " ".join(strip_invisible(text).split())
     if match := _MIXED_ALPHABETS.search(normalized):
         return f"something in letters of several alphabets (“{match[0]}”)"
     for name, pattern in _topics():
@@ -46,12 +45,12 @@ def sensitive_topic(text: str) -> str:
 
 
 def sensitive_topic_of(content: MemoryContent) -> str:
-    """Return which sensitive topic a memory is about, as `sensitive_topic` does."""
+    """Return the sensitive topic of a memory, including its context and fields, as `sensitive_topic` does."""
     return sensitive_topic(" ".join((content.text, content.context, *content.fields.values())))
 
 
 def approval_reasons(content: MemoryContent, untrusted_sources: Collection[str] = ()) -> tuple[str, ...]:
-    """Return why the user must approve a memory that the user did not write; empty if nothing needs approval."""
+    """Return why the user must approve a memory that the user did not write; empty tuple if that is unnecessary."""
     reasons = []
     if untrusted_sources:
         reasons.append(f"It comes from a run that had read untrusted content: {', '.join(untrusted_sources)}.")
@@ -67,17 +66,11 @@ def approval_reasons(content: MemoryContent, untrusted_sources: Collection[str] 
 
 
 def proposal_reasons(proposal: Proposal) -> tuple[str, ...]:
-    """Return why the user must decide about a proposed memory, to show with it."""
+    """Return why the user must decide on a proposed memory, for display with the proposal."""
     try:
         content = from_proposal(proposal.text, proposal.details if proposal.action == "create" else "")
     except (TypeError, ValueError, json.JSONDecodeError):
         content = MemoryContent("knowledge", proposal.text, "session", "unknown")
-    if proposal.action != "create":  # A change does not move the memory.
+    if proposal.action != "create":  # a change keeps the scope of the memory, whatever the proposal says
         content = MemoryContent(content.kind, content.text, "session", proposal.target)
     return approval_reasons(content, proposal.untrusted_sources)
-
-
-def _plain(text: str) -> str:
-    """Return the text without accents, invisible characters and other variants of letters."""
-    decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(character for character in decomposed if unicodedata.category(character) not in _INVISIBLE)

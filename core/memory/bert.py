@@ -1,4 +1,4 @@
-"""Computes BERT sentence embeddings with numpy only. It runs in the process of `embedder_process`."""
+"""Computes BERT sentence embeddings with numpy alone. Imported only in the process of `embedder_process`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,22 +9,24 @@ from typing import Any
 
 import numpy as np
 
+from core.memory.model_settings import read_json, read_settings
 from core.memory.wordpiece import WordPiece
 
-MAX_TOKENS = 256  # tokens that are used of each text; the rest is ignored
+MAX_TOKENS = 256  # tokens of a text that are used; the rest is ignored
 MAX_BATCH_TOKENS = 1_024  # tokens in one forward pass, including padding
 WEIGHTS = "model.safetensors"
 
 
 class Bert:
-    """A model folder as published by its authors: config.json, model.safetensors, and vocab.txt or tokenizer.json.
+    """A BERT model from a folder as published: config.json, model.safetensors, and vocab.txt or tokenizer.json.
 
     Attributes:
-        fingerprint: a hash of the weights and the configuration, which identifies the model.
+        fingerprint: a hash of the weights and the configuration, with which the model's embeddings are stored.
+        query_prompt, document_prompt: prefixes for questions and for memories.
     """
 
     def __init__(self, folder: Path) -> None:
-        config = _json(folder / "config.json")
+        config, settings = read_json(folder / "config.json"), read_settings(folder)
         if not config:
             raise ValueError("the folder has no config.json")
         if config.get("model_type") != "bert" or config.get("hidden_act", "gelu") != "gelu":
@@ -32,12 +34,17 @@ class Bert:
         self._layers = int(config["num_hidden_layers"])
         self._heads = int(config["num_attention_heads"])
         self._epsilon = float(config.get("layer_norm_eps", 1e-12))
-        self._max_tokens = min(MAX_TOKENS, int(config["max_position_embeddings"]))
-        self._use_first_token = bool(_json(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token"))
+        limit = settings.max_tokens or MAX_TOKENS
+        self._max_tokens = min(MAX_TOKENS, limit, int(config["max_position_embeddings"]))
+        self._use_first_token = settings.uses_first_token
+        self.query_prompt, self.document_prompt = settings.query_prompt, settings.document_prompt
+        if not (folder / WEIGHTS).is_file():
+            raise ValueError(f"the folder has no {WEIGHTS}")
         body = (folder / WEIGHTS).read_bytes()
-        self.fingerprint = blake2b(body + json.dumps(config, sort_keys=True).encode(), digest_size=8).hexdigest()
+        identity = json.dumps(config, sort_keys=True) + self.document_prompt
+        self.fingerprint = blake2b(body + identity.encode(), digest_size=8).hexdigest()
         self._weights = _prepare(_tensors(body), self._layers)
-        lower = _json(folder / "tokenizer_config.json").get("do_lower_case", True)
+        lower = read_json(folder / "tokenizer_config.json").get("do_lower_case", True)
         self._tokenizer = WordPiece(_vocabulary(folder), lower=bool(lower))
 
     @property
@@ -45,7 +52,7 @@ class Bert:
         return int(self._weights["embeddings.word_embeddings.weight"].shape[1])
 
     def embed(self, texts: Sequence[str]) -> Any:
-        """Return one row for each text: its embedding, normalized to length 1."""
+        """Return an array with one row per text: its embedding, normalized to length 1."""
         token_ids = [self._tokenizer.encode(text, self._max_tokens) for text in texts]
         embeddings: Any = np.zeros((len(texts), self.dimensions), np.float32)
         batch: list[int] = []
@@ -107,9 +114,9 @@ class Bert:
 
 
 def _gelu(states: Any) -> Any:
-    """Compute GELU by its approximation with tanh, which numpy computes in half the time of the error function.
+    """Compute GELU by its tanh approximation, which numpy computes in half the time of the exact function.
 
-    The cosine similarity to embeddings with the exact function is above 0.99999.
+    Embeddings have a cosine similarity above 0.99999 to those with the exact function.
     """
     result = states * states
     result *= 0.044715
@@ -155,14 +162,8 @@ def _vocabulary(folder: Path) -> Mapping[str, int]:
     if (folder / "vocab.txt").is_file():
         lines = (folder / "vocab.txt").read_text("utf-8").split("\n")
         return {piece: number for number, piece in enumerate(lines) if piece}
-    model = _json(folder / "tokenizer.json").get("model", {})
+    model = read_json(folder / "tokenizer.json").get("model", {})
     if not isinstance(model.get("vocab"), dict):
         raise ValueError("the folder has neither a vocab.txt nor a tokenizer.json with a vocabulary")
     vocabulary: dict[str, int] = model["vocab"]
     return vocabulary
-
-
-def _json(file: Path) -> dict[str, Any]:
-    """Return the JSON object in a file, or an empty object if the file does not exist."""
-    value = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    return value if isinstance(value, dict) else {}

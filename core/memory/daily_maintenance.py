@@ -1,39 +1,50 @@
-"""Daily maintenance: archive decayed memories, and propose lessons and merges."""
+"""The daily maintenance of memories: archives decayed ones, and proposes lessons and merges."""
 
 import json
+from collections.abc import Callable
 
 from core.domain.memory import MemoryContent
 from core.domain.proposal import Proposal
-from core.memory.lessons import derive_lessons, find_duplicates, same_lesson
+from core.memory.lessons import Lesson, derive_lessons, find_duplicates, same_lesson
 from core.memory.memories import Memories
+from core.memory.run_memory import learning_context
+from core.memory.saving import LearningLimits
 from core.memory.serialization import from_proposal, to_proposal_details
 from core.store.proposal_store import ProposalStore
 
+LimitsOf = Callable[[str], LearningLimits]  # returns the learning limits of an agent, given its name
 
-async def run_daily_maintenance(memories: Memories, proposals: ProposalStore) -> tuple[list[str], list[Proposal]]:
-    """Archive and propose. Return the IDs of the archived memories and the new proposals.
 
-    Changes that were proposed before are not proposed again, whatever the user decided.
+def _no_limits(_agent: str) -> LearningLimits:
+    return LearningLimits()
+
+
+async def run_daily_maintenance(
+    memories: Memories, proposals: ProposalStore, limits: LimitsOf = _no_limits
+) -> tuple[list[str], list[Proposal]]:
+    """Archive decayed memories and propose changes; return the ids of the archived memories, and the new proposals.
+
+    A change that was proposed before is not proposed again, whatever the user decided.
     """
     archived = await memories.archive_decayed()
-    created = [await proposals.create(candidate) for candidate in pending_proposals(memories, proposals)]
+    created = [await proposals.create(candidate) for candidate in pending_proposals(memories, proposals, limits)]
     return archived, created
 
 
-def pending_proposals(memories: Memories, proposals: ProposalStore) -> list[Proposal]:
-    """Return what the maintenance would propose now."""
+def pending_proposals(memories: Memories, proposals: ProposalStore, limits: LimitsOf = _no_limits) -> list[Proposal]:
+    """Return what the maintenance would propose now, without creating proposals."""
     earlier = proposals.find(target_kind="memory")
     return [
         candidate
-        for candidate in _new_proposals(memories)
+        for candidate in _new_proposals(memories, limits)
         if not any(_proposes_same(candidate, other) for other in earlier) and not _is_known(memories, candidate)
     ]
 
 
 def _proposes_same(proposal: Proposal, other: Proposal) -> bool:
-    """Return whether two proposals are about the same lesson or merge the same memories.
+    """Return whether two proposals create the same lesson or merge the same memories.
 
-    The texts cannot be compared, because each outcome changes the wording of a lesson.
+    Their texts cannot be compared, because each new outcome changes the wording of a lesson.
     """
     if (proposal.action, proposal.author) != (other.action, other.author):
         return (proposal.action, proposal.target, proposal.text) == (other.action, other.target, other.text)
@@ -43,7 +54,7 @@ def _proposes_same(proposal: Proposal, other: Proposal) -> bool:
 
 
 def _proposed(proposal: Proposal) -> MemoryContent:
-    """Return the content as it was proposed, before the user edited it."""
+    """Return the content of a proposed memory as it was before the user edited it."""
     return from_proposal(json.loads(proposal.details or "{}").get("text", proposal.text), proposal.details)
 
 
@@ -51,27 +62,50 @@ def _merged(proposal: Proposal) -> set[str]:
     return {proposal.target, *json.loads(proposal.details or "{}").get("with", ())}
 
 
-def _new_proposals(memories: Memories) -> list[Proposal]:
+def _new_proposals(memories: Memories, limits: LimitsOf) -> list[Proposal]:
     proposals = [
         Proposal(
-            "", "memory", "create", "", lesson.content.text, lesson.reason, details=to_proposal_details(lesson.content),
-            session=lesson.outcomes[0].session, author="review",
+            id="",
+            target_kind="memory",
+            action="create",
+            target="",
+            text=lesson.content.text,
+            reason=lesson.reason,
+            details=to_proposal_details(lesson.content),
+            session=lesson.outcomes[0].session,
+            author="review",
         )
         for lesson in derive_lessons(memories.listed(kind="outcome"))
-    ]  # fmt: skip
+        if _may_be_learned(memories, lesson, limits)
+    ]
     for memory, other in find_duplicates(memories.listed()):
         text = max(memory.content.text, other.content.text, key=len)
         proposals.append(
             Proposal(
-                "", "memory", "merge", memory.id, text, f"{other.id} says nearly the same: {other.content.text}",
-                memory.version, details=json.dumps({"with": [other.id]}), session=memory.session, author="review",
+                id="",
+                target_kind="memory",
+                action="merge",
+                target=memory.id,
+                text=text,
+                reason=f"{other.id} says nearly the same: {other.content.text}",
+                base_version=memory.version,
+                details=json.dumps({"with": [other.id]}),
+                session=memory.session,
+                author="review",
             )
-        )  # fmt: skip
+        )
     return proposals
 
 
+def _may_be_learned(memories: Memories, lesson: Lesson, limits: LimitsOf) -> bool:
+    """Return whether all agents whose runs support a lesson may learn it."""
+    context_of = learning_context(memories, limits)
+    sessions = {outcome.session for outcome in lesson.outcomes}
+    return not any(context_of(session).limits.refusal_reason(lesson.content) for session in sessions)
+
+
 def _is_known(memories: Memories, proposal: Proposal) -> bool:
-    """Return whether the memory to be created exists already."""
+    """Return whether a memory that a proposal would create already exists."""
     if proposal.action == "create":
         return any(match.memory.content.text == proposal.text for match in memories.find(proposal.text, limit=3))
     return False

@@ -1,4 +1,4 @@
-"""The connection to the child process that embeds texts. `embedder_process` describes the messages."""
+"""The client of the child process that embeds texts. The messages are described in `embedder_process`."""
 
 import asyncio
 import json
@@ -17,23 +17,23 @@ from core.memory.embedding_models import FIX, find_model
 from core.store.embedding_store import UnembeddedMemory
 
 SCRIPT = Path(__file__).with_name("embedder_process.py")
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # Leave the other cores free.
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}  # leaves the other processor cores free
 MAX_REPLY_BYTES = 1 << 24
-EXIT_TIMEOUT_S = 1.0  # for the process to exit by itself
+EXIT_TIMEOUT_S = 1.0  # time for the process to exit by itself
 REQUIRED_PACKAGES = {"numpy": NUMPY, "xllamacpp": XLLAMACPP}
 
 
 class EmbedderClient:
-    """A process with one model. It sends one reply when the model is loaded, then one for each request, in order.
+    """A process with one model. It sends one reply after loading the model, and then one for each request, in order.
 
-    All methods raise Problem if the process fails. Call one at a time; only `kill` can be called meanwhile. A call can
-    be canceled while it waits: the next call reads and discards the replies that are still expected (`_unread`).
+    All methods raise Problem if the process fails. Calls must not overlap, except for `kill`. A call may be canceled
+    while it waits: the next one reads and discards the replies that are still due, which `_unread` counts.
     """
 
     def __init__(self, chosen: str, process: Process) -> None:
         """Use `start` instead."""
         assert process.stdin is not None and process.stdout is not None
-        self.model = ""  # the fingerprint of the model; empty until `wait_until_ready` has returned
+        self.model = ""  # fingerprint of the model; "" until `wait_until_ready` returns
         self._chosen = chosen
         self._process = process
         self._requests = process.stdin
@@ -43,7 +43,7 @@ class EmbedderClient:
 
     @classmethod
     async def start(cls, chosen: str, data_file: Path) -> "EmbedderClient":
-        """Start the process with the model that the user chose. It loads the model and the stored embeddings."""
+        """Start a process, which loads the chosen model and the embeddings stored in the data file."""
         arguments = ("-I", str(SCRIPT), str(find_model(chosen)), str(data_file))
         environment = {**os.environ, **ONE_THREAD}
         try:
@@ -56,29 +56,36 @@ class EmbedderClient:
         return cls(chosen, process)
 
     async def wait_until_ready(self) -> None:
-        """Wait until the model is loaded."""
+        """Wait until the model is loaded, and set `model`."""
         if not self.model:
             self.model = (await self._read_reply())["model"]
 
     async def embed(self, memories: Sequence[UnembeddedMemory]) -> list[bytes]:
-        """Return the embeddings of memories, as they are stored."""
+        """Return the embeddings of memories, in the form in which they are stored."""
         texts = [(memory.text, memory.context) for memory in memories]
         return [b64decode(row) for row in (await self._request({"do": "embed", "memories": texts}))["rows"]]
 
-    async def find(self, text: str, scope_numbers: Collection[int], limit: int) -> list[tuple[int, int, float]]:
-        """Return the memory key, embedding number and similarity of the embeddings that are most similar to a text."""
-        request = {"do": "find", "text": text, "scopes": list(scope_numbers), "limit": limit}
+    async def find(
+        self, text: str, scope_numbers: Collection[int], limit: int, *, is_memory: bool
+    ) -> list[tuple[int, int, float]]:
+        """Return the embeddings most similar to a text, each as memory key, embedding number and similarity.
+
+        `is_memory`: the text is a memory to compare with others, not a question; some models embed these differently.
+        """
+        request = {
+            "do": "find", "text": text, "is_memory": is_memory, "scopes": list(scope_numbers), "limit": limit
+        }  # fmt: skip
         return [(key, number, similarity) for key, number, similarity in (await self._request(request))["found"]]
 
     def kill(self) -> None:
-        """Kill the process, but only once: a second `kill` could collect its exit code before asyncio does."""
+        """Kill the process, but only once: a second kill could reap its exit code before asyncio does."""
         if not self._was_killed and self._process.returncode is None:
             self._was_killed = True
             with suppress(ProcessLookupError):
                 self._process.kill()
 
     async def close(self) -> None:
-        """Let the process exit, or kill it if it does not exit in time."""
+        """Let the process exit, and kill it if it does not exit in time."""
         self._requests.close()
         try:
             async with asyncio.timeout(EXIT_TIMEOUT_S):
@@ -95,7 +102,7 @@ class EmbedderClient:
             await self._read_reply()
         self._requests.write(json.dumps(request).encode() + b"\n")
         self._unread += 1
-        with suppress(ConnectionError):  # The process has ended; reading reports that.
+        with suppress(ConnectionError):  # the process has ended, which reading the reply reports
             await self._requests.drain()
         return await self._read_reply()
 

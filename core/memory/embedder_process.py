@@ -7,7 +7,8 @@ The first reply is `{"model": FINGERPRINT}`, or `{"error": TEXT, "missing": PACK
 the process ends. `missing` is there if a package is not installed. The requests are:
 
 - `{"do": "embed", "memories": [[TEXT, CONTEXT], …]}` → `{"rows": [BASE64, …]}`
-- `{"do": "find", "text": TEXT, "scopes": [NUMBER, …], "limit": COUNT}` → `{"found": [[KEY, NUMBER, SIMILARITY], …]}`
+- `{"do": "find", "text": TEXT, "is_memory": BOOL, "scopes": [NUMBER, …], "limit": COUNT}` →
+  `{"found": [[KEY, NUMBER, SIMILARITY], …]}`; the text is a memory to compare with others, or else a question
 
 A row is the embedding of a memory as float16 numbers.
 """
@@ -20,13 +21,13 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
-CONTEXT_WEIGHT = 0.5  # weight of the context of a sentence; the sentence itself has weight 1
-CONTEXT_LINES = 8  # number of context lines that are embedded
-CACHE_SIZE = 4_096  # number of lines whose embeddings are cached, because memories share context lines
+CONTEXT_WEIGHT = 0.5  # weight of the context lines of a memory, relative to its sentence
+CONTEXT_LINES = 8  # context lines that are embedded
+CACHE_SIZE = 4_096  # lines whose embeddings are cached, because memories share context lines
 
 
 class VectorIndex:
-    """An in-memory index of all embeddings of one model, kept up to date from the data file."""
+    """An in-memory index of all stored embeddings of one model, updated from the data file."""
 
     def __init__(self, file: str, model: str, size: int) -> None:
         import numpy as np
@@ -41,9 +42,9 @@ class VectorIndex:
         self._vectors: Any = np.zeros((1_024, size), np.float32)
 
     def find(self, query: Any, scopes: list[int], limit: int) -> list[tuple[int, int, float]]:
-        """Return (key, number, similarity) of up to `limit` memories in these scopes, most similar first.
+        """Return up to `limit` memories in these scopes as (key, number, similarity), most similar first.
 
-        `query` is an embedding. The number of an embedding says in which order they were stored.
+        `query` is an embedding. Numbers of embeddings increase in the order in which they were stored.
         """
         import numpy as np
 
@@ -61,7 +62,7 @@ class VectorIndex:
         )
 
     def refresh(self) -> None:
-        """Load the embeddings stored since the last call. A new embedding of a known key replaces the old one."""
+        """Load the embeddings stored since the last call. An embedding with a known key replaces the earlier one."""
         import numpy as np
 
         from core.store.embedding_store import read_newer
@@ -79,10 +80,10 @@ class VectorIndex:
 
 
 class Embedder:
-    """An embedding model with a cache of recently embedded lines."""
+    """An embedding model, with a cache of the embeddings of recent lines."""
 
     def __init__(self, path: Path) -> None:
-        """`path` is the folder of a BERT model, or a file in the GGUF format."""
+        """Load the model from `path`: the folder of a BERT model, or a file in the GGUF format."""
         if path.is_file():
             from core.memory.gguf_embeddings import GgufEmbeddings
 
@@ -92,11 +93,16 @@ class Embedder:
 
             self._model = Bert(path)
         self._cache: dict[str, Any] = {}
-        self.print = self._model.fingerprint
+        self.fingerprint = self._model.fingerprint
         self.size = self._model.dimensions
 
+    def embed_query(self, text: str, is_memory: bool) -> Any:
+        """Return the embedding to search for: that of a question, or with `is_memory` of a memory's sentence."""
+        prompted = (self._model.document_prompt if is_memory else self._model.query_prompt) + text
+        return self.embed_lines([prompted])[prompted]
+
     def embed_lines(self, texts: list[str]) -> dict[str, Any]:
-        """Return the embeddings by text, computing only those that are not cached."""
+        """Return the embeddings by text, computing only those that are not cached. Texts already have their prompt."""
         new = [text for text in dict.fromkeys(texts) if text not in self._cache]
         if len(self._cache) + len(new) > CACHE_SIZE:
             self._cache.clear()
@@ -106,22 +112,23 @@ class Embedder:
         return {text: self._cache[text] for text in texts}
 
     def embed_memories(self, memories: list[tuple[str, str]]) -> Any:
-        """Return one row for each pair of sentence and context.
+        """Return an array with one row for each pair of sentence and context.
 
-        A row is the vector of the sentence plus CONTEXT_WEIGHT times the vector of the context. It is not normalized,
-        so its dot product with a query vector is the similarity of the sentence plus CONTEXT_WEIGHT times the
-        similarity of the context.
+        A row is the embedding of the sentence plus CONTEXT_WEIGHT times the embedding of the context. It is not
+        normalized, so its dot product with a query embedding is the similarity of the sentence plus CONTEXT_WEIGHT
+        times the similarity of the context.
         """
         import numpy as np
 
-        sentences = [text for text, _ in memories]
-        contexts = [_lines(context) for _, context in memories]
+        prompt = self._model.document_prompt
+        sentences = [prompt + text for text, _ in memories]
+        contexts = [[prompt + line for line in _lines(context)] for _, context in memories]
         vectors = self.embed_lines(sentences + [line for lines in contexts for line in lines])
         rows = np.stack([vectors[text] for text in sentences])
         for row, lines in zip(rows, contexts, strict=True):
             if lines:
                 total = np.sum([vectors[line] for line in lines], 0)
-                row += CONTEXT_WEIGHT * total / max(float(np.linalg.norm(total)), 1e-9)  # never divides by 0
+                row += CONTEXT_WEIGHT * total / max(float(np.linalg.norm(total)), 1e-9)  # avoids division by zero
         return rows.astype(np.float16)
 
 
@@ -130,21 +137,19 @@ def _lines(context: str) -> list[str]:
 
 
 def handle_request(request: dict[str, Any], embedder: Embedder, index: VectorIndex) -> dict[str, Any]:
-    """Return the reply to a request: `{"do": "embed"}` embeds memories, any other request searches them."""
+    """Return the reply to a request: for "embed" the embeddings of memories, for "find" the search results."""
     if request["do"] == "embed":
         rows = embedder.embed_memories([(text, context) for text, context in request["memories"]])
         return {"rows": [b64encode(row.tobytes()).decode() for row in rows]}
-    vector = embedder.embed_lines([request["text"]])[request["text"]]
+    vector = embedder.embed_query(request["text"], request["is_memory"])
     return {"found": index.find(vector, request["scopes"], request["limit"])}
 
 
 def main() -> None:
-    """Run as `embedder_process.py MODEL FILE`: the model, and the data file that holds the embeddings."""
+    """Serve requests. The command line is `embedder_process.py MODEL FILE`, where FILE contains the embeddings."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-    with suppress(OSError, AttributeError):  # Windows has no os.nice.
-        os.nice(10)
     requests, replies = sys.stdin.buffer, os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # Libraries must not print among the replies.
+    os.dup2(2, 1)  # output of libraries must not mix with the replies
 
     def send(message: dict[str, Any]) -> None:
         replies.write(json.dumps(message).encode() + b"\n")
@@ -152,7 +157,7 @@ def main() -> None:
 
     try:
         embedder = Embedder(Path(sys.argv[1]))
-        index = VectorIndex(sys.argv[2], embedder.print, embedder.size)
+        index = VectorIndex(sys.argv[2], embedder.fingerprint, embedder.size)
     except ImportError as error:
         send({"error": f"{error}.", "missing": error.name})
         return
@@ -161,8 +166,10 @@ def main() -> None:
         send({"error": f"{message}."})
         return
     with closing(requests):
-        send({"model": embedder.print})
-        index.refresh()  # so that the first question does not wait for it
+        send({"model": embedder.fingerprint})
+        index.refresh()  # so that the first question does not wait for loading
+        with suppress(OSError, AttributeError):  # Windows has no os.nice
+            os.nice(10)  # only after loading the model, for which the user waits
         for line in requests:
             send(handle_request(json.loads(line), embedder, index))
 

@@ -1,4 +1,4 @@
-"""Computes embeddings with a model in the GGUF format. It runs in the process of `embedder_process`."""
+"""Computes embeddings with a model in the GGUF format. Imported only in the process of `embedder_process`."""
 
 import os
 import secrets
@@ -11,16 +11,19 @@ from typing import Any
 
 import numpy as np
 
-MAX_CHARS = 500  # of each text that are used: at most as many tokens, which fit in the window of every known model
+# Characters of a text that are used: at most as many tokens, which fit into the window of every known model.
+MAX_CHARS = 500
 WINDOW = 512
 
 
 class GgufEmbeddings:
-    """A model file, which llama.cpp loads.
+    """An embedding model from a GGUF file, loaded by llama.cpp.
 
     Attributes:
-        fingerprint: a hash of the file, which identifies the model.
+        fingerprint: a hash of the file, with which the model's embeddings are stored.
     """
+
+    query_prompt = document_prompt = ""  # the GGUF format has no fields for prompts
 
     def __init__(self, path: Path) -> None:
         os.environ.setdefault("GGML_NO_BACKTRACE", "1")
@@ -33,12 +36,13 @@ class GgufEmbeddings:
         with socket.create_server(("127.0.0.1", 0)) as free:
             params.port = free.getsockname()[1]
         params.hostnames = ["127.0.0.1"]
-        params.api_keys = [secrets.token_urlsafe(32)]  # nobody knows it: the server is called in this process only
+        # Unknown to anyone, because the server is only called within this process.
+        params.api_keys = [secrets.token_urlsafe(32)]
         params.ui = False
         params.n_parallel = 1
         params.n_ctx = params.n_batch = params.n_ubatch = WINDOW
         params.n_gpu_layers = 0
-        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # leaves the other cores free
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1  # leaves the other processor cores free
         try:
             self._server: Any = Server(params)
         except RuntimeError as error:
@@ -46,7 +50,7 @@ class GgufEmbeddings:
         self.dimensions = len(self.embed(["dimensions"])[0])
 
     def embed(self, texts: Sequence[str]) -> Any:
-        """Return one row for each text: its embedding, normalized to length 1."""
+        """Return an array with one row per text: its embedding, normalized to length 1."""
         reply = self._server.handle_embeddings({"input": [text[:MAX_CHARS] or " " for text in texts]})
         if "data" not in reply:
             raise ValueError(str(reply.get("error") or reply))

@@ -1,16 +1,22 @@
 """Derives proposals from many memories: lessons from similar outcomes, and pairs of near-duplicates."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.domain.memory import CONTEXT_LIMIT, Memory, MemoryContent, MemoryKind, sentence
+from core.memory.outcome import REPORTED_KINDS
 from core.memory.similarity import contradicts
 from core.memory.tokenizer import content_words
 
-MIN_OUTCOMES = 3  # similar outcomes needed for a lesson
-LIKE_TASKS, LIKE_WAYS = 0.5, 0.5  # minimum share of common words in similar tasks and in similar approaches
-LIKE = 0.55  # minimum share of common words in near-duplicates
-NEWEST = 400  # number of newest memories that are compared with each other
+MIN_OUTCOMES = 3  # similar outcomes required for a lesson
+LIKE_TASKS, LIKE_WAYS = 0.5, 0.5  # least share of common words in similar tasks, and in similar approaches
+SHORT_WAY = 4  # words; a shorter approach is similar only to an equal one
+LIKE = 0.55  # least share of common words in near-duplicates
+NEWEST = 400  # only this many of the newest memories are compared with each other
+
+# The kind of step at the start of each action in an outcome.
+_KIND = re.compile(rf"(^|; )(?:{'|'.join(REPORTED_KINDS)}) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +28,16 @@ class Lesson:
 
     @property
     def reason(self) -> str:
-        """A sentence with the number of outcomes."""
+        """A sentence about the outcomes that support the lesson."""
         verdict = "went well" if self.content.kind == "heuristic" else "went badly"
         return f"{len(self.outcomes)} similar runs {verdict}, the last in session {self.outcomes[0].session}."
 
 
 def derive_lessons(outcomes: Iterable[Memory]) -> list[Lesson]:
-    """Derive heuristics from groups of similar good outcomes, and anti-patterns from groups of similar bad outcomes.
+    """Derive heuristics from groups of similar good outcomes, and anti-patterns from groups of similar bad ones.
 
-    The newest outcome of a group says how many there must be. A group is ignored if a similar outcome went the other
-    way. Runs that completed without a rating are ignored.
+    The newest outcome of a group determines the required size. A group is ignored if a similar outcome has the opposite
+    rating. Runs without a rating are ignored, even failed ones, which may have failed for any reason.
     """
     good: list[list[Memory]] = []
     bad: list[list[Memory]] = []
@@ -44,7 +50,7 @@ def derive_lessons(outcomes: Iterable[Memory]) -> list[Lesson]:
 
 
 def find_duplicates(memories: Iterable[Memory]) -> list[tuple[Memory, Memory]]:
-    """Return pairs of near-duplicates: the memory to keep, then the other. A memory occurs in at most one pair."""
+    """Return pairs of near-duplicates, each with the memory to keep first. A memory occurs in at most one pair."""
     active = [memory for memory in memories if memory.status == "active" and memory.content.kind != "outcome"]
     active = sorted(active, key=lambda memory: -memory.created_at)[:NEWEST]
     words = {memory.id: frozenset(content_words(memory.content.text)) for memory in active}
@@ -63,22 +69,19 @@ def find_duplicates(memories: Iterable[Memory]) -> list[tuple[Memory, Memory]]:
 
 
 def same_lesson(lesson: MemoryContent, other: MemoryContent) -> bool:
-    """Return whether two contents are the same lesson from similar tasks and approaches, however they are worded."""
+    """Return whether two contents are the same lesson about similar tasks and approaches, however they are worded."""
     if (lesson.kind, lesson.scope, lesson.scope_id) != (other.kind, other.scope, other.scope_id):
         return False
-    names = ("when", "do", "what")  # the reason is left out: it says how the newest run failed
+    names = ("when", "do", "what")  # without `why`, which depends on how the newest run failed
     text = " ".join(lesson.fields.get(name, "") for name in names).strip()
     other_text = " ".join(other.fields.get(name, "") for name in names).strip()
     return bool(text and other_text) and _overlap(text, other_text) >= LIKE_TASKS
 
 
 def _result(outcome: Memory) -> str:
-    """Return "good" or "bad" for an outcome with a rating, "bad" for an unrated failure, and otherwise ""."""
-    fields = outcome.content.fields
-    verdict = fields.get("rating", "")
-    if verdict:
-        return "good" if "well" in verdict else "bad"
-    return "bad" if fields.get("status") == "failed" and fields.get("error") else ""
+    """Return "good" or "bad" for an outcome with a rating, otherwise ""."""
+    verdict = outcome.content.fields.get("rating", "")
+    return ("good" if "well" in verdict else "bad") if verdict else ""
 
 
 def _is_enough(group: Sequence[Memory]) -> bool:
@@ -98,12 +101,25 @@ def _any_similar(outcome: Memory, groups: Sequence[Sequence[Memory]]) -> bool:
 
 
 def _are_similar(a: Memory, b: Memory) -> bool:
-    """Return whether two outcomes have the same scope, a similar task and a similar approach."""
+    """Return whether two outcomes have the same scope and similar tasks and approaches."""
     fields, other_fields = a.content.fields, b.content.fields
     if (a.content.scope, a.content.scope_id) != (b.content.scope, b.content.scope_id):
         return False
     tasks = _overlap(fields.get("task", ""), other_fields.get("task", "")) >= LIKE_TASKS
-    return tasks and _overlap(fields.get("tried", ""), other_fields.get("tried", "")) >= LIKE_WAYS
+    return tasks and _are_similar_approaches(fields.get("tried", ""), other_fields.get("tried", ""))
+
+
+def _are_similar_approaches(a: str, b: str) -> bool:
+    """Return whether two approaches have similar actions. Short ones must be equal, because each word matters."""
+    words, other_words = _approach_words(a), _approach_words(b)
+    if a == b or min(len(words), len(other_words)) < SHORT_WAY:
+        return a == b or words == other_words != set()
+    return len(words & other_words) / len(words | other_words) >= LIKE_WAYS
+
+
+def _approach_words(tried: str) -> set[str]:
+    """Return the words of the actions in an approach, without the kinds of steps, which different approaches share."""
+    return set(content_words(_KIND.sub(r"\1", tried)))
 
 
 def _overlap(a: str, b: str) -> float:
@@ -130,9 +146,17 @@ def _anti_pattern(group: Sequence[Memory]) -> Lesson:
 
 def _lesson(kind: MemoryKind, fields: dict[str, str], group: Sequence[Memory]) -> Lesson:
     newest = group[0].content
-    confidence = len(group) / (len(group) + 2)  # Few outcomes give little confidence.
+    confidence = len(group) / (len(group) + 2)  # a few outcomes give little confidence
     tasks = "\n".join(dict.fromkeys(outcome.content.fields["task"] for outcome in group))[:CONTEXT_LIMIT]
-    content = MemoryContent(kind, sentence(kind, fields), newest.scope, newest.scope_id, tasks, confidence, fields)
+    content = MemoryContent(
+        kind=kind,
+        text=sentence(kind, fields),
+        scope=newest.scope,
+        scope_id=newest.scope_id,
+        context=tasks,
+        confidence=confidence,
+        fields=fields,
+    )
     return Lesson(content, tuple(group))
 
 
@@ -141,5 +165,5 @@ def _key(memory: Memory) -> tuple[str, str, str]:
 
 
 def _rank(memory: Memory) -> tuple[bool, int, int]:
-    """Return the sort key of a memory: written or pinned by the user, then number of good runs, then evidence."""
+    """Return a key that ranks memories: first those of the user, then by number of good runs, then by evidence."""
     return memory.never_decays, memory.usage.good_runs, memory.evidence

@@ -1,11 +1,10 @@
-"""The operations on memories that the engine uses: save, search, recall, change, undo, forget."""
+"""The operations on memories that the engine uses: save, search, recall, change, undo and forget."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from core.domain.clock import Clock, now
-from core.domain.ids import memory_id
 from core.domain.memory import (
     EVERYWHERE,
     Memory,
@@ -33,7 +32,7 @@ BATCH = 2_000  # new memories in one transaction
 class Memories:
     """All memories. Use it from one event loop.
 
-    Every change is durable when its method returns. All changes but `erase` can be undone with `undo`.
+    Every change is durable when its method returns, and every change except `erase` can be undone with `undo`.
     """
 
     def __init__(self, store: MemoryStore, clock: Clock = now, semantic_search: SemanticSearch | None = None) -> None:
@@ -44,26 +43,26 @@ class Memories:
 
     @property
     def has_any(self) -> bool:
-        """Whether any memory is stored. Once true, it is not checked again. Without memories, recall is skipped."""
+        """Whether any memory is stored; without one, runs skip the recall. Once true, it is not checked again."""
         self._known_any = self._known_any or self.store.read(MemoryRecords.has_any)
         return self._known_any
 
     def validate(self, content: MemoryContent, limits: LearningLimits | None = None) -> MemoryContent:
-        """Return the content as it would be saved. Raise Problem if it must not be remembered."""
+        """Return content in the form in which it would be saved; raise Problem if it must not be remembered."""
         return validated(content, limits)
 
     async def save(
         self, content: MemoryContent, source: MemorySource, limits: LearningLimits | None = None
     ) -> SaveResult:
-        """Save a memory, or add evidence to an equal one. Raise Problem if the content must not be remembered."""
+        """Save a memory, or reinforce one that says the same; raise Problem if the content must not be remembered."""
         checked = validated(content, limits)
         similarities = await self.similar_in_scope(checked)
         return await self.store.write(lambda rows: save(rows, checked, source, self._clock(), similarities))
 
     async def save_all(self, items: Iterable[tuple[MemoryContent, bool]], source: MemorySource) -> list[SaveResult]:
-        """Save memories, given as pairs of content and pinned flag: all of them, or none if one is invalid.
+        """Save memories, given as content and whether to pin them: all, or none if one of them is invalid.
 
-        Other writers are not blocked while each memory is compared with the stored memories.
+        Other writers are not blocked while the memories are compared with the stored ones.
         """
         with self.store.scratch() as scratch:
             batch = BulkSave(scratch, source, self._clock())
@@ -74,18 +73,24 @@ class Memories:
                 await asyncio.sleep(0)
             return await self.store.write(batch.commit)
 
-    async def similarities(self, text: str, scopes: Collection[tuple[str, str]] | None = None) -> Mapping[int, float]:
-        """Return the embedding similarity of memories to a text, by memory key. Empty if no model is chosen."""
+    async def similarities(
+        self, text: str, scopes: Collection[tuple[str, str]] | None = None, *, is_memory: bool = False
+    ) -> Mapping[int, float]:
+        """Return the embedding similarity of memories to a question or another memory, by memory key.
+
+        The mapping contains only the most similar memories, and is empty if no embedding model is chosen.
+        """
         if self.semantic_search is None or not self.semantic_search.is_on:
             return NO_SIMILARITIES
         indexed_scopes = self.store.read(lambda rows: rows.all_scopes() if scopes is None else rows.scopes(scopes))
-        return await self.semantic_search.similarities(text, [scope.number for scope in indexed_scopes])
+        numbers = [scope.number for scope in indexed_scopes]
+        return await self.semantic_search.similarities(text, numbers, is_memory=is_memory)
 
     async def similar_in_scope(self, content: MemoryContent) -> Mapping[int, float]:
-        """Return the embedding similarity of the memories that a new memory is compared with, by memory key."""
-        if content.kind == "outcome":  # An outcome is never merged or in conflict.
+        """Return the embedding similarity of the memories that new content is compared with, by memory key."""
+        if content.kind == "outcome":  # outcomes are never merged and have no conflicts
             return NO_SIMILARITIES
-        return await self.similarities(content.text, compared_scopes(content))
+        return await self.similarities(content.text, compared_scopes(content), is_memory=True)
 
     def recall(
         self,
@@ -96,7 +101,7 @@ class Memories:
         tokens: int = TOKENS,
         similarities: Mapping[int, float] = NO_SIMILARITIES,
     ) -> RecallResult:
-        """Return the memories to add to the context of a run for this question, from these scopes."""
+        """Return the memories in these scopes to add to the context of a run, for a question within a token budget."""
         at = self._clock()
         return self.store.read(
             lambda rows: recall(
@@ -108,7 +113,7 @@ class Memories:
         self, text: str, *, scopes: Collection[tuple[str, str]] | None = None, limit: int = 50,
         similarities: Mapping[int, float] = NO_SIMILARITIES,
     ) -> list[FoundMemory]:  # fmt: skip
-        """Return the memories that match a text, best first. `scopes` None searches all scopes."""
+        """Return the memories that match a text, best first. `scopes` None means all scopes."""
 
         def search(rows: MemoryRecords) -> list[FoundMemory]:
             searched = [(scope.scope, scope.scope_id) for scope in rows.all_scopes()] if scopes is None else scopes
@@ -126,7 +131,7 @@ class Memories:
         scope_id: str = "",
         limit: int = -1,
     ) -> list[Memory]:
-        """Return the memories that match every given filter, newest first."""
+        """Return the memories that match all given filters, newest first."""
         return self.store.read(
             lambda rows: rows.find(
                 status=status, kind=kind, session=session, scope=scope, scope_id=scope_id, limit=limit
@@ -134,22 +139,22 @@ class Memories:
         )
 
     def get(self, name: str) -> Memory:
-        """Return a memory by its ID or an unambiguous prefix. Raise Problem if there is no such memory."""
+        """Return a memory by its id or an unambiguous prefix; raise Problem if there is none."""
         memory = self.store.read(lambda rows: _by_id_or_prefix(rows, name))
         if memory is None:
             raise Problem(f"There is no memory {name!r}.", "", "List them with `journeyman memory list --all`.")
         return memory
 
     def changes(self, name: str) -> list[MemoryChange]:
-        """Return all changes of a memory, in order."""
+        """Return all changes of a memory in order, given its full id."""
         return self.store.read(lambda rows: rows.changes(name))
 
     def uses(self, name: str) -> list[MemoryUse]:
-        """Return the runs that received the memory, newest first."""
+        """Return the runs that received a memory, newest first."""
         return self.store.read(lambda rows: rows.uses(memory=name))
 
     async def edit(self, name: str, content: MemoryContent, *, base: int = 0, by: MemorySource | None = None) -> Memory:
-        """Change the content of a memory. With `base`, raise Problem unless that is still the current version."""
+        """Replace the content of a memory. With `base`, raise Problem if that is not the current version."""
         return await self._change(name, "edited", content=validated(content), source=by, base=base)
 
     async def pin(self, name: str, on: bool = True) -> Memory:
@@ -157,7 +162,7 @@ class Memories:
         return await self._change(name, "pinned" if on else "unpinned")
 
     async def archive(self, name: str, *, by: MemorySource | None = None) -> Memory:
-        """Archive a memory. It stays stored but is never recalled."""
+        """Archive a memory, which is then stored but no longer recalled."""
         return await self._change(name, "archived", source=by)
 
     async def restore(self, name: str) -> Memory:
@@ -175,12 +180,12 @@ class Memories:
     async def undo(self, name: str, number: int = 0) -> Memory | None:
         """Undo the change with this number, or for 0 the last change that has not been undone.
 
-        Return None if the memory no longer exists afterwards.
+        Return None if the memory no longer exists, because its creation was undone.
         """
 
         def undo_change(rows: MemoryRecords) -> Memory | None:
             memory = _by_id_or_prefix(rows, name)
-            full_id = memory.id if memory else name  # The changes of an undone memory are found by its full ID only.
+            full_id = memory.id if memory else name  # a memory whose creation was undone is found by its full id only
             changes = rows.changes(full_id)
             undone = {change.undoes for change in changes if change.action == "undone"}
             undoable = [
@@ -194,7 +199,7 @@ class Memories:
         return await self.store.write(undo_change)
 
     async def forget_all(self, *, session: str = "", folder: str = "") -> list[str]:
-        """Forget the memories learned in a session, or those that apply to a folder, and return their IDs.
+        """Forget the memories learned in a session, or those that apply to a folder; return their ids.
 
         Memories that the user wrote are kept.
         """
@@ -211,27 +216,15 @@ class Memories:
             raise Problem("Nothing was selected.", "", "Give a session or a folder.")
         return await self.store.write(forget)
 
-    async def add_all_unmatched(self, contents: Iterable[tuple[MemoryContent, MemorySource]]) -> int:
-        """Add many new memories and return their number. They are validated but not compared with stored memories."""
-        at, pairs = self._clock(), list(contents)
-        ids = sorted(memory_id() for _ in pairs)  # IDs in ascending order are appended to the index faster.
-        changes = [
-            source.change(new_id, 1, at, "created", validated(content))
-            for new_id, (content, source) in zip(ids, pairs, strict=True)
-        ]
-        for start in range(0, len(changes), BATCH):
-            await self.store.write(partial(MemoryRecords.add_all, changes=changes[start : start + BATCH]))
-        return len(changes)
-
     def decayed(self) -> list[tuple[Memory, str]]:
-        """Return the memories that would be archived now, each with the reason."""
+        """Return the memories that `archive_decayed` would archive now, each with the reason."""
         at = self._clock()
         return self.store.read(lambda rows: find_decayed(rows.find(), at))
 
     async def archive_decayed(self) -> list[str]:
-        """Archive the memories whose relevance has decayed and return their IDs.
+        """Archive decayed and expired memories; return their ids.
 
-        Memories that the user wrote or pinned are kept until they expire.
+        Memories that the user wrote or pinned do not decay, but expire if they have an expiry date.
         """
         at = self._clock()
         decayed = [(memory.id, why) for memory, why in self.decayed()]
@@ -249,7 +242,7 @@ class Memories:
         return await self.store.write(archive) if decayed else []
 
     async def rebuild_missing(self) -> int:
-        """Rebuild memories of which a salvaged data file contains only the changes. Return their number."""
+        """Rebuild all memories from their changes, if a salvaged data file contains only these; return their number."""
         return 0 if self.has_any else await self.store.write(MemoryRecords.rebuild_missing)
 
     async def record_uses(self, uses: Sequence[MemoryUse]) -> None:
@@ -278,15 +271,15 @@ class Memories:
             if _has_no_effect(memory, action) or content == memory.content:
                 return memory
             change = MemoryChange(
-                memory.id,
-                memory.version + 1,
-                self._clock(),
-                action,
-                origin.author,
-                content,
-                origin.session,
-                origin.seq,
-                origin.reason,
+                memory=memory.id,
+                number=memory.version + 1,
+                at=self._clock(),
+                action=action,
+                author=origin.author,
+                content=content,
+                session=origin.session,
+                seq=origin.seq,
+                reason=origin.reason,
             )
             return rows.write(change) or memory
 
@@ -294,7 +287,7 @@ class Memories:
 
 
 def _has_no_effect(memory: Memory, action: MemoryAction) -> bool:
-    """Return whether the memory is already in the state that the change would produce."""
+    """Return whether a memory is already in the state that a change would produce."""
     status = {"archived": "archived", "restored": "active", "forgotten": "forgotten"}.get(action)
     return memory.status == status or (action in {"pinned", "unpinned"} and memory.pinned == (action == "pinned"))
 
@@ -314,11 +307,11 @@ def _existing(rows: MemoryRecords, name: str) -> Memory:
 
 
 def scopes_of_run(folder: str = "", agent: str = "", session: str = "") -> tuple[tuple[str, str], ...]:
-    """Return the scopes whose memories a run in this folder, by this agent, in this session may receive."""
+    """Return the scopes from which a run in this folder, by this agent, in this session may receive memories."""
     scopes = (("folder", folder), ("agent", agent), ("session", session))
     return (EVERYWHERE, *((scope, scope_id) for scope, scope_id in scopes if scope_id))
 
 
 def with_text(memory: Memory, text: str) -> MemoryContent:
-    """Return the content of a memory with another text."""
+    """Return the content of a memory with another sentence, see `reworded`."""
     return reworded(memory.content, text)

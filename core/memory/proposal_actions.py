@@ -2,7 +2,7 @@
 
 import json
 
-from core.domain.memory import Memory, MemoryAuthor, undone_changes
+from core.domain.memory import MemoryAuthor, undone_changes
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal
 from core.memory.memories import Memories, with_text
@@ -13,14 +13,14 @@ from core.memory.serialization import from_proposal
 class MemoryProposals:
     """Applies and undoes proposals about memories.
 
-    The result of a proposal lists the changes it made, each as `memory:number`, separated by spaces.
+    The result of a proposal lists the changes that it made, each as `memory:number`, separated by spaces.
     """
 
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
 
     async def apply(self, proposal: Proposal) -> str:
-        """Apply a proposal and return its result. Applying it twice has no further effect."""
+        """Apply a proposal and return its result. Applying it again, as after a crash, has no further effect."""
         source = MemorySource(
             _author(proposal), proposal.session, 0, f"{proposal.reason} (proposal {proposal.id})".strip()
         )
@@ -31,7 +31,8 @@ class MemoryProposals:
             return f"{saved.memory.id}:{1 if saved.did == 'created' else saved.memory.version}"
         target = self._memories.get(proposal.target)
         if proposal.action == "archive":
-            return _change_name(await self._memories.archive(target.id, by=source))
+            await self._memories.archive(target.id, by=source)
+            return " ".join(self._made(proposal, target.id))
         if (
             proposal.base_version
             and target.version != proposal.base_version
@@ -41,19 +42,25 @@ class MemoryProposals:
             raise Problem(
                 "The memory has changed since the proposal.", f"Its text is now: {target.content.text}", advice
             )
-        changed = [await self._memories.edit(target.id, with_text(target, proposal.text), by=source)]
-        for other_id in json.loads(proposal.details or "{}").get("with", ()):
-            changed += [await self._memories.archive(other_id, by=source)]
-        return " ".join(map(_change_name, changed))
+        await self._memories.edit(target.id, with_text(target, proposal.text), by=source)
+        others = json.loads(proposal.details or "{}").get("with", ())
+        for other_id in others:
+            await self._memories.archive(other_id, by=source)
+        return " ".join(name for changed in (target.id, *others) for name in self._made(proposal, changed))
 
     async def undo(self, proposal: Proposal) -> None:
-        """Undo every change the proposal made."""
+        """Undo every change that a proposal made.
+
+        Results of earlier versions also list the last change of a memory whose text the proposal did not change; such a
+        change is not undone.
+        """
         for change in reversed(proposal.result.split()):
             name, _, number = change.partition(":")
-            await self._memories.undo(name, int(number))
+            if proposal.action == "create" or change in self._made(proposal, name):
+                await self._memories.undo(name, int(number))
 
     def current_text(self, proposal: Proposal) -> str | None:
-        """Return the current text of the target memory, or None if the target does not exist."""
+        """Return the current text of the memory that a proposal would change; None if it does not exist."""
         if not proposal.target:
             return None
         try:
@@ -61,8 +68,18 @@ class MemoryProposals:
         except Problem:
             return None
 
+    def _made(self, proposal: Proposal, memory: str) -> list[str]:
+        """Return the changes of a memory that a proposal made and that were not undone, each as `memory:number`."""
+        changes = self._memories.changes(memory)
+        undone = undone_changes(changes)
+        return [
+            f"{memory}:{change.number}"
+            for change in changes
+            if change.reason.endswith(f"(proposal {proposal.id})") and change.number not in undone
+        ]
+
     def _already_applied(self, proposal: Proposal, source: MemorySource) -> str:
-        """Return the result if the proposal was applied before a crash that prevented recording it, else ""."""
+        """Return the result of a proposal that was applied before a crash, but not recorded as applied; else ""."""
         matches = self._memories.find(proposal.text, limit=5) if proposal.action == "create" else []
         for match in matches:
             changes = self._memories.changes(match.memory.id)
@@ -87,7 +104,3 @@ class MemoryProposals:
 
 def _author(proposal: Proposal) -> MemoryAuthor:
     return "review" if proposal.author == "review" else "import" if proposal.author == "import" else "agent"
-
-
-def _change_name(memory: Memory) -> str:
-    return f"{memory.id}:{memory.version}"

@@ -1,7 +1,7 @@
-"""Ranks memories by how well their words match a question: rare words select candidates, all words score them.
+"""Ranks memories by how well their words match a question: rare words select candidates, and all words score them.
 
-The work is bounded: a very common word selects no candidates as long as rarer words select enough, and only the best
-MAX_SCORED candidates are scored.
+The work is bounded, however many memories there are. For a very common word, only few memories are read unless the
+rarer words select too few candidates. Only the best MAX_SCORED candidates of each scope are scored.
 """
 
 import math
@@ -12,30 +12,40 @@ from types import MappingProxyType
 from core.memory.tokenizer import content_words
 from core.store.memory_records import IndexedScope, MemoryRecords
 
-SMALL = 2_000  # a scope with at most this many memories is small
-POSTINGS = 400  # maximum number of memories read for a word
-PROBE = 64  # number of memories read for a word at first, in a scope that is not small
-SUFFICIENT_CANDIDATES = 48  # with this many candidates, no further memories are read for common words
-MAX_CANDIDATES = 1_000  # maximum number of candidates that all words together select
-MAX_SCORED = 160  # maximum number of candidates that are scored
-TERMS = 12  # number of words of a question that are used: the rarest ones
-# Tuned on the first five conversations of LoCoMo-10; the other five were held out.
+SMALL = 2_000  # A scope with at most this many memories is small.
+POSTINGS = 400  # maximum number of memories that are read from the index for a word
+PROBE = 64  # number of memories that are read for a word at first, in a scope that is not small
+SUFFICIENT_CANDIDATES = 48  # With this many candidates, no further memories are read for the common words.
+MAX_CANDIDATES = 1_000  # maximum number of candidates in a scope that its words select together
+MAX_SCORED = 160  # maximum number of candidates in a scope that are scored
+TERMS = 12  # number of words of a question that are used for each scope: the rarest ones
+# The parameters of BM25 were tuned on the first five conversations of LoCoMo-10, a public benchmark for memory. The
+# other five were not used for tuning.
 K1, B, B_CONTEXT, CONTEXT_WEIGHT = 0.7, 0.4, 1.0, 0.4
-CONTEXT_ONLY_WEIGHT = 0.5  # factor for the score of a memory of which only the context matches
-# Weight of embedding similarity relative to the best word score. Tuning on either half of LoCoMo-10 gave this value.
+# Factor for the score of a memory in which the words of the question occur only in the context.
+CONTEXT_ONLY_WEIGHT = 0.5
+# The weight of the embedding similarity. The word scores are scaled so that the best one is 1. Tuning on either half of
+# LoCoMo-10 gave this value.
 SIMILARITY_WEIGHT = 1.2
-MAX_SIMILAR_CANDIDATES = 64  # number of candidates that are selected by embedding similarity alone
+# Number of memories that are also scored because their embeddings are the most similar ones.
+MAX_SIMILAR_CANDIDATES = 64
 NO_SIMILARITIES: Mapping[int, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class RankedMatch:
-    """A memory and how well it matches.
+    """A memory, by its key, and how well it matches a question.
 
-    `share` is the share of the question's total word weight that occurs in the memory's sentence. `matched` are the
-    matching stems, and `coverage` is their share of the sentence's words. `matched_context` are the stems that occur in
-    its context, and `context_share` their share of the word weight. `similarity` is the embedding similarity to the
-    question, 0 if unknown.
+    The words are compared as stems. The weight of a word is higher the rarer it is.
+
+    Attributes:
+        score: the score by which the matches are ordered.
+        share: the share of the question's total word weight that occurs in the sentence of the memory.
+        matched: the words of the question that occur in the sentence.
+        coverage: the share of the sentence's different words that are in `matched`.
+        similarity: the similarity of the embeddings of the memory and the question; 0 if unknown.
+        matched_context: the words of the question that occur in the context of the memory.
+        context_share: their share of the question's total word weight.
     """
 
     key: int
@@ -52,14 +62,17 @@ class RankedMatch:
 class _Term:
     word: str
     keys: list[int]
-    frequency: float  # estimated number of memories that contain it
+    frequency: float  # estimated number of memories in the scope that contain the word
 
 
 def rank_memories(
     rows: MemoryRecords, question: str, scopes: Iterable[IndexedScope], limit: int, max_scored: int = MAX_SCORED,
     similarities: Mapping[int, float] = NO_SIMILARITIES,
 ) -> list[RankedMatch]:  # fmt: skip
-    """Return the best matches of all scopes, best first, by words and, where known, by embedding similarity."""
+    """Return the best `limit` memories of all scopes, best first, by words and by `similarities`.
+
+    `similarities` maps keys of memories to the similarity of their embeddings to the question, where it is known.
+    """
     words = list(dict.fromkeys(content_words(question)))
     similar_keys = sorted(similarities, key=lambda key: -similarities[key])[:MAX_SIMILAR_CANDIDATES]
     terms_by_scope = [(scope, _terms(rows, words, scope)) for scope in scopes]
@@ -75,10 +88,10 @@ def rank_memories(
 
 
 def _blend(matches: Sequence[RankedMatch], similarities: Mapping[int, float]) -> list[RankedMatch]:
-    """Combine word scores and similarities.
+    """Return the matches with scores that combine the words and the similarities of embeddings.
 
-    `similarities` contains only the most similar memories. Every other memory gets the lowest of them, which is an
-    upper bound.
+    `similarities` contains only the most similar memories. All other memories are counted with the lowest value in it,
+    which is higher than their real one.
     """
     best = max((match.score for match in matches), default=0.0) or 1.0
     lowest = min(similarities.values())
@@ -93,13 +106,16 @@ def _blend(matches: Sequence[RankedMatch], similarities: Mapping[int, float]) ->
 
 
 def _terms(rows: MemoryRecords, words: Sequence[str], scope: IndexedScope) -> list[_Term]:
-    """Return the rarest words of the question that occur in a scope."""
+    """Return the rarest words of the question that occur in memories of a scope, the rarest first."""
     terms = [term for word in words[: 4 * TERMS] if (term := _look_up(rows, word, scope)).keys]
     return sorted(terms, key=lambda term: term.frequency)[:TERMS]
 
 
 def _weights(terms_by_scope: Sequence[tuple[IndexedScope, Sequence[_Term]]]) -> dict[str, float]:
-    """Return the weight of each word by its rarity in all scopes together, because a tiny scope says little."""
+    """Return the weight of each word: the rarer it is in all scopes together, the higher.
+
+    The scopes are not weighted separately, because the frequencies in a scope with few memories mean little.
+    """
     memories = sum(scope.memories for scope, _ in terms_by_scope)
     frequencies: dict[str, float] = {}
     for term in (term for _, terms in terms_by_scope for term in terms):
@@ -120,9 +136,9 @@ def _rank_scope(
 
 
 def _look_up(rows: MemoryRecords, word: str, scope: IndexedScope) -> _Term:
-    """Look up a word in a scope.
+    """Return a word with the keys of the newest memories of a scope that contain it, and their number.
 
-    For a common word only the newest memories are read, and the total is estimated from the spacing of their keys.
+    If there are more memories than are read, their number is estimated from how close together the keys are.
     """
     limit = POSTINGS if scope.memories <= SMALL else PROBE
     keys = rows.postings(word, scope.number, limit)
@@ -135,7 +151,12 @@ def _look_up(rows: MemoryRecords, word: str, scope: IndexedScope) -> _Term:
 def _candidates(
     rows: MemoryRecords, terms: Sequence[_Term], weights: Mapping[str, float], scope: IndexedScope
 ) -> list[int]:
-    """Select candidates by rare words first. If all words are common, select memories that contain most words."""
+    """Return the keys of the candidates in a scope, those with the highest word weight first.
+
+    `terms` are the words, rarest first. If all of them are common, the memories that contain all or the rarer half of
+    them
+    are candidates too, because they may not be among the newest.
+    """
     scores: dict[int, float] = {}
     for rank, term in enumerate(terms):
         if len(term.keys) == PROBE and len(scores) < SUFFICIENT_CANDIDATES:
@@ -153,15 +174,18 @@ def _candidates(
             weight = sum(weights[word] for word in words)
             for key in keys:
                 scores[key] = scores.get(key, 0.0) + weight
-    return sorted(sorted(scores, reverse=True), key=scores.__getitem__, reverse=True)  # Among equals, the newest first.
+    # Among memories with equal scores, the newest comes first.
+    return sorted(sorted(scores, reverse=True), key=scores.__getitem__, reverse=True)
 
 
 def _containing_all(
     rows: MemoryRecords, common: Sequence[str], rarer: Sequence[str], rarer_keys: Sequence[int], scope: IndexedScope
 ) -> Sequence[int]:
-    """Return the memories that contain all words of `common`.
+    """Return the keys of memories in a scope that contain all words of `common`.
 
-    `rarer_keys` are memories that contain the words of `rarer`. The index is searched only if they reached their limit.
+    `rarer_keys` are memories that contain all words of `rarer`, which is a part of `common`. The index is searched only
+    if
+    there may be more such memories; otherwise, it is enough to check these.
     """
     if len(rarer_keys) >= MAX_SCORED:
         return rows.containing_all(common, scope.number, MAX_SCORED)
@@ -176,7 +200,10 @@ def _containing_all(
 def _score(
     index_terms: Iterable[tuple[int, str, str]], weights: Mapping[str, float], scope: IndexedScope
 ) -> list[RankedMatch]:
-    """Score memories with BM25 over two fields: the sentence, and its context at a lower weight."""
+    """Return memories with their BM25 scores. Words in the context count less than words in the sentence.
+
+    `index_terms` has, for each memory, its key and the stems of its sentence and of its context.
+    """
     average_text = max(1.0, scope.words / scope.memories)
     average_context = max(1.0, scope.context_words / scope.memories)
     total_weight = sum(weights.values()) or 1.0
@@ -206,8 +233,13 @@ def _score(
         coverage = len(matched) / len(text_set) if matched else 0.0
         matches.append(
             RankedMatch(
-                key, score, share / total_weight, tuple(matched), coverage, 0.0, tuple(matched_context),
-                context_share / total_weight,
+                key=key,
+                score=score,
+                share=share / total_weight,
+                matched=tuple(matched),
+                coverage=coverage,
+                matched_context=tuple(matched_context),
+                context_share=context_share / total_weight,
             )
-        )  # fmt: skip
+        )
     return matches

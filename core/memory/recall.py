@@ -1,4 +1,4 @@
-"""Chooses the memories to add to a run's context, within a budget: pinned ones and preferences, then matches."""
+"""Chooses the memories to add to a run's context within a token limit: preferences and pinned ones, then matches."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,29 +11,36 @@ from core.memory.ranking import NO_SIMILARITIES, RankedMatch, rank_memories
 from core.memory.similarity import says_same
 from core.store.memory_records import MemoryRecords
 
-TOKENS = 1_200
-MUST, SHOULD = 0.4, 0.75  # share of the budget for memories that are always recalled, and for those plus matches
-FULL_TEXT_CHARS = 240  # maximum number of characters of a memory that is recalled in full
+TOKENS = 1_200  # maximum length of the recalled memories in a request
+# The share of the token limit for the preferences and pinned memories, and for these and the matches together.
+PINNED_TOKEN_SHARE, TOTAL_TOKEN_SHARE = 0.4, 0.75
+FULL_TEXT_CHARS = 240  # maximum number of characters of a memory that is added in full; of a longer one, only the start
 MAX_MATCHES = 30  # maximum number of matches that are considered
-ALWAYS = 12  # maximum number of preferences and pinned memories
-MIN_OUTCOME_SHARE = 0.4  # minimum share of the question that an outcome must cover
-MIN_COVERAGE = 0.4  # minimum share of the words of the memory's sentence that match
-MIN_SIMILARITY = 0.5  # minimum similarity of a match by embedding alone
-MIN_SEARCH_SIMILARITY = 0.35  # lower for a search by the user, who can ignore the weaker matches at the end
-LEAST_SHARE, SURE_SHARE = 0.2, 0.6  # share of the question: the minimum, and enough if only one word matches
-REASON_WORDS = 6  # maximum number of matching words that the reason of a memory lists
+MAX_PINNED = 12  # maximum number of preferences and pinned memories
+MIN_OUTCOME_SHARE = 0.4  # minimum share of the question that an outcome memory must cover
+MIN_COVERAGE = 0.4  # minimum share of the words in the memory's sentence that occur in the question
+MIN_SIMILARITY = 0.5  # minimum embedding similarity of a memory that matches without common words
+# The same for a search by the user: lower, because the user can ignore the weaker matches at the end.
+MIN_SEARCH_SIMILARITY = 0.35
+# The minimum share of the question that a memory must cover, and the share that is enough with a single common word.
+MIN_SHARE, SUFFICIENT_SHARE = 0.2, 0.6
+REASON_WORDS = 6  # maximum number of common words that are listed in the reason why a memory was found
 MAX_BY_KIND: Mapping[MemoryKind, int] = MappingProxyType(
     {"preference": 12, "heuristic": 6, "knowledge": 6, "outcome": 2, "anti-pattern": 4}
 )
-# Maximum bonuses for freshness, helpfulness and confidence. Their sum is less than the weight of a matching word.
-FRESH, HELPED, SURE = 0.04, 0.04, 0.02
+# How much a memory's score increases at most because it is new, helped before, or has a high confidence. The sum is
+# less than the score of a matching word.
+NEW_BONUS, HELPED_BONUS, SURE_BONUS = 0.04, 0.04, 0.02
+MAX_BONUS = NEW_BONUS + HELPED_BONUS + SURE_BONUS
 
 
 @dataclass(frozen=True, slots=True)
 class FoundMemory:
-    """A memory that matches, with its score and the reason.
+    """A memory that matches a question, with its score and the reason, as a text for the user.
 
-    `share` is the share of the question that the memory covers. `several_words` says whether several words matched.
+    Attributes:
+        share: the share of the question's total word weight that occurs in the memory.
+        several_words: whether several words of the question occur in it.
     """
 
     memory: Memory
@@ -45,7 +52,7 @@ class FoundMemory:
 
 @dataclass(frozen=True, slots=True)
 class RecallResult:
-    """The memories to add to the context, in order; `omitted` counts matches that did not fit the budget."""
+    """The memories to add to the context, in order, and the number of those that exceeded the limit (`omitted`)."""
 
     items: tuple[RecalledMemory, ...] = ()
     omitted: int = 0
@@ -55,7 +62,10 @@ def find_memories(
     rows: MemoryRecords, question: str, scopes: Iterable[tuple[str, str]], at: int, limit: int,
     similarities: Mapping[int, float] = NO_SIMILARITIES,
 ) -> list[FoundMemory]:  # fmt: skip
-    """Return the memories in these scopes that match a question, best first."""
+    """Return the memories in these scopes that match a question at the time `at`, best first.
+
+    `similarities` maps keys of memories to the similarity of their embeddings to the question, where it is known.
+    """
     matches = [
         match
         for match in rank_memories(rows, question, rows.scopes(scopes), limit, similarities=similarities)
@@ -65,15 +75,15 @@ def find_memories(
 
 
 def rerank(matches: Collection[RankedMatch], memories: Iterable[Memory], at: int) -> list[FoundMemory]:
-    """Order matches by score, preferring fresh, helpful and confident memories among similar scores."""
+    """Return matches by score, with their memories. Among similar scores, new and helpful memories come first."""
     best = max((match.score for match in matches), default=0.0)
     results = []
     for match, memory in zip(matches, memories, strict=True):
         uses = memory.usage
         rated = {"good": 1.0, "bad": -1.0}.get(user_rating_of(memory.content))
         helped = rated or (uses.good_runs - uses.bad_runs) / (uses.good_runs + uses.bad_runs + 1)
-        bonus = FRESH * relevance(memory, at) + HELPED * helped + SURE * memory.content.confidence
-        score = match.score / best * (1 + bonus) / (1 + FRESH + HELPED + SURE) if best else 0.0
+        bonus = NEW_BONUS * relevance(memory, at) + HELPED_BONUS * helped + SURE_BONUS * memory.content.confidence
+        score = match.score / best * (1 + bonus) / (1 + MAX_BONUS) if best else 0.0
         results.append(
             FoundMemory(
                 memory,
@@ -103,53 +113,67 @@ def recall(
     already_recalled: Collection[str] = (), tokens: int = TOKENS,
     similarities: Mapping[int, float] = NO_SIMILARITIES,
 ) -> RecallResult:  # fmt: skip
-    """Return the memories to add for a user message, leaving out the IDs that were added before."""
+    """Return the memories to add to the context for the user message `question`, with `tokens` tokens at most.
+
+    `already_recalled` are the IDs of the memories that were added before; they are left out.
+    """
     indexed_scopes = rows.scopes(scopes)
     if not indexed_scopes:
         return RecallResult()
-    always, repeated = _always_recalled(rows, [scope.number for scope in indexed_scopes], at)
+    always = _always_recalled(rows, [scope.number for scope in indexed_scopes], at)
     must = [
         FoundMemory(memory, 1.0, 0.0, "pinned by the user" if memory.pinned else "preference")
-        for memory in always
+        for memory in always[:MAX_PINNED]
         if memory.id not in already_recalled
     ]
-    excluded = {candidate.memory.id for candidate in must} | repeated | set(already_recalled)
     matches = rank_memories(rows, question, indexed_scopes, MAX_MATCHES, similarities=similarities)
     relevant = [match for match in matches if _is_relevant(match)]
     ranked = rerank(relevant, rows.by_keys([match.key for match in relevant]), at)
-    new = [
-        candidate for candidate in ranked if candidate.memory.id not in excluded and _is_worth_recalling(candidate, at)
-    ]
-    return _within_budget(must, _limit_by_kind(new), tokens)
+    added = [candidate.memory for candidate in must]
+    new: list[FoundMemory] = []
+    for candidate in ranked:
+        memory = candidate.memory
+        is_new = memory.id not in already_recalled and not _is_repeated(memory, added)
+        if is_new and _is_worth_recalling(candidate, at):
+            added.append(memory)
+            new.append(candidate)
+    limited = _limit_by_kind(new)
+    chosen = {candidate.memory.id for candidate in limited} | set(already_recalled)
+    left_out = [memory for memory in always[MAX_PINNED:] if memory.id not in chosen]
+    return _within_budget(must, limited, tokens, len(left_out))
 
 
-def _always_recalled(rows: MemoryRecords, scope_numbers: Sequence[int], at: int) -> tuple[list[Memory], set[str]]:
-    """Return the preferences and pinned memories to recall, and the IDs of those that say the same as one of them.
-
-    The same preference can be in several scopes.
-    """
+def _always_recalled(rows: MemoryRecords, scope_numbers: Sequence[int], at: int) -> list[Memory]:
+    """Return the preferences and pinned memories of the scopes, without repetitions; those to add first come first."""
     kept: list[Memory] = []
-    repeated: set[str] = set()
     for memory in rows.always_recalled(scope_numbers):
-        if len(kept) == ALWAYS:
-            break
-        if any(says_same(memory.content.text, other.content.text) for other in kept):
-            repeated.add(memory.id)
-        elif _is_usable(memory, at):
+        if _is_usable(memory, at) and not _is_repeated(memory, kept[:MAX_PINNED]):
             kept.append(memory)
-    return kept, repeated
+    return kept
+
+
+def _is_repeated(memory: Memory, others: Iterable[Memory]) -> bool:
+    """Return whether another memory says the same. A statement can be stored in several scopes, as several kinds.
+
+    An outcome never counts as a repetition, because each one is about another run.
+    """
+    if memory.content.kind == "outcome":
+        return any(memory.id == other.id for other in others)
+    return any(says_same(memory.content.text, other.content.text) for other in others)
 
 
 def _is_relevant(match: RankedMatch) -> bool:
-    """Return whether a match is unlikely to be accidental.
+    """Return whether a match is unlikely to be accidental. One of these conditions is sufficient.
 
-    Either the embeddings are similar, or several words in the memory's context cover SURE_SHARE of the question, or the
-    matching words cover enough of the question or of the memory's sentence; then there must also be several of them, or
-    a single one that covers SURE_SHARE of the question.
+    - The embeddings are similar.
+    - Several words of the question occur in the memory's context and make up SUFFICIENT_SHARE of the question.
+    - The words of the question in the memory's sentence make up enough of the question or of the sentence. There
+        must
+      be several of them, or a single one that makes up SUFFICIENT_SHARE of the question.
     """
-    enough = match.share >= LEAST_SHARE or match.coverage >= MIN_COVERAGE
-    in_context = len(match.matched_context) > 1 and match.context_share >= SURE_SHARE
-    return _is_similar(match) or in_context or (enough and (len(match.matched) > 1 or match.share >= SURE_SHARE))
+    enough = match.share >= MIN_SHARE or match.coverage >= MIN_COVERAGE
+    in_context = len(match.matched_context) > 1 and match.context_share >= SUFFICIENT_SHARE
+    return _is_similar(match) or in_context or (enough and (len(match.matched) > 1 or match.share >= SUFFICIENT_SHARE))
 
 
 def _is_similar(match: RankedMatch) -> bool:
@@ -157,7 +181,7 @@ def _is_similar(match: RankedMatch) -> bool:
 
 
 def _is_worth_recalling(candidate: FoundMemory, at: int) -> bool:
-    """Return whether a memory is worth recalling. An outcome must have details and belong to a similar task."""
+    """Return whether to add a match to the context. An outcome must have details and be of a similar task."""
     memory = candidate.memory
     if not _is_usable(memory, at):
         return False
@@ -171,7 +195,7 @@ def _is_worth_recalling(candidate: FoundMemory, at: int) -> bool:
 
 
 def _is_usable(memory: Memory, at: int) -> bool:
-    """Return whether a memory has not expired and the user has not called it unhelpful."""
+    """Return whether a memory has not expired at the time `at` and the user has not rated it as unhelpful."""
     return not is_expired(memory.content, at) and user_rating_of(memory.content) != "bad"
 
 
@@ -186,10 +210,12 @@ def _limit_by_kind(candidates: Iterable[FoundMemory]) -> list[FoundMemory]:
     return limited
 
 
-def _within_budget(must: Iterable[FoundMemory], matches: Iterable[FoundMemory], tokens: int) -> RecallResult:
+def _within_budget(
+    must: Iterable[FoundMemory], matches: Iterable[FoundMemory], tokens: int, omitted: int
+) -> RecallResult:
     items: list[RecalledMemory] = []
-    spent, omitted = 0, 0
-    for share, group in ((MUST, must), (SHOULD, matches)):
+    spent = 0
+    for share, group in ((PINNED_TOKEN_SHARE, must), (TOTAL_TOKEN_SHARE, matches)):
         for candidate in group:
             item = _item(candidate)
             if spent + _tokens(item.text) > share * tokens:
@@ -203,17 +229,23 @@ def _within_budget(must: Iterable[FoundMemory], matches: Iterable[FoundMemory], 
 def _item(candidate: FoundMemory) -> RecalledMemory:
     memory, text = candidate.memory, candidate.memory.content.text
     is_complete = len(text) <= FULL_TEXT_CHARS
-    shortened = text if is_complete else text[: FULL_TEXT_CHARS - 1].rsplit(" ", 1)[0] + " …"
     return RecalledMemory(
-        memory.id,
-        memory.version,
-        memory.content.kind,
-        candidate.score,
-        candidate.reason,
-        shortened,
-        candidate.share,
-        is_complete,
+        memory_id=memory.id,
+        version=memory.version,
+        kind=memory.content.kind,
+        score=candidate.score,
+        reason=candidate.reason,
+        text=text if is_complete else f"{_start_of(text)} …",
+        keyword_score=candidate.share,
+        in_full=is_complete,
     )
+
+
+def _start_of(text: str) -> str:
+    """Return the start of a long text. It ends with a whole word unless that shortens it by more than a third."""
+    start = text[: FULL_TEXT_CHARS - 2]
+    space = start.rfind(" ")
+    return start[:space] if space > len(start) * 2 // 3 else start
 
 
 def _tokens(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Memory as one run may use it: limited to the scopes of its folder, agent and session."""
+"""The memory tools of one run. They reach only memories for every run and those of its folder, agent and session."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -18,15 +18,19 @@ from core.memory.surroundings import surroundings
 from core.store.proposal_store import ProposalStore
 
 MemoryPolicy = Literal["ask", "add", "off"]
-MAX_RESULTS = 20  # maximum number of memories returned for a question
+MAX_RESULTS = 20  # maximum number of memories that are returned for a question
 
 
 @dataclass(frozen=True, slots=True)
 class LearningContext:
-    """What decides how a run may use memory: its agent, the untrusted content it has read, and its learning limits.
+    """What decides how a run may use memory.
 
-    `review` is the session that the run reviews, empty if it does work of its own. `excluded` are memories withheld
-    from it.
+    Attributes:
+        agent: the name of its agent.
+        untrusted_sources: the sources of untrusted content that it has read.
+        limits: what its agent may learn.
+        review: the ID of the session that the run reviews; empty if it is not a review.
+        excluded: the memories that the run must not receive.
     """
 
     agent: str = ""
@@ -42,10 +46,14 @@ class LearningContext:
 
 @dataclass(frozen=True, slots=True)
 class RunMemory:
-    """The memory tools of one run.
+    """Lets one run save, find, change and delete memories, or propose that.
 
-    `context` returns the learning context of a session, read from its events. `is_enabled` returns whether the user has
-    turned memory on.
+    Attributes:
+        session, folder: the ID and the folder of the session that the run belongs to.
+        context: returns the learning context of a session, which it reads from the session's events.
+        policy: returns the user's setting: `add` saves what a review learns, `ask` asks about it first, and `off` asks
+            about everything.
+        is_enabled: returns whether the user has turned memory on.
     """
 
     memories: Memories
@@ -58,26 +66,28 @@ class RunMemory:
 
     @property
     def scopes(self) -> tuple[tuple[str, str], ...]:
-        """The scopes whose memories the run may receive, except the scope of its agent."""
+        """The scopes whose memories the run may receive, without the scope of its agent."""
         return scopes_of_run(self.folder, "", self.session)
 
     async def save(self, content: MemoryContent, call: str, reason: str = "") -> str:
-        """Save a memory, or propose it if the user has to decide. Return a text for the model that says which."""
+        """Save a memory, or propose it if the user has to decide. Return a text for the model that says which.
+
+        `call` is the ID of the tool call, and `reason` is why the model saves it.
+        """
         context = self.context(self.session)
-        content = validated(self._with_scope(content, context), context.limits)
-        if context.review and (why := low_value_reason(content.text)):
-            raise Problem(
-                "This is not worth remembering.", why, "Skip it, or state what will still be true next month."
-            )
+        content = _worthwhile(self._with_scope(content, context), context)
         content = self._with_surroundings(content, context)
         similarities = await self.memories.similar_in_scope(content)
         same, conflicts = self.memories.store.read(lambda rows: find_related(rows, content, similarities))
         step, seq = self.memories.store.read_runs(lambda runs: runs.find_step(self.session, call))
         source = MemorySource(context.author, context.review or self.session, 0 if context.review else seq, reason)
-        if same and context.untrusted_sources:  # Untrusted content does not count as evidence.
+        # What is based on untrusted content does not count as evidence for a memory.
+        if same and context.untrusted_sources:
             return f"This is already known, as {same.id}."
         if same is None and (why := self._reason_to_ask(content, context, conflicts)):
-            draft = Proposal("", "memory", "create", "", content.text, reason or why)
+            draft = Proposal(
+                id="", target_kind="memory", action="create", target="", text=content.text, reason=reason or why
+            )
             proposal = await self._propose(draft, content, context, step)
             return f"Proposed as {proposal.id}. {why} It is not active until the user accepts it."
         saved = await self.memories.save(content, source, context.limits)
@@ -88,7 +98,7 @@ class RunMemory:
         return f"Remembered as {saved.memory.id}."
 
     async def recall(self, question: str = "", name: str = "") -> str:
-        """Return one memory in full if `name` is given, else those that match the question, as text for the model."""
+        """Return a text for the model: the memory with the ID `name`, or if that is empty, the matching memories."""
         if name:
             return _in_full(self._visible(name))
         if not question.strip():
@@ -102,29 +112,51 @@ class RunMemory:
         return "\n".join(lines) or "Nothing is remembered about that."
 
     async def forget(self, name: str, reason: str, call: str) -> str:
-        """Forget a memory that this session saved, or propose to forget any other memory."""
+        """Delete a memory that this session saved, or propose to delete any other memory. Return a text for the model.
+
+        `name` is the ID of the memory, and `call` is that of the tool call.
+        """
         memory, context = self._visible(name), self.context(self.session)
         step, seq = self.memories.store.read_runs(lambda runs: runs.find_step(self.session, call))
         source = MemorySource(context.author, self.session, seq, reason)
         if self._is_own(memory, context):
             await self.memories.forget(memory.id, by=source)
             return f"Forgot {memory.id}."
-        draft = Proposal("", "memory", "archive", memory.id, memory.content.text, reason, memory.version)
+        draft = Proposal(
+            id="",
+            target_kind="memory",
+            action="archive",
+            target=memory.id,
+            text=memory.content.text,
+            reason=reason,
+            base_version=memory.version,
+        )
         proposal = await self._propose(draft, memory.content, context, step)
         return f"Proposed as {proposal.id}: the user decides whether {memory.id} is forgotten."
 
     async def replace(self, name: str, content: MemoryContent, reason: str, call: str) -> str:
-        """Replace the sentence of a memory that this session saved, or propose to replace that of any other memory."""
+        """Replace the sentence of a memory that this session saved, or propose to do so for any other memory.
+
+        Return a text for the model. `name` is the ID of the memory, and `call` is that of the tool call.
+        """
         memory, context = self._visible(name), self.context(self.session)
-        target = memory.content  # The change does not move the memory.
-        content = validated(replace(content, scope=target.scope, scope_id=target.scope_id), context.limits)
+        target = memory.content  # The memory keeps its kind and scope.
+        content = _worthwhile(replace(content, scope=target.scope, scope_id=target.scope_id), context)
         text = content.text
         step, seq = self.memories.store.read_runs(lambda runs: runs.find_step(self.session, call))
         source = MemorySource(context.author, self.session, seq, reason)
         if self._is_own(memory, context) and not self._reason_to_ask(content, context, ()):
             await self.memories.edit(memory.id, with_marks(with_text(memory, text), marks_of(content)), by=source)
             return f"Replaced the text of {memory.id}."
-        draft = Proposal("", "memory", "patch", memory.id, text, reason, memory.version)
+        draft = Proposal(
+            id="",
+            target_kind="memory",
+            action="patch",
+            target=memory.id,
+            text=text,
+            reason=reason,
+            base_version=memory.version,
+        )
         proposal = await self._propose(draft, memory.content, context, step)
         return f"Proposed as {proposal.id}: the user decides whether the text of {memory.id} is replaced."
 
@@ -135,7 +167,7 @@ class RunMemory:
         return all(change.author != "user" for change in self.memories.changes(memory.id))
 
     def _with_scope(self, content: MemoryContent, context: LearningContext) -> MemoryContent:
-        """Return the content with `scope_id` filled in from the run, if only the kind of scope was given."""
+        """Return the content with the ID of the run's folder, agent or session, if only the kind of scope was given."""
         scope_ids: dict[MemoryScope, str] = {
             "everywhere": "", "folder": self.folder, "agent": context.agent, "session": context.review or self.session
         }  # fmt: skip
@@ -144,7 +176,7 @@ class RunMemory:
         return replace(content, scope_id=scope_ids[content.scope])
 
     def _with_surroundings(self, content: MemoryContent, context: LearningContext) -> MemoryContent:
-        """Return the content with the messages around it.
+        """Return the content with the session's messages around it as its context.
 
         They are left out if untrusted content may have dictated them, or if the agent may not learn about every topic.
         """
@@ -154,7 +186,10 @@ class RunMemory:
         return replace(content, context=surroundings(messages, content.text)[:CONTEXT_LIMIT])
 
     def _reason_to_ask(self, content: MemoryContent, context: LearningContext, conflicts: tuple[Memory, ...]) -> str:
-        """Return why the user has to decide about saving a memory, or "" if it can be saved at once."""
+        """Return why the user has to decide about saving a memory, or "" if it can be saved at once.
+
+        `conflicts` are the stored memories that contradict it.
+        """
         if reasons := approval_reasons(content, context.untrusted_sources[:3]):
             return " ".join(reasons)
         if conflicts:
@@ -164,7 +199,10 @@ class RunMemory:
         return "Automatic learning is turned off." if self.policy() == "off" else ""
 
     async def _propose(self, draft: Proposal, content: MemoryContent, context: LearningContext, step: int) -> Proposal:
-        """Create a proposal about this content, with where and by whom it was made."""
+        """Save the proposal `draft` about this content, after adding the run's session, agent and sources. Return it.
+
+        `step` is the number of the step in which the agent made it.
+        """
         return await self.proposals.create(
             replace(
                 draft,
@@ -177,7 +215,7 @@ class RunMemory:
         )
 
     def _visible(self, name: str) -> Memory:
-        """Return a memory by its ID. Memories outside the scopes of this run are treated as missing."""
+        """Return a memory by its ID. Raise Problem if it is missing or outside the scopes of this run."""
         memory, context = self.memories.get(name.removeprefix("[").removesuffix("]")), self.context(self.session)
         scopes = scopes_of_run(self.folder, context.agent, self.session)
         is_withheld = memory.status == "forgotten" or memory.id in context.excluded
@@ -186,8 +224,19 @@ class RunMemory:
         return memory
 
 
+def _worthwhile(content: MemoryContent, context: LearningContext) -> MemoryContent:
+    """Return the content normalized for saving. Raise Problem if it must not be remembered or is not worth it."""
+    content = validated(content, context.limits)
+    if context.review and (why := low_value_reason(content.text)):
+        raise Problem("This is not worth remembering.", why, "Skip it, or state what will still be true next month.")
+    return content
+
+
 def learning_context(memories: Memories, limits: Callable[[str], LearningLimits]) -> Callable[[str], LearningContext]:
-    """Return a function that reads the learning context of a session. `limits` returns an agent's limits."""
+    """Return a function that reads the learning context of a session, given its ID, from the session's events.
+
+    `limits` returns what an agent may learn, given its name.
+    """
 
     def read_context(session: str) -> LearningContext:
         events = memories.store.read_runs(lambda runs: runs.events(session, ("run_started", "untrusted_content_read")))

@@ -1,38 +1,40 @@
 """Records in memory what runs recalled, how they ended and how they were rated, without blocking the runs."""
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from core.domain.clock import Clock, now
 from core.domain.events import EventRecord, RunEnded, RunRated
 from core.domain.ids import memory_id
 from core.domain.memory import CONTEXT_LIMIT, MemoryChange
+from core.domain.message_authorship import MessageAuthorship
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed
 from core.memory.memories import Memories
 from core.memory.outcome import build_outcome, was_used, with_rating
 from core.memory.saving import LearningLimits
 from core.memory.surroundings import surroundings
+from core.store.codec import decode_event
 from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
 from core.store.memory_records import MemoryRecords, MemoryUse
 from core.store.run_reader import RunReader
 
 REVIEW = "review"
-# The events that say where the text of a task comes from.
+# The types of the events that are read to find out where the text of a task comes from.
 TASK_EVENTS = ("run_started", "run_ended", "user_message", "untrusted_content_read", "session_forked")
 RECORDED_EVENTS = (MemoriesRecalled, RunEnded, RunRated)
 
 
 class RunRecorder:
-    """Listens to the journal and records runs.
+    """Listens to the event journal and records each run in memory, in the background.
 
-    Failures are recorded as events and do not affect the run.
+    A failure is recorded as an event and does not affect the run.
 
     Args:
         on: returns whether the user has turned memory on.
-        limits: returns what may be learned from the work of an agent.
+        limits: returns what may be learned from the work of an agent, given its name.
     """
 
     def __init__(
@@ -58,7 +60,7 @@ class RunRecorder:
             or session.imported_from
             or not self._on()
         ):
-            return  # Nothing is learned from reviews or imported sessions.
+            return  # Nothing is recorded about reviews of sessions, or about sessions that were imported.
         match entry.event:
             case MemoriesRecalled():
                 self._record(entry, "recording what was recalled", lambda rows, _: self._record_recall(rows, entry))
@@ -90,14 +92,21 @@ class RunRecorder:
         event = entry.event
         assert isinstance(event, MemoriesRecalled)
         rows.record_uses(
-            MemoryUse(entry.session, entry.run, recalled.memory_id, recalled.version, entry.at, recalled.score)
+            MemoryUse(
+                session=entry.session,
+                run=entry.run,
+                memory=recalled.memory_id,
+                version=recalled.version,
+                at=entry.at,
+                score=recalled.score,
+            )
             for recalled in event.memories
         )
 
     def _record_end(self, rows: MemoryRecords, runs: RunReader, entry: EventRecord, is_subagent: bool) -> None:
         """Save the outcome of a run, whatever its status, and mark the memories that the run used.
 
-        An outcome quotes the task, so none is saved if untrusted content may have dictated that.
+        An outcome quotes the task. No outcome is saved if untrusted content may have dictated the task.
         """
         event = entry.event
         assert isinstance(event, RunEnded)
@@ -110,14 +119,28 @@ class RunRecorder:
             _complete_contexts(rows, runs, entry.session, entry.run)
         starts = [fields for kind, fields in events if kind == "run_started"]
         limits = self._limits(starts[-1].get("profile", "") if starts else "")
-        is_dictated = (is_subagent and untrusted) or _is_task_dictated(events)
+        authorship = MessageAuthorship()
+        for kind, fields in events:
+            authorship.apply(decode_event(kind, json.dumps(fields)))
+        is_dictated = (is_subagent and untrusted) or bool(authorship.is_task_dictated)
         outcome = None if is_dictated else build_outcome(run, limits.min_outcomes, untrusted=untrusted)
         is_new = outcome and not runs.outcome_memory(entry.session, entry.run)
         if outcome and is_new and not limits.refusal_reason(outcome):
             if not untrusted and not limits.restrict_topics:
                 context = surroundings(runs.messages(entry.session), outcome.text)[:CONTEXT_LIMIT]
                 outcome = replace(outcome, context=context)
-            rows.write(MemoryChange(memory_id(), 1, self._clock(), "created", "run", outcome, entry.session, entry.seq))
+            rows.write(
+                MemoryChange(
+                    memory=memory_id(),
+                    number=1,
+                    at=self._clock(),
+                    action="created",
+                    author="run",
+                    content=outcome,
+                    session=entry.session,
+                    seq=entry.seq,
+                )
+            )
         if not (uses := rows.uses(entry.session, entry.run)):
             return
         question = next((step.object for step in run.steps if step.kind == "user"), "")
@@ -133,39 +156,21 @@ class RunRecorder:
         memory = rows.get(runs.outcome_memory(session, run))
         if memory:
             content = with_rating(memory, rating)
-            rows.write(MemoryChange(memory.id, memory.version + 1, self._clock(), "edited", "run", content, session))
-
-
-def _is_task_dictated(events: Sequence[tuple[str, Mapping[str, Any]]]) -> bool:
-    """Return whether untrusted content may be part of the task of the last run: of the first message since its start.
-
-    Such content is recorded before the message, or, for the first message of a session, with the start of the run.
-    """
-    known: set[str] = set()
-    is_expanded = False
-    is_dictated: bool | None = None
-    for kind, fields in events:
-        match kind:
-            case "untrusted_content_read":
-                known.add(fields["source"])
-                is_expanded = is_expanded or not (fields.get("call_id") or fields.get("in_instructions"))
-            case "session_forked" if fields.get("imported"):
-                is_expanded = False  # the next message is the user's own
-            case "user_message":
-                is_dictated, is_expanded = is_expanded if is_dictated is None else is_dictated, False
-            case "run_started":
-                sources = set(fields.get("untrusted_sources", ()))
-                is_dictated = is_dictated or not known >= sources
-                known |= sources
-            case "run_ended":
-                is_dictated = None
-            case _:
-                pass
-    return bool(is_dictated)
+            rows.write(
+                MemoryChange(
+                    memory=memory.id,
+                    number=memory.version + 1,
+                    at=self._clock(),
+                    action="edited",
+                    author="run",
+                    content=content,
+                    session=session,
+                )
+            )
 
 
 def _complete_contexts(rows: MemoryRecords, runs: RunReader, session: str, run: int) -> None:
-    """Add the messages that followed to the contexts of the memories that the agent saved in this run."""
+    """Add the messages that came later to the contexts of the memories that the agent saved in this run."""
     for memory in rows.find(session=session):
         is_plain = memory.author == "agent" and memory.version == 1 and memory.content.context
         if not is_plain or runs.run_of(session, memory.seq) != run:

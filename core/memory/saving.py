@@ -1,4 +1,4 @@
-"""Saves a memory: rejects disallowed content, merges equal memories and links contradicting ones."""
+"""Saves memories: rejects disallowed content, merges a memory with an equal one, and marks contradictions."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ from core.memory.content_checks import refusal_reason
 from core.memory.index_terms import fingerprint
 from core.memory.ranking import NO_SIMILARITIES, rank_memories
 from core.memory.similarity import SAME_TOPIC, contradicts, paraphrase_contradicts, says_same
-from core.memory.tokenizer import content_words
+from core.memory.tokenizer import is_mentioned
 from core.store.memory_records import IndexedScope, MemoryRecords
 
-FIELD_KINDS = ("heuristic", "anti-pattern")  # kinds whose text can be composed from fields
+FIELD_KINDS = ("heuristic", "anti-pattern")  # The kinds of memories whose sentence can be composed from fields.
 NEIGHBORS = 8  # number of similar memories that a new memory is compared with
 
 
 @dataclass(frozen=True, slots=True)
 class MemorySource:
-    """Where a memory or a change comes from: its author, session and event, and the reason."""
+    """Who or what made a memory or a change: the author, the session, the event and the reason."""
 
     author: MemoryAuthor
     session: str = ""
@@ -44,16 +44,31 @@ class MemorySource:
     def change(
         self, memory: str, number: int, at: int, action: MemoryAction, content: MemoryContent | None = None
     ) -> MemoryChange:
-        """Return a change to a memory, made by this source."""
-        return MemoryChange(memory, number, at, action, self.author, content, self.session, self.seq, self.reason)
+        """Return the entry for a memory's history that describes a change by this source.
+
+        `number` is the number of the change, `at` its time, and `content` what the memory says after it.
+        """
+        return MemoryChange(
+            memory=memory,
+            number=number,
+            at=at,
+            action=action,
+            author=self.author,
+            content=content,
+            session=self.session,
+            seq=self.seq,
+            reason=self.reason,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class LearningLimits:
-    """The topics that an agent may learn about, from its profile.
+    """What an agent may learn, from its profile.
 
-    If `allowed` is empty, all topics are allowed. `denied` takes precedence over `allowed`. `min_outcomes` is the
-    number of similar outcomes from which a lesson is proposed; 0 for the usual number.
+    Attributes:
+        allowed: the only topics that it may learn about; empty for all topics.
+        denied: topics that it may not learn about, even if they are in `allowed`.
+        min_outcomes: how many similar outcomes are needed before a lesson is proposed; 0 for the usual number.
     """
 
     allowed: tuple[str, ...] = ()
@@ -65,7 +80,7 @@ class LearningLimits:
         return bool(self.allowed or self.denied)
 
     def refusal_reason(self, content: MemoryContent) -> str:
-        """Return why the content may not be learned, or "" if it may be."""
+        """Return why the agent may not learn the content, as a sentence, or "" if it may."""
         if denied_topic := next((topic for topic in self.denied if _is_about(topic, content)), ""):
             return f"This agent may never learn about {denied_topic!r}."
         if self.allowed and not any(_is_about(topic, content) for topic in self.allowed):
@@ -75,7 +90,10 @@ class LearningLimits:
 
 @dataclass(frozen=True, slots=True)
 class SaveResult:
-    """The result of saving a memory. `conflicts` are memories that contradict it, for the user to review."""
+    """The result of saving a memory: whether it was new, and the stored memory.
+
+    `conflicts` are the memories that contradict it, for the user to review.
+    """
 
     did: Literal["created", "reinforced"]
     memory: Memory
@@ -83,7 +101,10 @@ class SaveResult:
 
 
 def validated(content: MemoryContent, limits: LearningLimits | None = None) -> MemoryContent:
-    """Return the content normalized for saving. Raise Problem if it must not be remembered."""
+    """Return the content normalized for saving. Raise Problem if it must not be remembered.
+
+    `limits` is what the agent may learn; None if the content is not from an agent.
+    """
     text = " ".join((content.text or sentence(content.kind, content.fields)).split())
     if content.kind not in MEMORY_KINDS or content.scope not in SCOPES:
         raise Problem(
@@ -102,13 +123,13 @@ def validated(content: MemoryContent, limits: LearningLimits | None = None) -> M
     scope_id = "" if content.scope == "everywhere" else content.scope_id
     confidence = min(1.0, max(0.0, content.confidence))
     normalized = MemoryContent(
-        content.kind,
-        text,
-        content.scope,
-        scope_id,
-        content.context[:CONTEXT_LIMIT],
-        confidence,
-        _parts(content.fields) if content.fields else {},
+        kind=content.kind,
+        text=text,
+        scope=content.scope,
+        scope_id=scope_id,
+        context=content.context[:CONTEXT_LIMIT],
+        confidence=confidence,
+        fields=_parts(content.fields) if content.fields else {},
     )
     all_text = " ".join((text, normalized.context, *normalized.fields.values()))
     try:
@@ -130,7 +151,7 @@ def save(
 ) -> SaveResult:
     """Save validated content in one transaction: as a new memory, or as further evidence for an equal memory.
 
-    `similarities` maps keys of stored memories to their embedding similarity to the content, where known.
+    `similarities` maps keys of stored memories to the similarity of their embeddings to the content, where it is known.
     """
     same, conflicts = find_same_or_conflicting(rows, content, similarities)
     if same:
@@ -147,7 +168,7 @@ def save(
 
 
 def link_conflict(rows: MemoryRecords, memory: Memory, other: Memory, source: MemorySource, at: int) -> Memory:
-    """Record in both memories that they contradict each other. Return the updated `memory`."""
+    """Record in both memories that they contradict each other. Return `memory` as it is afterwards."""
     for changed, contradicted in ((other, memory), (memory, other)):
         change = MemoryChange(
             changed.id,
@@ -164,30 +185,32 @@ def link_conflict(rows: MemoryRecords, memory: Memory, other: Memory, source: Me
 
 
 def compared_scopes(content: MemoryContent) -> tuple[tuple[str, str], ...]:
-    """Return the scopes whose memories a new one is compared with: its own, and that of the memories for every run."""
+    """Return the scopes whose memories a new memory is compared with: its own scope, and the one for every run."""
     return tuple({(content.scope, content.scope_id): None, EVERYWHERE: None})
 
 
 def find_related(
     rows: MemoryRecords, content: MemoryContent, similarities: Mapping[int, float] = NO_SIMILARITIES
 ) -> tuple[Memory | None, tuple[Memory, ...]]:
-    """Search for the memory of the same scope that says the same as the content, and for those that contradict it."""
+    """Return the memory of the same scope that says the same as the content, or None, and those that contradict it."""
     return _related(rows, content, rows.scopes([(content.scope, content.scope_id)]), similarities)
 
 
 def find_same_or_conflicting(
     rows: MemoryRecords, content: MemoryContent, similarities: Mapping[int, float] = NO_SIMILARITIES
 ) -> tuple[Memory | None, tuple[Memory, ...]]:
-    """Return the memory that says the same as the content, and the memories that contradict it.
+    """Return the memory that says the same as the content, or None, and the memories that contradict it.
 
-    Unlike `find_related`, this skips the search if a memory has the same fingerprint, and for an outcome, which is
-    never merged.
+    The memories are not searched if one has the same fingerprint, or if the content is an outcome, which is never
+    merged.
+    In these cases, no contradictions are returned. `find_related` always searches.
     """
     if content.kind == "outcome":
         return None, ()
     scopes = rows.scopes([(content.scope, content.scope_id)])
     same_id = rows.find_same(scopes[0].number, content.kind, fingerprint(content.text)) if scopes else ""
-    return (rows.get(same_id), ()) if same_id else _related(rows, content, scopes, similarities)
+    same = rows.get(same_id) if same_id else None
+    return (same, ()) if same and _same(same, content) else _related(rows, content, scopes, similarities)
 
 
 def _related(
@@ -210,7 +233,11 @@ def _neighbors(
 def _conflicting(
     rows: MemoryRecords, neighbors: Iterable[Memory], content: MemoryContent, similarities: Mapping[int, float]
 ) -> tuple[Memory, ...]:
-    """Return the memories that contradict the content, with similar words or a high embedding similarity."""
+    """Return the memories that contradict the content, among `neighbors` and those closest to it in meaning.
+
+    `neighbors` are memories with similar words. `similarities` maps keys of stored memories to the similarity of their
+    embeddings to the content, where it is known.
+    """
     kinds = _comparable_kinds(content.kind)
     by_words = [
         memory
@@ -240,7 +267,7 @@ def _same(memory: Memory, content: MemoryContent) -> bool:
 
 
 def _comparable_kinds(kind: str) -> frozenset[str]:
-    """Return the kinds of memories that are compared with a memory of this kind."""
+    """Return the kinds of memories that can say the same as a memory of this kind, or contradict it."""
     return frozenset({"outcome"}) if kind == "outcome" else frozenset(MEMORY_KINDS) - {"outcome"}
 
 
@@ -249,7 +276,6 @@ def _parts(fields: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_about(topic: str, content: MemoryContent) -> bool:
-    """Return whether the topic equals the kind of the content, or all words of the topic occur in the content."""
-    topic_words = set(content_words(topic))
-    text_words = set(content_words(f"{content.text} {' '.join(content.fields.values())}"))
-    return topic.strip().lower() == content.kind or bool(topic_words and topic_words <= text_words)
+    """Return whether the content is about a topic: its kind has that name, or all words of the topic occur in it."""
+    text = f"{content.text} {' '.join(content.fields.values())}"
+    return topic.strip().lower() == content.kind or is_mentioned(topic, text)

@@ -1,4 +1,4 @@
-"""Semantic search over memories, with the embedding model that the user has chosen."""
+"""Finds memories by meaning, with the embedding model that the user has chosen."""
 
 import asyncio
 import sys
@@ -14,19 +14,26 @@ from core.memory.ranking import NO_SIMILARITIES
 from core.store.embedding_store import UnembeddedMemory, count_embedded, find_unembedded
 from core.store.memory_store import MemoryStore
 
-MAX_RESULTS = 400  # number of memories requested for a question
-BATCH_SIZE = 64  # maximum number of memories in one embedding request
-BATCH_LINES = 96  # maximum number of their lines; a question waits for at most one such request
+MAX_RESULTS = 400  # number of memories that are returned for a question
+BATCH_SIZE = 64  # maximum number of memories in one request to the model
+BATCH_LINES = 96  # maximum number of their lines; a question waits until such a request ends
 MAX_AT_EXIT = 64  # maximum number of memories that a command embeds before it exits
-START_TIMEOUT_S = 15.0  # timeout of a question in seconds if the model has to be loaded first
-QUESTION_TIMEOUT_S = 3.0  # timeout of a question in seconds, after which ranking uses words alone
-IDLE_S = 3_600.0  # seconds without a question after which the process is stopped
-MAX_QUESTION_CHARS = 4_000  # characters of a question that are used
+START_TIMEOUT_S = 15.0  # timeout in seconds for a question if the model has to be loaded first
+QUESTION_TIMEOUT_S = 3.0  # timeout in seconds for a question; after it, the memories are ranked by words alone
+IDLE_S = 3_600.0  # number of seconds without a question after which the model's process is stopped
+MAX_QUESTION_CHARS = 4_000  # number of characters of a question that are used
 
 
 @dataclass(frozen=True, slots=True)
 class SemanticSearchStatus:
-    """The chosen model (empty for none), its error, the number of embedded memories and of all memories."""
+    """The state of semantic search.
+
+    Attributes:
+        model: the model that the user has chosen; empty for none.
+        error: why it cannot be used.
+        embedded: the number of memories that have an embedding of this model.
+        memories: the number of all memories.
+    """
 
     model: str = ""
     error: ErrorDetails | None = None
@@ -35,10 +42,12 @@ class SemanticSearchStatus:
 
 
 class SemanticSearch:
-    """Semantic search over memories. Use it from one event loop.
+    """Finds memories by meaning and computes their embeddings. Use it from one event loop only.
 
-    The embedder is a process that is started at the first use. After it has failed (`_error`), it is started again only
-    if the user chooses another model or after `retry`. `get_choice` returns the user's choice, or "" for none.
+    The model runs in a separate process, which is started at the first use. After a failure, it is started again only
+    if
+    the user chooses another model or `retry` is called. `get_choice` returns the model chosen by the user, or "" for
+    none.
     """
 
     def __init__(self, store: MemoryStore, get_choice: Callable[[], str], wait_s: float = QUESTION_TIMEOUT_S) -> None:
@@ -47,9 +56,9 @@ class SemanticSearch:
         self._wait_s = wait_s
         self._wake = asyncio.Event()
         self._last_question = 0.0
-        self._lock = asyncio.Lock()  # held while the embedder is used or replaced
+        self._lock = asyncio.Lock()  # held while the model's process is used or replaced
         self._embedder: EmbedderClient | None = None
-        self._choice = ""  # the model that `_embedder` or `_error` belongs to
+        self._choice = ""  # the model that the present process or error belongs to
         self._error: ErrorDetails | None = None
         store.listen(self._wake.set)
 
@@ -60,13 +69,17 @@ class SemanticSearch:
 
     @property
     def model(self) -> str:
-        """The fingerprint that the current model's embeddings are stored with; empty if no model is loaded."""
+        """The fingerprint of the loaded model, which is stored with its embeddings; empty if no model is loaded."""
         return self._embedder.model if self._embedder else ""
 
-    async def similarities(self, text: str, scope_numbers: Collection[int]) -> Mapping[int, float]:
-        """Return the similarity to a text of the memories in these scopes, by memory key.
+    async def similarities(
+        self, text: str, scope_numbers: Collection[int], *, is_memory: bool = False
+    ) -> Mapping[int, float]:
+        """Return how similar the memories in these scopes are to a question or to another memory, by memory key.
 
-        Return an empty mapping if there is no model, or if the model fails or does not reply in time.
+        `is_memory` says whether `text` is a memory. The result is empty if no model is chosen, or if the model fails or
+        does
+        not reply in time.
         """
         if not self.is_on or not scope_numbers:
             return NO_SIMILARITIES
@@ -74,17 +87,19 @@ class SemanticSearch:
         try:
             async with asyncio.timeout(self._wait_s if self._embedder else START_TIMEOUT_S):
                 async with self._use_embedder() as embedder:
-                    results = await embedder.find(text[:MAX_QUESTION_CHARS], scope_numbers, MAX_RESULTS)
+                    results = await embedder.find(
+                        text[:MAX_QUESTION_CHARS], scope_numbers, MAX_RESULTS, is_memory=is_memory
+                    )
         except (TimeoutError, Problem):
             return NO_SIMILARITIES
         current = self._store.read_embeddings(lambda vectors: vectors.existing([number for _, number, _ in results]))
         return {key: similarity for key, number, similarity in results if number in current}
 
     async def run(self) -> None:
-        """Embed new memories as they appear, and stop the process when it is idle. Runs until canceled."""
+        """Compute the embeddings of new memories as they appear; stop the process when idle. Runs until canceled."""
         while True:
             self._wake.clear()
-            with suppress(Problem):  # `status` reports the error.
+            with suppress(Problem):  # The user reads the error with `status`.
                 await self.catch_up()
             with suppress(TimeoutError):
                 async with asyncio.timeout(IDLE_S):
@@ -94,15 +109,18 @@ class SemanticSearch:
                 await self.close()
 
     async def finish(self) -> None:
-        """Embed new memories before a command exits, if it used the model. Commands do not execute `run`."""
+        """Compute the embeddings of new memories before a command exits, if the command used the model.
+
+        Commands do not call `run`.
+        """
         if self._embedder is not None:
             with suppress(Problem):
                 await self.catch_up(limit=MAX_AT_EXIT)
 
     async def catch_up(self, on_progress: Callable[[int], None] = lambda count: None, limit: int = sys.maxsize) -> int:
-        """Embed up to `limit` memories that have no embedding and return their number.
+        """Compute the embeddings of up to `limit` memories that have none, and return how many these are.
 
-        `on_progress` is called with the number of memories embedded so far.
+        `on_progress` is called with the number of memories that are done.
         """
         if not self.is_on or self._store.database is None:
             return 0
@@ -114,7 +132,7 @@ class SemanticSearch:
             if not found:
                 break
             batch = _first_lines(found)
-            async with self._use_embedder() as embedder:  # a question can come between two batches
+            async with self._use_embedder() as embedder:  # so that a question can use the model between two batches
                 model, rows = embedder.model, await embedder.embed(batch)
             await self._store.save_embeddings(model, list(zip(batch, rows, strict=True)), now())
             last_key, count = batch[-1].key, count + len(batch)
@@ -122,7 +140,7 @@ class SemanticSearch:
         return count
 
     async def status(self) -> SemanticSearchStatus:
-        """Return the status. Start the model if it has not been started."""
+        """Return the state of semantic search. Start the model first if it is not running."""
         if not self.is_on:
             return SemanticSearchStatus()
         try:
@@ -134,21 +152,26 @@ class SemanticSearch:
         return SemanticSearchStatus(self._choice, None, *counts)
 
     def retry(self) -> None:
-        """Make the next use start the model again, after the choice has changed or the last start has failed."""
+        """Start the model again at the next use, because the user's choice has changed or the last start has failed."""
         self._error = None
         self._wake.set()
 
     async def close(self) -> None:
-        """Stop the process; the next request starts it again. A request that waits for a reply fails."""
+        """Stop the model's process. A request that waits for its reply fails. The next request starts it again."""
         if self._embedder:
-            self._embedder.kill()  # so that the request that holds the lock ends
+            # It is stopped before the lock is taken, so that the request that holds the lock ends.
+            self._embedder.kill()
         async with self._lock:
             await self._close_embedder()
             self._error = None
 
     @asynccontextmanager
     async def _use_embedder(self) -> AsyncIterator[EmbedderClient]:
-        """Provide an embedder with the chosen model. If it fails, close it and raise Problem, then and from then on."""
+        """Provide the process of the chosen model, started if necessary, while no other task uses it.
+
+        If it fails, stop it and raise Problem. Until it may be started again, every further use raises the same
+        Problem.
+        """
         async with self._lock:
             if self._choice != (choice := self._get_choice()):
                 await self._close_embedder()
@@ -172,6 +195,6 @@ class SemanticSearch:
 
 
 def _first_lines(memories: Sequence[UnembeddedMemory]) -> Sequence[UnembeddedMemory]:
-    """Return as many of the memories as have at most BATCH_LINES lines together, but at least one."""
+    """Return the first memories, with at most BATCH_LINES lines together; at least one memory."""
     lines = accumulate(1 + memory.context.count("\n") + bool(memory.context) for memory in memories)
     return memories[: max(1, sum(total <= BATCH_LINES for total in lines))]

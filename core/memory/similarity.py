@@ -1,20 +1,24 @@
 """Compares the words of two sentences to decide whether they say the same or contradict each other.
 
-The rules are strict, so that different statements are never merged.
+The rules are strict, so that two different statements are never merged.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Sequence, Set
 from functools import lru_cache
 
 from core.memory.stemmer import stem
 from core.memory.tokenizer import STOP_WORDS, tokenize
 
-SAME = 0.8  # minimum share of common content words for the same statement
-NEAR = 0.6  # minimum share of common content words for a contradiction
-SHORTEST = 3  # content words; shorter sentences are the same only if they are identical
-SAME_TOPIC = 0.6  # minimum embedding similarity of two sentences about the same thing
+MIN_COMMON_SHARE = 0.6  # Two sentences can contradict each other only if this share of their content words is the same.
+MIN_WORDS = 3  # Sentences that differ in one word contradict each other only if they have this many content words.
+SAME_TOPIC = 0.6  # minimum embedding similarity of two sentences that are about the same thing
 _NEGATION_TEXT = "not no never without avoid don dont cannot nor disable nobody none nothing"
 NEGATIONS = frozenset(map(stem, _NEGATION_TEXT.split()))
+_SYNONYMS_OF_NOT = frozenset(map(stem, ["no", "never", "don", "dont"]))
+# "of" and "than" need not be listed here, because they are stop words.
+_PREFERENCES = frozenset(map(stem, ["over", "instead", "rather"]))
+_GENERAL_VERBS = frozenset(map(stem, ["use", "add", "write", "make", "put", "include"]))
 _OPPOSITES = tuple(
     frozenset((stem(a), stem(b)))
     for a, b in (
@@ -24,81 +28,102 @@ _OPPOSITES = tuple(
         ("prefer", "avoid"), ("start", "stop"), ("increase", "decrease"), ("left", "right"),
     )
 )  # fmt: skip
+_FILLER_TEXT = "a an the am is are was were be been being do t also very please"
+_FILLERS = frozenset(map(stem, _FILLER_TEXT.split()))
+_SIGNED = re.compile(r"\w+[+#]+|[-+<>≤≥$€£]\s?\d|\d\s?[%$€£]")
 _EMPTY = (frozenset(map(stem, STOP_WORDS)) | STOP_WORDS) - NEGATIONS
 
 
 def says_same(a: str, b: str) -> bool:
-    """Return whether both sentences say the same in nearly the same words, with equal numbers, names and negations."""
-    words_a, words_b = _words(a), _words(b)
-    if words_a == words_b:
-        return True
-    content_a, content_b = set(words_a) - _EMPTY, set(words_b) - _EMPTY
-    if (
-        min(len(content_a), len(content_b)) < SHORTEST
-        or _differ_in_meaning(content_a, content_b)
-        or _differ_in_one_word(words_a, words_b)
-    ):
-        return False
-    return len(content_a & content_b) / len(content_a | content_b) >= SAME
+    """Return whether both sentences have the same words in the same order, without words such as *the*.
+
+    Signs are compared if they belong to a name or a number, as in *C++* and *50%*. "Use no X" says the same as "never
+    use
+    X".
+    """
+    return _signed(a) == _signed(b) and _without_fillers(_words(a)) == _without_fillers(_words(b))
 
 
 def contradicts(a: str, b: str) -> bool:
-    """Return whether both sentences are about the same thing but disagree.
+    """Return whether two sentences are about the same thing but disagree.
 
-    They disagree if one negates the other, if one uses an opposite, or if they differ in one word at the same position.
+    They disagree if one of them is negated, if they use opposites, or if they differ in one word at the same position.
     """
     words_a, words_b = _words(a), _words(b)
     content_a, content_b = set(words_a) - _EMPTY - NEGATIONS, set(words_b) - _EMPTY - NEGATIONS
     if len(content_a & content_b) < 2:
         return False
     overlap = len(content_a & content_b) / len(content_a | content_b)
-    if overlap >= NEAR and (
-        _is_negated(words_a) != _is_negated(words_b)
-        or any(_are_opposite(pair, content_a, content_b) for pair in _OPPOSITES)
+    if overlap >= MIN_COMMON_SHARE and (
+        _differ_in_negation(words_a, words_b) or any(_are_opposite(pair, content_a, content_b) for pair in _OPPOSITES)
     ):
         return True
-    return len(content_a & content_b) >= SHORTEST - 1 and _differ_in_one_word(words_a, words_b)
+    return len(content_a & content_b) >= MIN_WORDS - 1 and _differ_in_one_word(words_a, words_b)
 
 
 def paraphrase_contradicts(a: str, b: str) -> bool:
-    """Return whether one of two sentences with about the same meaning contradicts the other.
+    """Return whether two sentences that were found similar in meaning disagree.
 
-    It does if it negates the other, if it uses an opposite, or if the numbers differ.
+    They disagree if one of them is negated, if they use opposites, or if their numbers differ.
     """
     words_a, words_b = _words(a), _words(b)
     content_a, content_b = set(words_a) - _EMPTY - NEGATIONS, set(words_b) - _EMPTY - NEGATIONS
-    if _is_negated(words_a) != _is_negated(words_b) or any(
-        _are_opposite(pair, content_a, content_b) for pair in _OPPOSITES
-    ):
+    if _differ_in_negation(words_a, words_b) or any(_are_opposite(pair, content_a, content_b) for pair in _OPPOSITES):
         return True
     numbers_a, numbers_b = ({word for word in words if word.isdigit()} for words in (content_a, content_b))
     return bool(numbers_a and numbers_b) and numbers_a.isdisjoint(numbers_b)
 
 
+def _signed(text: str) -> list[str]:
+    return ["".join(found.split()) for found in _SIGNED.findall(text.casefold())]
+
+
+def _without_fillers(words: Sequence[str]) -> list[str]:
+    """Return the words without those that add no meaning. A negation comes before the general verb that it follows."""
+    found = list[str]()
+    for word in words:
+        if word == "not" and found and found[-1] in _GENERAL_VERBS:
+            found.insert(-1, word)
+        elif word not in _FILLERS:
+            found.append(word)
+    return found
+
+
 @lru_cache(maxsize=1024)
 def _words(text: str) -> tuple[str, ...]:
-    """Return the stems of a text. Cached, because a new sentence is compared with several stored ones, each twice."""
-    return tuple(tokenize(text))
+    """Return the stems of a text, with the same word for "not", "no" and "never".
+
+    The results are cached, because a new sentence is compared with several stored ones, and twice with each.
+    """
+    return tuple("not" if word in _SYNONYMS_OF_NOT else word for word in tokenize(text))
 
 
 def _is_negated(words: Sequence[str]) -> bool:
     return len([word for word in words if word in NEGATIONS]) % 2 == 1
 
 
+def _differ_in_negation(words_a: Sequence[str], words_b: Sequence[str]) -> bool:
+    """Return whether exactly one sentence is negated. "Tabs, not spaces" says the same as "tabs over spaces"."""
+    if _is_negated(words_a) == _is_negated(words_b):
+        return False
+    negated = _words_after(words_a, NEGATIONS) | _words_after(words_b, NEGATIONS)
+    rejected = _words_after(words_a, _PREFERENCES) | _words_after(words_b, _PREFERENCES)
+    return not negated or not negated <= rejected
+
+
+def _words_after(words: Sequence[str], markers: Set[str]) -> set[str]:
+    """Return the first content word after each of the `markers`, skipping general verbs such as *use*."""
+    skipped = _EMPTY | _GENERAL_VERBS | markers
+    places = [place for place, word in enumerate(words) if word in markers]
+    return {next((word for word in words[place:] if word not in skipped), "") for place in places} - {""}
+
+
 def _are_opposite(pair: frozenset[str], first: set[str], second: set[str]) -> bool:
     return len(pair & first) == 1 and len(pair & second) == 1 and pair & first != pair & second
 
 
-def _differ_in_meaning(first: set[str], second: set[str]) -> bool:
-    """Return whether the sentences differ in a word that changes the meaning: a negation, a number or an opposite."""
-    different = first ^ second
-    if any(word in NEGATIONS or any(character.isdigit() for character in word) for word in different):
-        return True
-    return any(_are_opposite(pair, first, second) for pair in _OPPOSITES)
-
-
 def _differ_in_one_word(words: Sequence[str], other_words: Sequence[str]) -> bool:
-    """Return whether the sentences differ in exactly one word, at the same position."""
+    """Return whether two sentences differ in exactly one word, at the same position."""
     if len(words) != len(other_words):
         return False
     changed = [(a, b) for a, b in zip(words, other_words, strict=True) if a != b]

@@ -1,14 +1,14 @@
-"""WordPiece tokenization for BERT: splits words into the longest pieces that the vocabulary contains."""
+"""Splits text into WordPiece tokens, as BERT models use them: the longest parts of words in the vocabulary."""
 
 import unicodedata
 from collections.abc import Iterator, Mapping
 
-LONGEST = 100  # characters; a longer word counts as unknown
+MAX_WORD_LENGTH = 100  # A word with more characters counts as unknown.
 _CJK = ((0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2FA1F))
 
 
 class WordPiece:
-    """A tokenizer for a vocabulary that maps pieces to token numbers."""
+    """Converts text to token numbers. `vocabulary` maps each part of a word to its number."""
 
     def __init__(self, vocabulary: Mapping[str, int], *, lower: bool = True) -> None:
         self._pieces = vocabulary
@@ -17,7 +17,7 @@ class WordPiece:
         self._known: dict[str, tuple[int, ...]] = {}
 
     def encode(self, text: str, limit: int) -> list[int]:
-        """Return at most `limit` token numbers of a text, including the start and end tokens."""
+        """Return the token numbers of a text, at most `limit`, including the tokens for the start and the end."""
         token_ids = [self._first]
         for word in _words(text, self._lower):
             if len(token_ids) >= limit - 1:
@@ -30,7 +30,7 @@ class WordPiece:
         return [*token_ids[: limit - 1], self._last]
 
     def _cut(self, word: str) -> list[int]:
-        if len(word) > LONGEST:
+        if len(word) > MAX_WORD_LENGTH:
             return [self._unknown]
         token_ids: list[int] = []
         start = 0
@@ -46,7 +46,10 @@ class WordPiece:
 
 
 def _words(text: str, lower: bool) -> Iterator[str]:
-    """Yield words: runs of letters and digits, single punctuation marks and single CJK characters."""
+    """Yield the words of a text: runs of letters and digits, single punctuation marks and single CJK characters.
+
+    With `lower`, the words are in lower case and without accents.
+    """
     if lower:
         text = unicodedata.normalize("NFD", text.lower())
     word: list[str] = []

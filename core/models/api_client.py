@@ -1,6 +1,6 @@
-"""The HTTP and streaming code shared by all API formats: send a request, then parse the reply as it arrives.
+"""The HTTP and streaming code shared by all API formats: it sends a request and parses the reply as it arrives.
 
-A reply that was interrupted is never reported as complete.
+An interrupted reply is never reported as complete.
 """
 
 import contextlib
@@ -23,9 +23,10 @@ from core.models.tool_names import ToolNames
 
 @dataclass(frozen=True, slots=True)
 class ModelLimits:
-    """The limits of a model as far as they are known; None is unknown.
+    """The limits of a model as far as they are known; None means unknown.
 
-    `max_output` and `window` (the context window) are in tokens. `images` and `pdf` are whether the model accepts them.
+    `max_output` and `window` (the context window) are in tokens; `images` and `pdf` tell whether the model accepts
+    them.
     """
 
     max_output: int | None = None
@@ -35,11 +36,12 @@ class ModelLimits:
 
 
 UNKNOWN_LIMITS = ModelLimits()
+MAX_INT_DIGITS = 4_000  # digits; by default, Python refuses integers of more than 4,300
 
 
 @dataclass(frozen=True, slots=True)
 class ListedModel:
-    """A model as its provider lists it; None is unknown. Prices are in US dollars per million tokens."""
+    """A model as its provider lists it; None means unknown. Prices are in US dollars per million tokens."""
 
     id: str
     name: str = ""
@@ -55,7 +57,7 @@ class ListedModel:
 
 
 class NewContent(NamedTuple):
-    """What arrived of a reply since the last look. `activity` is what the provider does before the reply begins."""
+    """New content of a reply. `activity` is what the provider is doing before the reply begins."""
 
     text: str
     reasoning: str
@@ -64,12 +66,13 @@ class NewContent(NamedTuple):
 
 
 class ReplyParser(ABC):
-    """Base class of the parsers that turn the events of one streamed reply into deltas.
+    """Base class of parsers that turn the events of one streamed reply into deltas.
 
     Attributes:
-        text, reasoning, arguments, activity: what arrived since the last `take_new`; `arguments` are those of calls.
-        complete: the reply is complete, though more events (such as usage) may follow.
-        ended: no more events follow.
+        text, reasoning, arguments, activity: the content since the last `take_new`; `arguments` are those of tool
+            calls.
+        complete: whether the reply is complete, although further events, such as usage, may follow.
+        ended: whether no more events follow.
     """
 
     def __init__(self, context: ErrorContext, names: ToolNames, origin: str) -> None:
@@ -84,7 +87,7 @@ class ReplyParser(ABC):
         self._origin = origin
 
     def take_new(self) -> NewContent:
-        """Return what arrived since the last call."""
+        """Return the content that has arrived since the last call."""
         new = NewContent("".join(self.text), "".join(self.reasoning), "".join(self.arguments), self.activity)
         self.text.clear()
         self.reasoning.clear()
@@ -94,15 +97,15 @@ class ReplyParser(ABC):
 
     @abstractmethod
     def feed(self, event: StreamEvent) -> bool:
-        """Process an event; return whether it counts as progress. Raises `ModelError` for an error event."""
+        """Process an event; return whether it counts as progress. Raise `ModelError` for an error event."""
 
     @abstractmethod
     def finish(self) -> ReplyDelta:
-        """Return the final delta (calls, usage, stop reason, provider state) once the reply is complete."""
+        """Return the final delta of a complete reply: its tool calls, usage, stop reason and provider state."""
 
 
 class BodyParser(Protocol):
-    """Turns the bytes of a response into events."""
+    """Splits the bytes of a response into events."""
 
     def feed(self, chunk: bytes) -> list[StreamEvent]: ...
 
@@ -110,7 +113,7 @@ class BodyParser(Protocol):
 
 
 class ApiClient:
-    """Sends requests to one provider. Each API format supplies the request body and the reply parser."""
+    """Sends requests to one provider. The caller, one of the API formats, supplies the request body and the parser."""
 
     def __init__(self, endpoint: ProviderEndpoint, model: str) -> None:
         self.endpoint = endpoint
@@ -127,9 +130,10 @@ class ApiClient:
         *,
         ndjson: bool = False,
     ) -> AsyncGenerator[ReplyDelta, None]:
-        """Post a body and stream the reply. The last delta is the one that the parser's `finish` returns.
+        """Post a body and stream the reply as deltas; the last one is the result of the parser's `finish`.
 
-        A reply that repeats itself without end is stopped; it ends with the stop reason `repeated` and has no calls.
+        A reply that repeats itself endlessly is stopped: it ends with the stop reason `repeated` and without calls.
+        Raise `ModelError` if the reply is incomplete.
         """
         text_stream = MaskedStream(self.error_context.mask)
         reasoning_stream = MaskedStream(self.error_context.mask)
@@ -142,7 +146,7 @@ class ApiClient:
                     await anext(chunks)
                 except StopAsyncIteration:
                     break
-                except ModelError as caught:  # raised only after what arrived before it was passed on
+                except ModelError as caught:  # raised after the content before it has been yielded
                     error = caught
                 new = reply_parser.take_new()
                 is_repeated = guard.feed(new.text, new.reasoning, new.arguments)
@@ -158,6 +162,7 @@ class ApiClient:
             if last != ReplyDelta():
                 yield last
             raise error or make_error("cut", self.error_context, "The stream ended before the reply was complete.")
+        # An error after a complete reply is ignored on purpose: at most usage is missing then.
         final = reply_parser.finish()
         note = final.note or STOP_NOTES.get(final.stop_reason, "")
         yield self._masked(replace(final, text=last.text, reasoning=last.reasoning, note=note))
@@ -165,7 +170,7 @@ class ApiClient:
     async def _post(
         self, path: str, headers: Mapping[str, str], body: Mapping[str, Any], reply_parser: ReplyParser, ndjson: bool
     ) -> AsyncGenerator[None, None]:
-        """Post a body and feed the response to the parser, up to the end of the reply. Yield after each chunk."""
+        """Post a body and feed the response to the parser until the reply ends. Yield after each chunk."""
         request = self._http.request(
             self.endpoint.url(path), self.error_context, self._head(headers), encode_json(body)
         )
@@ -184,7 +189,7 @@ class ApiClient:
             yield
 
     async def fetch_json(self, path: str, headers: Mapping[str, str], body: Mapping[str, Any] | None = None) -> Any:
-        """Request a path (POST if there is a body, else GET) and return the decoded JSON."""
+        """Request a path, with POST if there is a body or else with GET, and return the decoded JSON."""
         content = None if body is None else encode_json(body)
         async with self._http.request(
             self.endpoint.url(path), self.error_context, self._head(headers), content
@@ -206,7 +211,7 @@ class ApiClient:
             raise error_from_response(self.error_context, response.status, response.headers, body)
 
     def _body_parser(self, response: HttpResponse, start: bytes, ndjson: bool) -> BodyParser:
-        """Choose the parser for a response. Some servers send one JSON value even when a stream was requested."""
+        """Return a parser for a response, which may be a single JSON value although a stream was requested."""
         self._refuse_web_page(response, start)
         content_type = response.headers.get("content-type", "")
         if ndjson:
@@ -216,7 +221,7 @@ class ApiClient:
         return SseParser()
 
     def _refuse_web_page(self, response: HttpResponse, start: bytes) -> None:
-        """Raise an error if the response is HTML, as from a login page or a server of another kind."""
+        """Raise `ModelError` if a response is HTML, such as a login page."""
         if "html" in response.headers.get("content-type", "") or HTML.match(start):
             raise make_error("not_a_server", self.error_context, "It returned a web page.")
 
@@ -241,7 +246,7 @@ def _feed_events(events: Iterable[StreamEvent], parser: ReplyParser, response: H
 
 
 def encode_json(body: Mapping[str, Any]) -> bytes:
-    """Encode a body as UTF-8 JSON; if it contains lone surrogates, all non-ASCII characters are escaped."""
+    """Encode a body as UTF-8 JSON; if it contains lone surrogates, escape all non-ASCII characters."""
     try:
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
     except UnicodeEncodeError:
@@ -249,7 +254,10 @@ def encode_json(body: Mapping[str, Any]) -> bytes:
 
 
 def decode_json(text: str, context: ErrorContext) -> Any:
-    """Decode JSON. An integer of 4000 digits or more, which Python refuses to parse, is kept as a string."""
+    """Decode JSON.
+
+    If Python refuses to parse one of its integers, those of more than `MAX_INT_DIGITS` digits become strings.
+    """
     try:
         return json.loads(text)
     except RecursionError:
@@ -263,4 +271,4 @@ def decode_json(text: str, context: ErrorContext) -> Any:
 
 
 def _parse_int(digits: str) -> int | str:
-    return int(digits) if len(digits) < 4000 else digits
+    return int(digits) if len(digits.removeprefix("-")) <= MAX_INT_DIGITS else digits

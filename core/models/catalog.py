@@ -26,28 +26,29 @@ from core.models.scripted_model import ScriptedModel
 from core.settings.api_keys import ApiKey, ApiKeys, KeyOwner
 from core.settings.schema import FIRST_TOKEN_TIMEOUT_S, Settings
 
-if TYPE_CHECKING:  # importing the API formats loads the HTTP library, so that is deferred to the first request
+if TYPE_CHECKING:  # the API formats import the HTTP library, which is deferred to the first request
     from core.models.api_client import ListedModel
     from core.models.api_formats import ProviderModel
 
 SCRIPTED = "scripted"
 TIER_NAMES = ("auto", "small", "mid", "frontier")
-LIST_TIMEOUT_S = 3.0  # how long a run waits for its provider's model list
-LOCAL_FIRST_TOKEN_S, LOCAL_REPLY_S = 3_600.0, 14_400.0  # a server on this computer may read a prompt for long
-LIST_MAX_AGE_S = 600.0  # how long a model list is cached
-COMPACT_WINDOW = 32_768  # tokens; models with a context window of at most this size get a compact prompt
-SLOW_TOKENS_PER_S = 200  # a model that reads its prompt at most this fast is slow
-MEASURED_TOKENS = 400  # the speed is measured only for at least this many tokens
+LIST_TIMEOUT_S = 3.0  # longest wait of a run for its provider's model list
+# Timeouts for servers on this computer, which may take very long to read a prompt.
+LOCAL_FIRST_TOKEN_S, LOCAL_REPLY_S = 3_600.0, 14_400.0
+LIST_MAX_AGE_S = 600.0  # age after which a cached model list is fetched again
+COMPACT_WINDOW = 32_768  # tokens; models with at most this context window get a compact prompt
+SLOW_TOKENS_PER_S = 200  # a model counts as slow if it reads prompts at most this fast
+MEASURED_TOKENS = 400  # prompt tokens below which the reading speed is not measured
 
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """What is known about a model, each value from the most reliable source. None is unknown, not zero or False.
+    """The known properties of a model, each from the most reliable source; None means unknown.
 
     Attributes:
-        window: the context window in tokens; `window_from` names its source.
-        max_output: the longest reply in tokens.
-        tools: whether it supports tool calls.
+        window: the context window in tokens; `window_from` names the source of the value.
+        max_output: the longest possible reply in tokens.
+        tools: whether the model supports tool calls.
     """
 
     window: int | None = None
@@ -62,7 +63,7 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class CachedModelList:
-    """A provider's model list, and when it was fetched (monotonic time)."""
+    """A provider's model list by model id, and when it was fetched, in monotonic seconds."""
 
     models: "Mapping[str, ListedModel]"
     fetched_at: float
@@ -79,25 +80,26 @@ class ModelCatalog:
         save_settings: Callable[..., object] = lambda **values: None,
         local_models: LocalModels | None = None,
     ) -> None:
-        """`save_settings` receives the settings that runs change: what they observed about models."""
+        """`save_settings` is called with settings that runs change, such as observed properties of models."""
         self._settings = settings
         self._environment = environment
         self._save_settings = save_settings
         self.api_keys = api_keys
         self.local_models = local_models
         self._lists: dict[ModelProvider, CachedModelList] = {}
-        self._queried: set[ModelProvider] = set()  # providers already queried once for an unknown context window
+        # Providers whose list was already requested because a context window was unknown.
+        self._queried: set[ModelProvider] = set()
         self._mask = RequestMask()
         self._resolve_providers = lru_cache(maxsize=1)(lambda added: resolve_providers(added, environment))
-        self._keys_read: set[KeyOwner] = set()  # owners whose key was looked up in the keyring
-        self._tools: dict[str, bool] = {}  # tool support observed from replies and errors
+        self._keys_read: set[KeyOwner] = set()  # owners whose API key was already read from the keyring
+        self._tools: dict[str, bool] = {}  # by model name, tool support as observed from replies and errors
 
     def providers(self) -> dict[str, ModelProvider]:
         """Return all providers by name."""
         return self._resolve_providers(self._settings().providers)
 
     def provider(self, name: str) -> ModelProvider:
-        """Return a provider by name. Raises `Problem` if there is no provider of this name."""
+        """Return a provider by name; raise `Problem` if there is none."""
         providers = self.providers()
         if name not in providers:
             fix = f"Known providers: {', '.join(providers)}. To add one: journeyman models add NAME URL."
@@ -105,7 +107,7 @@ class ModelCatalog:
         return providers[name]
 
     def parse_name(self, name: str) -> tuple[ModelProvider, str]:
-        """Split PROVIDER/MODEL into the provider and the model's name there."""
+        """Split PROVIDER/MODEL into the provider and its model's name; raise `Problem` for an unknown provider."""
         provider, slash, model = name.partition("/")
         if not (slash and provider and model):
             fix = "Name it as PROVIDER/MODEL, such as ollama/qwen3. To list the models: journeyman models."
@@ -113,9 +115,9 @@ class ModelCatalog:
         return self.provider(provider), model
 
     def model(self, name: str, script: str = "") -> Model:
-        """Return a run's model. Raises `Problem` for an invalid name; connection errors surface with the first request.
+        """Return the model for a run; raise `Problem` for an invalid name. Nothing is sent before the first request.
 
-        `script` is the text of the script, for the scripted model.
+        `script` is the text of the script for the scripted model.
         """
         if name == SCRIPTED:
             return ScriptedModel(parse_script(script))
@@ -129,13 +131,13 @@ class ModelCatalog:
         return LazyProviderModel(self, name, provider, model)
 
     def is_on_this_computer(self, name: str) -> bool:
-        """Return whether a model runs on this computer; False for an external agent. Raise Problem for no model."""
+        """Return whether a model runs on this computer; False for external agents. Raise `Problem` if unknown."""
         if name in TIER_NAMES:
             return self.is_on_this_computer(self.resolve_tier(name))
         return name == SCRIPTED or (not is_external_agent(name) and self.parse_name(name)[0].is_local)
 
     def resolve_tier(self, name: str) -> str:
-        """Return the model that `auto` or a tier selects for ordinary work."""
+        """Return the model that `auto` or a tier selects for ordinary requests; raise `Problem` for empty tiers."""
         model = choose_model(self._settings().tiers, name, ("any",)).model
         if model in TIER_NAMES:
             fix = "Assign models to the tiers in the settings, or name a model as PROVIDER/MODEL."
@@ -143,7 +145,7 @@ class ModelCatalog:
         return model
 
     def known_info(self, name: str) -> ModelInfo:
-        """Return what is known about a model without a request."""
+        """Return the properties of a model that are known without sending a request."""
         if name == SCRIPTED:
             return ModelInfo()
         if name in TIER_NAMES:
@@ -163,9 +165,9 @@ class ModelCatalog:
         return self._with_overrides(name, info)
 
     async def fetch_info(self, name: str) -> ModelInfo:
-        """Return what is known about a model, fetching its provider's list if the context window is unknown.
+        """Return the properties of a model, fetching its provider's model list if the context window is unknown.
 
-        The list is fetched at most once, for at most LIST_TIMEOUT_S seconds; a failure is ignored.
+        The list is fetched at most once, waiting at most LIST_TIMEOUT_S seconds; a failure is ignored.
         """
         try:
             info = self.known_info(name)
@@ -182,18 +184,18 @@ class ModelCatalog:
             return ModelInfo()
 
     def record_tool_support(self, name: str, tools: bool) -> None:
-        """Record whether a model supports tool calls, as observed, and save it for later runs."""
+        """Record the observed tool support of a model, and save it for later runs."""
         self._tools[name] = tools
         current = self._settings().text_call_models
         if (name in current) is tools:
-            with suppress(Problem):  # if saving fails, the next run finds out again
+            with suppress(Problem):  # if saving fails, the next run will observe it again
                 names = (*(model for model in current if model != name), *(() if tools else (name,)))
                 self._save_settings(text_call_models=names)
         if name in self._settings().text_call_models:
-            del self._tools[name]  # from now on the settings decide, so that the user can change it
+            del self._tools[name]  # from now on only the settings count, which the user may change
 
     async def needs_compact_prompt(self, name: str) -> bool:
-        """Return whether to send a compact prompt: as the user chose, else if the model is slow or its window small."""
+        """Return whether to send a compact prompt, as the user chose, or else to slow models and small windows."""
         settings = self._settings()
         if settings.prompt_size != "auto" or name == SCRIPTED or is_external_agent(name):
             return settings.prompt_size == "compact"
@@ -201,29 +203,29 @@ class ModelCatalog:
         return name in settings.slow_models or (window is not None and window <= COMPACT_WINDOW)
 
     def note_prompt_speed(self, name: str, tokens: int, seconds: float) -> None:
-        """Save that a model on this computer is slow, if it read a prompt of this many tokens in so many seconds."""
+        """Save that a local model is slow, if it needed this many seconds to read a prompt of this many tokens."""
         if tokens < MEASURED_TOKENS or seconds * SLOW_TOKENS_PER_S < tokens or name in (SCRIPTED, *TIER_NAMES):
             return
         settings = self._settings()
-        with suppress(Problem):  # if the name or saving is at fault, the next run finds out again
+        with suppress(Problem):  # if this fails, the next run will measure again
             if name not in settings.slow_models and self.parse_name(name)[0].is_local:
                 self._save_settings(slow_models=(*settings.slow_models, name))
 
     def supports_tools(self, name: str) -> bool | None:
-        """Return whether a model supports tool calls; None if unknown."""
+        """Return whether a model supports tool calls; None if that, or the model, is unknown."""
         try:
             return self.known_info(name).tools
         except Problem:
             return None
 
     def _tool_support(self, name: str, info: ModelInfo) -> bool | None:
-        """Return tool support from the user's settings, else as observed, else as listed by the provider."""
+        """Return the tool support of a model from the user's settings, else as observed, else as listed."""
         return False if name in self._settings().text_call_models else self._tools.get(name, info.tools)
 
     async def list_models(self, provider: ModelProvider, *, fresh: bool = False) -> "tuple[ListedModel, ...]":
-        """Return a provider's models, from the cache unless `fresh`.
+        """Return a provider's models, from the cache unless it is too old or `fresh` is set.
 
-        Raises `ModelError` if the request fails, or `Problem` if the provider is misconfigured.
+        Raise `ModelError` if the request fails, or `Problem` if the provider is misconfigured.
         """
         if provider.is_embedded:
             from core.models.api_client import ListedModel
@@ -239,7 +241,7 @@ class ModelCatalog:
     async def connect(
         self, provider: ModelProvider, model: str, timeouts: RequestTimeouts | None = None
     ) -> "ProviderModel":
-        """Return a model at its provider, with the provider's API key. Raises `ModelError` if the key is missing."""
+        """Return a model connected to its provider with the API key; raise `ModelError` if that is missing."""
         from core.models.api_client import UNKNOWN_LIMITS, ModelLimits
         from core.models.api_formats import API_FORMATS
 
@@ -251,18 +253,19 @@ class ModelCatalog:
             )
             raise ModelError(f"There is no API key for {provider.title}.", cause, fix, retryable=False, kind="key")
         info = self.known_info(f"{provider.name}/{model}") if model else ModelInfo()
-        # The largest window that Ollama reports could exhaust the memory; its format requests what is needed.
+        # Ollama reports the largest possible window, which could exhaust the memory. Its API format requests what is
+        # needed.
         window = info.window if provider.api != "ollama" or info.window_from == "you" else None
         limits = ModelLimits(info.max_output, window, info.images, info.pdf) if model else UNKNOWN_LIMITS
         return API_FORMATS[provider.api](self._endpoint(provider, key, timeouts), model, limits)
 
     def is_loaded(self, model: str) -> bool:
-        """Return whether a model of the embedded provider is in memory."""
+        """Return whether a model of the embedded provider is loaded into memory."""
         return self.local_models is not None and self.local_models.is_loaded(model)
 
     @asynccontextmanager
     async def connect_embedded(self, model: str) -> "AsyncGenerator[ProviderModel, None]":
-        """Serve a model of the embedded provider while the context is open."""
+        """Yield a model of the embedded provider, whose server keeps running while the context is open."""
         from core.models.api_client import ModelLimits
         from core.models.chat import ChatCompletionsModel
         from core.models.dialects import EMBEDDED_DIALECT
@@ -275,15 +278,15 @@ class ModelCatalog:
             yield ChatCompletionsModel(endpoint, model, ModelLimits(None, window), EMBEDDED_DIALECT)
 
     async def masked(self, request: Request) -> Request:
-        """Return a request without the user's API keys and without anything else that is a key or password."""
+        """Return a request in which the user's API keys and other secrets are masked."""
         self._mask.set_known(await self.secrets(uncertain=False))
         return self._mask.apply(request)
 
     async def secrets(self, *, uncertain: bool = True) -> list[str]:
-        """Return the user's secrets: their API keys, and what environment variables hold that are named like secrets.
+        """Return the user's secrets: API keys, and the values of environment variables with names such as `TOKEN`.
 
-        A keyring that failed is not asked again until one of its operations succeeds. If not `uncertain`, variables
-        whose value may be an ordinary word are left out, such as the password `postgres`.
+        After a failure, the keyring is not read again until one of its operations succeeds. Without `uncertain`,
+        variables whose value may be an ordinary word, such as the password `postgres`, are left out.
         """
         providers = self.providers().values()
         unread = [provider.key_owner for provider in providers if provider.key_owner not in self._keys_read]
@@ -325,11 +328,18 @@ class ModelCatalog:
             price = ModelPrice(TokenRates(listed.price_in, listed.price_out, listed.price_cached), source="provider")
         source = "provider" if listed.window else ""
         return ModelInfo(
-            listed.window, source, listed.max_output, listed.vision, listed.pdf, listed.tools, listed.reasoning, price
+            window=listed.window,
+            window_from=source,
+            max_output=listed.max_output,
+            images=listed.vision,
+            pdf=listed.pdf,
+            tools=listed.tools,
+            reasoning=listed.reasoning,
+            price=price,
         )
 
     def _with_overrides(self, name: str, info: ModelInfo) -> ModelInfo:
-        """Apply the user's own values, which override all others."""
+        """Apply the values that the user has set for a model, which override all others."""
         override = next((entry for entry in self._settings().prices if entry.model == name), None)
         if override is None:
             return info
@@ -343,7 +353,7 @@ class ModelCatalog:
 
 
 class ExternalAgentModel:
-    """Stands in for the model of a session run by an external agent, which serves no other requests."""
+    """Stands in for the model of a session that an external agent runs; it raises `ModelError` for every request."""
 
     window = 0
 
@@ -356,7 +366,7 @@ class ExternalAgentModel:
 
 
 class LazyProviderModel:
-    """A model at a provider. Its API key and limits are looked up with the first request, not before."""
+    """A model of a provider, whose API key and limits are looked up only with the first request."""
 
     def __init__(self, catalog: ModelCatalog, name: str, provider: ModelProvider, model: str) -> None:
         self._catalog = catalog
@@ -367,11 +377,11 @@ class LazyProviderModel:
 
     @property
     def window(self) -> int:
-        """The context window in tokens, as known so far; 0 if unknown."""
+        """The context window in tokens; 0 while it is unknown."""
         return self._catalog.known_info(self._name).window or 0
 
     async def stream(self, request: Request) -> AsyncGenerator[ReplyDelta, None]:
-        """Stream the reply; deltas with token usage also carry the cost, if the price is known."""
+        """Stream the reply. Deltas with token usage also contain the cost, if the price is known."""
         try:
             async with AsyncExitStack() as exit_stack:
                 if self._provider.is_embedded:
@@ -393,11 +403,11 @@ class LazyProviderModel:
             if error.kind == "no_tools":
                 self._catalog.record_tool_support(self._name, tools=False)
             if error.kind == "key":
-                self._remote = None  # look the key up again next time: the user may have set another one
+                self._remote = None  # look up the key again next time, because the user may set another one
             raise
 
     async def _connected(self) -> "ProviderModel":
-        """Return the model at its provider, looked up with the first request."""
+        """Return the model connected to its provider, connecting at the first call."""
         if self._remote is None:
             await self._catalog.fetch_info(self._name)
             self._remote = await self._catalog.connect(self._provider, self._model)

@@ -1,4 +1,4 @@
-"""The address, API key and timeouts of a model provider, validated on construction."""
+"""The address, API key and timeouts of a model provider, validated when the object is created."""
 
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -12,14 +12,14 @@ MAX_REPLY_S = 3_600.0
 
 @dataclass(frozen=True, slots=True)
 class RequestTimeouts:
-    """Timeouts in seconds.
+    """Timeouts of a request in seconds.
 
     Attributes:
-        connect_s: for the connection.
+        connect_s: to establish the connection.
         first_event_s: until the first event of the reply.
         idle_s: between two events that show progress.
         total_s: for the whole reply.
-        after_end_s: for trailing events once the reply is complete.
+        after_end_s: for trailing events after the reply is complete.
     """
 
     connect_s: float = 10.0
@@ -33,8 +33,9 @@ class RequestTimeouts:
 class ProviderEndpoint:
     """A model API to connect to.
 
-    `allow_http` permits unencrypted HTTP to other computers. `proxy` is the only proxy used; the environment is
-    ignored. `only_own` refuses a program of another user of this computer, because the user has not chosen the address.
+    `allow_http` permits unencrypted HTTP to other computers. `proxy` is the only proxy used; those in the environment
+    are ignored. `only_own`: refuse a server of another user on this computer, because the user did not choose the
+    address.
     """
 
     base_url: str
@@ -53,7 +54,7 @@ class ProviderEndpoint:
 
     @property
     def origin(self) -> str:
-        """The host and port, which identify the provider in messages. Its API key is sent nowhere else."""
+        """The host and port, which name the provider in messages. The API key is sent only there."""
         return urlsplit(self.base_url).netloc
 
     @property
@@ -65,7 +66,7 @@ class ProviderEndpoint:
         return is_loopback(self.host)
 
     def require_own(self) -> None:
-        """Raise Problem if a program of another user would receive the requests."""
+        """Raise Problem if `only_own` is set and a program of another user would receive the requests."""
         if self.only_own and self.is_local and is_of_another_user(urlsplit(self.base_url).port or 80):
             fix = "Start your own provider on another port, and add its address in the settings."
             raise Problem(f"Another user of this computer listens on {self.origin}.", "It is not your server.", fix)
@@ -74,11 +75,11 @@ class ProviderEndpoint:
         return self.base_url.rstrip("/") + path
 
     def __repr__(self) -> str:
-        return f"Server({self.base_url!r})"
+        return f"ProviderEndpoint({self.base_url!r})"
 
 
 def check_api_key(key: str) -> None:
-    """Raise `Problem` if an API key contains characters that API keys never contain, such as a space or line break."""
+    """Raise `Problem` if an API key contains characters that no API key contains, such as a space or a line break."""
     if not (key.isascii() and key.isprintable()) or " " in key:
         cause = "It contains a space, a line break or a character that API keys never contain."
         raise Problem("This is not a valid API key.", cause, "Copy it again, without the text around it.")

@@ -1,4 +1,4 @@
-"""A test of a model with two small real requests: latency, streaming and tool calls."""
+"""Tests a model with two small real requests, for latency, streaming and tool calls."""
 
 import time
 from contextlib import aclosing
@@ -9,7 +9,7 @@ from core.domain.problems import ErrorDetails
 from core.domain.text import Text
 from core.models.model import Model, ModelError, ReplyDelta, ReplyOptions, Request, ToolSpec
 
-CHECK_MAX_TOKENS = 512  # tokens; enough for a model that reasons before it replies
+CHECK_MAX_TOKENS = 512  # enough for a model that reasons before it replies
 TEXT_PROMPT = "Count from one to ten in words, separated by commas. Say nothing else."
 CALL_PROMPT = "Call the tool `note` with the word `pencil`. Say nothing else."
 NOTE_TOOL = ToolSpec(
@@ -26,16 +26,16 @@ NOTE_TOOL = ToolSpec(
 
 @dataclass(frozen=True, slots=True)
 class ModelCheck:
-    """The result of a test. None is unknown.
+    """The result of a test; None means unknown.
 
     Attributes:
         first_token_s: seconds from the request to the first text or reasoning.
         total_s: seconds from the request to the end of the reply.
         streams: whether the reply arrived in more than one piece.
         tools: whether the model called the tool.
-        cost: US dollars for both requests.
-        error: why there is no reply.
-        tools_error: why the request with a tool failed.
+        cost: the cost of both requests in US dollars.
+        error: why the first request failed.
+        tools_error: why the second request, with a tool, failed.
     """
 
     model: str
@@ -51,7 +51,7 @@ class ModelCheck:
 
 @dataclass(slots=True)
 class _TimedReply:
-    """One reply with the arrival times of its deltas, in seconds from the request."""
+    """A reply with the arrival times of its deltas, in seconds since the request."""
 
     times: list[float] = field(default_factory=list)
     text: str = ""
@@ -61,7 +61,7 @@ class _TimedReply:
 
 
 async def check_model(name: str, model: Model) -> ModelCheck:
-    """Send both requests, the second only if the first succeeds. Errors are reported in the result, not raised."""
+    """Send both requests, the second only if the first succeeds. Errors are part of the result, not raised."""
     try:
         reply = await _time_reply(
             model,
@@ -84,7 +84,16 @@ async def check_model(name: str, model: Model) -> ModelCheck:
     except ModelError as error:
         tools, tools_error = (False if error.kind == "no_tools" else None), error.details
     first = reply.times[0] if reply.times else None
-    return ModelCheck(name, first, reply.duration_s, streams, tools, reply.text.strip(), cost, tools_error=tools_error)
+    return ModelCheck(
+        model=name,
+        first_token_s=first,
+        total_s=reply.duration_s,
+        streams=streams,
+        tools=tools,
+        reply=reply.text.strip(),
+        cost=cost,
+        tools_error=tools_error,
+    )
 
 
 async def _time_reply(model: Model, request: Request) -> _TimedReply:

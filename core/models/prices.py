@@ -1,4 +1,4 @@
-"""Model prices and the bundled price table."""
+"""Model prices, and the bundled price table."""
 
 import json
 import re
@@ -15,7 +15,7 @@ MILLION = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class TokenRates:
-    """Prices in US dollars per million tokens. If a cache price is None, the input price applies."""
+    """Prices in US dollars per million tokens. The input price applies where a cache price is None."""
 
     input: float
     output: float
@@ -28,8 +28,9 @@ class ModelPrice:
     """The price of a model.
 
     Attributes:
-        above: prices for larger requests, as pairs of a token threshold and the prices above it, ascending.
-        source: where the price comes from, as shown to the user.
+        above: higher prices for large requests, as pairs of an input token threshold and the prices above it,
+            ascending.
+        source: where the price comes from, for display.
     """
 
     rates: TokenRates
@@ -37,7 +38,7 @@ class ModelPrice:
     source: str = ""
 
     def cost(self, usage: Usage) -> float:
-        """Return the cost of a reply in US dollars. Above a threshold, its prices apply to the whole request."""
+        """Return the cost of a reply in US dollars. Prices above a threshold apply to the whole request."""
         rates = self.rates
         for bound, higher_rates in self.above:
             if usage.input > bound:
@@ -54,29 +55,29 @@ FREE = ModelPrice(TokenRates(0.0, 0.0), source="this machine")
 
 @dataclass(frozen=True, slots=True)
 class PriceTableRow:
-    """An entry of the price table; `name_pattern` matches full model names. A window of None is unknown."""
+    """An entry of the price table; `name_pattern` must match a whole model name. `window` is None if unknown."""
 
-    name_pattern: "re.Pattern[str]"
+    name_pattern: re.Pattern[str]
     window: int | None
     price: ModelPrice
 
 
 @dataclass(frozen=True, slots=True)
 class PriceTable:
-    """The bundled price table and the day it was compiled."""
+    """The bundled price table, with its date and the rows of each provider."""
 
     date: str
     source: str
     rows: Mapping[str, Sequence[PriceTableRow]]
 
     def find_row(self, provider: str, model: str) -> PriceTableRow | None:
-        """Return the first row that matches the whole name of a model."""
+        """Return the first row of a provider whose pattern matches the model's whole name."""
         return next((row for row in self.rows.get(provider, ()) if row.name_pattern.fullmatch(model)), None)
 
 
 @lru_cache(maxsize=1)
 def price_table() -> PriceTable:
-    """Return the price table of this version, loading it on first use."""
+    """Return the bundled price table, which is loaded on first use."""
     plain = json.loads((resources.files("resources") / "prices.json").read_text("utf-8"))
     source = f"table of {plain['date']}"
     rows = {name: tuple(_row(row, source) for row in listed) for name, listed in plain["providers"].items()}

@@ -1,4 +1,4 @@
-"""A model that replays the replies and errors recorded in an event log, without network or API key."""
+"""A model that replays the recorded replies and errors of an event log, without network or API key."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
@@ -20,16 +20,16 @@ from core.domain.text import Text
 from core.models.model import ModelError, ReplyDelta, Request, RequestedCall
 from core.models.retry import MAX_RETRY_AFTER_S
 
-NO_RETRY_S = MAX_RETRY_AFTER_S * 1000  # longer than any delay that is waited for, so the request is not retried
+NO_RETRY_S = MAX_RETRY_AFTER_S * 1000  # longer than any accepted delay, so that the request is not retried
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedOutcome:
-    """How a request ended: with a reply, an error, or an interruption by the user.
+    """The outcome of a request: a reply, an error, or an interruption by the user.
 
     Attributes:
-        partial_text: the part of the reply that had arrived before an error or interruption.
-        interruption_reason: why the user's action interrupted the request.
+        partial_text: the text that had arrived before an error or interruption.
+        interruption_reason: why the request was interrupted.
         error: None for an interruption.
         retryable, retry_after_s: as in `ModelError`.
     """
@@ -43,12 +43,12 @@ class RecordedOutcome:
 
 
 def recorded_outcomes(events: Iterable[SessionEvent]) -> Iterator[RecordedOutcome]:
-    """Yield the outcome of each request in order, reading the events only as far as needed."""
+    """Yield the outcome of each request in order, reading only as many events as needed."""
     pending, partial, interruption_reason = False, Text(), ""
     for event in events:
         match event:
             case RequestSent(purpose=""):
-                if pending:  # a message sent now interrupted the request before any text arrived
+                if pending:  # the user sent a message that interrupted the request
                     yield RecordedOutcome(partial_text=partial, interruption_reason=interruption_reason)
                 pending, partial, interruption_reason = True, Text(), ""
             case ReplyInterrupted(text=text, reason=reason_text) if pending:
@@ -104,13 +104,13 @@ class RecordedModel:
 
     def _delta(self, reply: Replied) -> ReplyDelta:
         return ReplyDelta(
-            self._read_text(reply.text),
-            self._read_text(reply.reasoning),
-            tuple(RequestedCall(call.tool, self._read_text(call.arguments)) for call in reply.calls),
-            reply.usage,
-            reply.stop_reason,
-            self._read_text(reply.provider_state),
-            reply.note,
-            reply.cost,
-            self._read_text(reply.written),
+            text=self._read_text(reply.text),
+            reasoning=self._read_text(reply.reasoning),
+            calls=tuple(RequestedCall(call.tool, self._read_text(call.arguments)) for call in reply.calls),
+            usage=reply.usage,
+            stop_reason=reply.stop_reason,
+            provider_state=self._read_text(reply.provider_state),
+            note=reply.note,
+            cost=reply.cost,
+            written=self._read_text(reply.written),
         )

@@ -1,10 +1,9 @@
-"""Normalization of stop reasons to length, filtered, refused or pause, or to an empty text if the model was done.
+"""Normalizes stop reasons of providers to `length`, `filtered`, `refused` or `pause`; "" if the model was done.
 
-Two more reasons are Journeyman's own: it stopped a reply that repeated itself without end (`repeated`), or it made the
-calls itself (`read_ahead`): reads before the first request, or the command that the user named as the check.
+The reason `repeated` is Journeyman's own: it stopped a reply that repeated itself endlessly.
 """
 
-REPEATED, READ_AHEAD = "repeated", "read_ahead"
+REPEATED = "repeated"
 
 STOP_REASONS = {
     "stop": "",
@@ -33,5 +32,5 @@ STOP_NOTES = {
 
 
 def normalize_stop_reason(reason: str) -> str:
-    """Return the normalized stop reason of a provider; an unknown reason is returned unchanged."""
+    """Return the normalized stop reason; an unknown reason is returned unchanged."""
     return STOP_REASONS.get(reason.lower(), reason)

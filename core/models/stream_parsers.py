@@ -1,11 +1,10 @@
-"""Incremental parsers for response bodies: server-sent events, NDJSON, or one JSON value."""
+"""Incremental parsers for response bodies: server-sent events, NDJSON, or a single JSON value."""
 
 from typing import NamedTuple
 
 from core.models.errors import too_much
-from core.models.line_splitter import LineSplitter
+from core.models.line_splitter import BOM, LineSplitter
 
-BOM = b"\xef\xbb\xbf"
 MAX_VALUE_BYTES = 4 << 20
 
 
@@ -15,22 +14,17 @@ class StreamEvent(NamedTuple):
 
 
 class SseParser:
-    """Parses server-sent events. An event that the end of the stream truncates is dropped, as the standard requires."""
+    """Parses server-sent events. A truncated event at the end of the stream is dropped, as the standard requires."""
 
     def __init__(self) -> None:
         self._lines = LineSplitter()
         self._name = ""
         self._data: list[str] = []
-        self._first = True
 
     def feed(self, chunk: bytes) -> list[StreamEvent]:
-        """Return the events completed by a chunk; comments are skipped."""
-        lines = self._lines.feed(chunk)
-        if self._first and lines:
-            self._first = False
-            lines[0] = lines[0].removeprefix(BOM)
+        """Return the events that a chunk completes; comments are skipped."""
         events: list[StreamEvent] = []
-        for line in lines:
+        for line in self._lines.feed(chunk):
             if line[:6] == b"data: ":
                 self._data.append(line[6:].decode("utf-8", "replace"))
             elif line:
@@ -44,7 +38,7 @@ class SseParser:
         return events
 
     def finish(self) -> list[StreamEvent]:
-        """Return no events: a truncated event is dropped."""
+        """Return no events, because a truncated event is dropped."""
         return []
 
     def _field(self, line: bytes) -> None:
@@ -57,7 +51,7 @@ class SseParser:
 
 
 class NdjsonParser:
-    """Parses newline-delimited JSON into events without a name; the last line needs no line end."""
+    """Parses newline-delimited JSON into events without names. The last line needs no line end."""
 
     def __init__(self) -> None:
         self._lines = LineSplitter()
@@ -71,9 +65,9 @@ class NdjsonParser:
 
 
 class JsonBodyParser:
-    """Collects a body that is one JSON value.
+    """Collects a body that is a single JSON value.
 
-    Its size is limited because decoding it blocks all other threads.
+    Its size is limited, because decoding JSON blocks all other threads.
     """
 
     def __init__(self) -> None:

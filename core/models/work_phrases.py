@@ -1,15 +1,15 @@
-"""Recognizes, in English, tasks that ask for work, and replies that promise or claim it, but no other language."""
+"""Recognizes English tasks that ask for work, and English replies that promise or claim it; no other language."""
 
 import re
 from collections.abc import Iterator
 
-# Verbs that ask for a change of files, whatever their object is, and those that ask for some other effect.
+# Verbs that ask for a change of files, with any object, and verbs that ask for another effect.
 _CHANGE = r"add(?!\s+up\b)|append|correct|edit|fix|implement|insert|modify|patch|refactor|rename|repair|replace"
 _WORK = (
     f"{_CHANGE}|apply|bump|commit|delete|deploy|execute|install|merge|migrate|move|port|remove|revert|run|uninstall|"
     "update|upgrade"
 )
-# Verbs that may also ask for an answer in words, so they count only with a file or code as their object.
+# Verbs that may also ask for an answer in words, so they count only if their sentence mentions a file or code.
 _MAYBE = (
     "adapt|adjust|bring|build|change|clean|complete|convert|copy|create|drop|extend|extract|fill|finish|format|"
     "generate|make|optimize|prepare|put|reorganize|"
@@ -42,8 +42,8 @@ _NEW_FILE = re.compile(
     r"`?(?P<file>[\w-]+(?:[./][\w-]+)*\.[a-z]{1,5})\b(?!/)",
     re.IGNORECASE,
 )
-# No list has all verbs that ask to put something into a file, so any word that begins a clause may be one, apart from
-# these, those that ask for a change or for a look, and other forms of verbs.
+# Words at the start of a clause that are not verbs. No list could contain all verbs that ask to put something into a
+# file, so any other word may be one, except verbs of change or looking, and inflected forms.
 _NO_VERB = (
     "a|all|an|any|at|by|each|every|for|from|he|her|his|i|if|in|it|its|my|no|of|on|our|she|some|that|the|their|there|"
     "these|they|this|those|to|we|with|you|your"
@@ -80,7 +80,7 @@ _TO_CHANGE = re.compile(
     rf"\b(?:in|into|to|of|so that|{_WORK}|{_MAYBE})\s+(?:(?:a|the|new|file|module|script)\s+)*(?P<file>[\w./-]+)\b",
     re.IGNORECASE,
 )
-_SEVERAL = re.compile(r"\w\.\w+(?:,| and| or) [\w/-]+\.\w")  # files in a row
+_SEVERAL = re.compile(r"\w\.\w+(?:,| and| or) [\w/-]+\.\w")  # several file names in a row
 _RELOCATION = re.compile(r"\b(?:delete|rename|move|split)\b", re.IGNORECASE)
 _FAULT = re.compile(
     r"\b(?:bugs?|correct|crash(?:es|ed)?|debug|defects?|errors?|fails?|failing|faults?|fix|repair|wrong)\b",
@@ -103,7 +103,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def asks_for_work(task: str) -> bool:
-    """Return whether a task asks for a change or a command, and not only for an answer."""
+    """Return whether a task asks for a change or a command, rather than only for an answer."""
     if check_command(task) and "?" not in task:
         return True
     return any(
@@ -113,21 +113,21 @@ def asks_for_work(task: str) -> bool:
 
 
 def named_files(task: str) -> list[str]:
-    """Return the words of a task that look like the path of a file."""
+    """Return the words of a task that look like paths of files."""
     names = (match[0].rstrip(".-") for match in _NAME.finditer(task))
     return [name for name in names if "." in name or "/" in name]
 
 
 def requested_files(task: str) -> list[str]:
-    """Return the names of the files that a task asks to write or create; none if it also moves or deletes files."""
+    """Return the files that a task asks to write or create; none if it also moves or deletes files."""
     return [] if _REMOVAL.search(task) else list(dict.fromkeys(match["file"] for match in _NEW_FILE.finditer(task)))
 
 
 def possible_results(task: str, *, has_source: bool) -> list[str]:
-    """Return the names of the files into which a task may ask to put something, whatever its verb is.
+    """Return the files into which a task may ask to put something, whatever its verb.
 
-    They may as well be files in which to look for something, so a file counts only if it does not exist. `has_source`
-    means that the task names another file that exists. Without one, a verb such as "list" asks for an answer.
+    They may also be files to look into, so callers must only count files that do not exist. `has_source`: the task
+    names another file, which exists. Otherwise a verb such as "list" asks for an answer.
     """
     if _REMOVAL.search(task):
         return []
@@ -147,9 +147,10 @@ def _may_put(verb: str, has_source: bool) -> bool:
 
 
 def code_to_change(task: str) -> str:
-    """Return the name of the one file with code that a task asks to change or to create; "" if there may be several.
+    """Return the one code file that a task asks to change or create; "" if there may be several.
 
-    Names in commands do not count, and neither do tests.
+    Names in commands and test files do not count. If some request names a file, names in other sentences do not count
+    either: in "The test in test_a.py fails. Fix a.py.", only `a.py` does.
     """
     if not asks_for_work(task) or _RELOCATION.search(task):
         return ""
@@ -157,46 +158,48 @@ def code_to_change(task: str) -> str:
     if _SEVERAL.search(prose):
         return ""
     names = named_files(prose)
-    changed = {match["file"] for match in _TO_CHANGE.finditer(prose) if match["file"] in names}
+    requests = {sentence for sentence, _ in _requests(prose)}
+    matches = (match for sentence in requests for match in _TO_CHANGE.finditer(sentence))
+    changed = {match["file"] for match in matches if match["file"] in names}
     code = {name for name in changed or names if _CODE_FILE.fullmatch(name) and not _TEST_FILE.fullmatch(name)}
     return code.pop() if len(code) == 1 and len(changed) <= 1 else ""
 
 
 def reports_fault(task: str) -> bool:
-    """Return whether a task asks for the correction of something that is wrong, or for what a command needs to pass."""
+    """Return whether a task asks to correct a fault, or to make a command succeed."""
     return asks_for_work(task) and bool(_FAULT.search(task) or check_command(task))
 
 
 def asks_for_question(task: str) -> bool:
-    """Return whether a task demands a question to the user."""
+    """Return whether a task asks the agent to ask the user."""
     return bool(_ASKING.search(task))
 
 
 def asks_for_calculation(task: str) -> bool:
-    """Return whether the answer to a task has to be calculated, which small models do wrongly without a program."""
+    """Return whether the answer to a task must be calculated, which small models do wrongly without a program."""
     return bool(_CALCULATION.search(task))
 
 
 def asks_how(task: str) -> bool:
-    """Return whether a task may be answered with a command that the user runs."""
+    """Return whether a task may be answered with a command for the user to run."""
     return bool(_HOW.search(task))
 
 
 def check_command(task: str) -> str:
-    """Return the command of which a task says that it has to succeed or that it fails now; "" if there is none."""
+    """Return the command that, according to the task, must succeed or fails now; "" if there is none."""
     match = _CHECK.search(task)
     return match["command"].strip() if match else ""
 
 
 def _requests(task: str) -> Iterator[tuple[str, re.Match[str]]]:
-    """Yield each request of a task, with the sentence that it is in."""
+    """Yield each verb of a request in a task, together with its sentence."""
     for sentence in _SENTENCE.split(task.strip()):
         if not _QUESTION.match(sentence):
             yield from ((sentence, match) for match in _REQUEST.finditer(sentence))
 
 
 def promises_work(reply: str) -> bool:
-    """Return whether a reply ends by saying what the model does next, unconditionally and without asking the user."""
+    """Return whether a reply ends by announcing the model's next step, without a condition or a question."""
     text = reply.replace("\u2019", "'").strip()
     if text.endswith("?"):
         return False
@@ -204,7 +207,7 @@ def promises_work(reply: str) -> bool:
 
 
 def claims_work(task: str, reply: str) -> bool:
-    """Return whether a reply says that something was done. The answer to a question never says so."""
+    """Return whether a reply claims that something was done; always False if the task is a question."""
     if "?" in task or _QUESTION.match(task):
         return False
     text = reply.replace("\u2019", "'").strip()

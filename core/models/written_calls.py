@@ -1,19 +1,18 @@
 """Decides which tool calls in the text of a reply are meant, and which are only shown.
 
-`call_shapes` finds everything that is written like a call. All calls of a reply are taken, in order, if at least one
-names an offered tool with arguments that fit its schema, and none of these rules applies:
-
-1. **Quoted text.** A call in a quoted line, in inline code, in a block of another language or inside the model's
-   thoughts is not found at all.
+`call_shapes` finds everything that is written like a call. All calls in a reply are executed, in order, if at least one
+names an offered tool with arguments that fit its schema, and if none of these rules applies:
+1. **Quoted text.** A call in a quoted line, in inline code, in a code block of another language or inside the model's
+   reasoning is not even found.
 2. **Repeated content.** A call that also occurs in a tool result or a user message is a quotation, so that a file or a
-   page can never call a tool by being repeated. `QuotableText` says what counts as the same.
-3. **Examples.** The sentence before or after the call presents it as one ("for example", "looks like", "the file
+   page cannot call a tool by being repeated. `QuotableText` decides what counts as the same.
+3. **Examples.** The sentence before or after the call presents it as an example ("for example", "looks like", "the file
    says"), and does not announce work ("let me see what it looks like").
 4. **Questions about calls.** The user asks about tool calls or a JSON format, and not for work.
 5. **Explanations.** The user does not ask for work, and the reply explains the call ("you can call", "this parameter").
 6. **Tutorials.** The reply has several different calls, with headings or explanations around them.
 
-Calls of tools that are not offered are never taken.
+Calls of tools that are not offered are never executed.
 """
 
 import json
@@ -22,6 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.domain.text import to_utf8
 from core.models.call_shapes import CallFinder, FoundBlock, FoundCall
 from core.models.model import RequestedCall, ToolSpec
 from core.models.near_calls import near_arguments, near_tool
@@ -31,9 +31,9 @@ from core.models.work_phrases import asks_for_work, promises_work
 
 ArgumentCheck = Callable[[ToolSpec, str], str]
 """Returns why arguments, as JSON text, do not fit a tool; empty if they do."""
-LONGEST_REPLY = 400_000  # characters; a longer reply is not searched
+LONGEST_REPLY = 400_000  # a longer reply is not searched for calls
 
-# What a pattern may skip is limited: a long reply or task would otherwise take hours, and every run would wait.
+# The gaps in these patterns are bounded; otherwise a long reply or task would take hours to search.
 _EXAMPLE = re.compile(
     r"(?:\b(?:for example|for instance|e\.g\.|"
     r"(?:an?|another|one|this|following) (?:\w+ )?(?:example|sample|illustration)|"
@@ -75,13 +75,13 @@ _FENCE_LINE = re.compile(r"\A\s*(?:`{3,}|~{3,})[^\n]*\n")
 
 @dataclass(frozen=True, slots=True)
 class WrittenCalls:
-    """What was found in the text of a reply.
+    """The calls found in the text of a reply.
 
     Attributes:
         calls: the calls that are meant.
         text: the reply without them.
-        shape: how they were written, for the user.
-        fault: why a call that was written is not taken, for the model; empty if there is none.
+        shape: the notation of the calls, for display.
+        fault: why a call in the text is not executed, for the model; "" if there is no such call.
     """
 
     calls: tuple[RequestedCall, ...] = ()
@@ -91,7 +91,7 @@ class WrittenCalls:
 
     @property
     def note(self) -> str:
-        """The remark for the user on how the calls were recognized."""
+        """A note for the user on how the calls were recognized; "" without calls."""
         count = "Tool call" if len(self.calls) == 1 else f"{len(self.calls)} tool calls"
         return f"{count} read from the reply text: {self.shape}" if self.calls else ""
 
@@ -99,7 +99,7 @@ class WrittenCalls:
 def read_written_calls(
     text: str, tools: Sequence[ToolSpec], check_arguments: ArgumentCheck, task: str = "", quotable: Iterable[str] = ()
 ) -> WrittenCalls:
-    """Return the calls that the text of a reply makes. `quotable` are the texts that the reply may quote."""
+    """Return the calls that are meant in the text of a reply. `quotable` are the texts that it may quote."""
     if not tools or len(text) > LONGEST_REPLY:
         return WrittenCalls(text=text)
     offered = _Offered(tools, check_arguments)
@@ -119,7 +119,7 @@ def read_written_calls(
 
 
 class _Offered:
-    """The tools that were offered, by the names that the model may use for them."""
+    """The offered tools, by the names that the model may use for them."""
 
     def __init__(self, tools: Sequence[ToolSpec], check_arguments: ArgumentCheck) -> None:
         provider_names = ToolNames(tool.name for tool in tools)
@@ -137,7 +137,7 @@ class _Offered:
         return any(self._tool(call) for call in calls)
 
     def requested(self, blocks: Iterable[FoundBlock]) -> tuple[tuple[RequestedCall, ...], list[str]]:
-        """Return all calls of offered tools if one of them fits its schema, and why the others do not."""
+        """Return all calls of offered tools, if at least one fits its schema, and the faults of the others."""
         requested, faults = list[RequestedCall](), list[str]()
         for call in (call for block in blocks for call in block.calls):
             tool = self._tool(call)
@@ -145,7 +145,7 @@ class _Offered:
                 continue
             named = near_arguments(call.arguments, tool)
             arguments = typed_arguments(named, tool.parameters) if call.plain else named
-            arguments_json = json.dumps(arguments, ensure_ascii=False).encode("utf-8", "replace").decode()
+            arguments_json = to_utf8(json.dumps(arguments, ensure_ascii=False)).decode()
             if fault := self._check_arguments(tool, arguments_json):
                 faults.append(fault)
             requested.append(RequestedCall(tool.name, arguments_json))
@@ -156,7 +156,7 @@ class _Offered:
 
 
 def typed_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments that were written as text with the types of their schema, as far as they can be read so."""
+    """Return arguments that were written as text, converted to the types of the schema where possible."""
     properties = schema.get("properties", {})
     return {name: _typed(value, properties.get(name, {})) for name, value in arguments.items()}
 
@@ -173,7 +173,7 @@ def _typed(value: Any, schema: Any) -> Any:
 
 
 def _presents_calls(text: str, blocks: Sequence[FoundBlock], task: str) -> bool:
-    """Return whether the reply presents its calls instead of making them (rules 3 to 6)."""
+    """Return whether the reply presents its calls instead of making them (rules 3 to 6 of this module)."""
     surroundings = _surrounding_texts(text, blocks)
     if any(map(_presents_example, surroundings[:-1])) or any(map(_WAS_EXAMPLE.match, surroundings[1:])):
         return True
@@ -185,23 +185,24 @@ def _presents_calls(text: str, blocks: Sequence[FoundBlock], task: str) -> bool:
 
 
 def _presents_example(before: str) -> bool:
-    """Return whether the sentence before a call presents an example or a quotation."""
+    """Return whether the text before a call ends by presenting an example or a quotation."""
     sentence = before.rstrip()[-200:]
     return bool(_EXAMPLE.search(sentence)) and not promises_work(sentence.rsplit("\n", 1)[-1])
 
 
 def _is_quotation(text: str, blocks: Sequence[FoundBlock], quotable: Iterable[str]) -> bool:
-    """Return whether one of the calls occurs in other content, whatever its spaces and escapes (rule 2)."""
+    """Return whether a call also occurs in other content, ignoring white space and escapes (rule 2 of this module)."""
     call_texts = [_without_wrapping(text[block.start : block.end], block) for block in blocks]
     for content in quotable:
-        words, plain = QuotableText(content), _normalized(content)  # a wrapped line divides words
+        # Without white space, to find a call whose words a line break divides.
+        words, plain = QuotableText(content), _normalized(content)
         if any(words.contains(call) or _normalized(call) in plain for call in call_texts):
             return True
     return False
 
 
 def _without_wrapping(block_text: str, block: FoundBlock) -> str:
-    """Return the JSON of a block if it names the tool, else the block without the opening of its code fence."""
+    """Return the JSON of a block, if that names the tool, or else the block without its opening code fence."""
     json_text = block_text[block_text.find("{") : block_text.rfind("}") + 1]
     if f'"{block.calls[0].tool}"' in json_text.replace("'", '"'):
         return json_text
@@ -213,12 +214,12 @@ def _normalized(text: str) -> str:
 
 
 def _surrounding_texts(text: str, blocks: Sequence[FoundBlock]) -> list[str]:
-    """Return the text before, between and after the blocks."""
+    """Return the texts before, between and after the blocks."""
     starts, ends = [block.start for block in blocks], [block.end for block in blocks]
     return [text[end:start] for end, start in zip([0, *ends], [*starts, len(text)], strict=True)]
 
 
 def _outside(text: str, blocks: Sequence[FoundBlock]) -> str:
-    """Return the text around the blocks, without the markers that only wrap calls."""
+    """Return the text outside the blocks, without markers that only enclose calls."""
     parts = [_WRAPPERS.sub("", part).strip() for part in _surrounding_texts(text, blocks)]
     return "\n\n".join(part for part in parts if part)

@@ -1,7 +1,7 @@
-"""Reads the files of a package from a folder or a git address.
+"""Reads the files of a package from a folder or from a git address.
 
-From a repository, only the objects of one commit are read. Nothing is checked out, so that no hook, filter, template or
-submodule of the repository takes part.
+From a git address, only the files of one commit are read, as they are stored. Nothing is checked out, so that no hook,
+filter, template or submodule of the repository can run or add anything.
 """
 
 import os
@@ -9,7 +9,6 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -44,7 +43,7 @@ NOT_A_FILE: Final = {"120000": "a link", "160000": "a submodule"}
 
 @dataclass(frozen=True, slots=True)
 class FetchedPackage:
-    """The files of a package, and the commit that they come from; "" for a folder."""
+    """The files of a package, and the git commit that they come from; "" if they come from a folder."""
 
     files: SkillContents
     commit: str = ""
@@ -62,10 +61,10 @@ def is_git_address(source: str) -> bool:
 
 
 def fetch_package(source: str, ref: str = "", path: str = "") -> FetchedPackage:
-    """Return the files in the folder `path` of a source.
+    """Return the files in the folder `path` of a source, which is a folder or a git address.
 
-    `ref` is a branch, a tag or a commit of a git address. Raise Problem if the source cannot be read, or contains
-    something that a package cannot have.
+    `ref` is a branch, tag or commit of a git address. Raise Problem if the source cannot be read, or if it contains
+    something that is not allowed in a package.
     """
     inner = path.strip("/")
     if inner:
@@ -101,14 +100,14 @@ def _read_folder(folder: Path) -> SkillContents:
 
 def _fetch_commit(source: str, ref: str, path: str) -> FetchedPackage:
     if UNENCRYPTED.match(source):
-        why = "Others on the network could change what is downloaded."
-        raise Problem(f"{source} is not encrypted.", why, "Use an https or ssh address.")
+        cause = "Others on the network could change what is downloaded."
+        raise Problem(f"{source} is not encrypted.", cause, "Use an https or ssh address.")
     if not find_program("git"):
         raise Problem("Git is not installed.", "", "Install git, or download the package and add its folder.")
     if ref.startswith("-"):
         raise Problem(f"{ref!r} is not a branch, tag or commit.", "", "Check --ref.")
-    with tempfile.TemporaryDirectory(prefix="journeyman-package-") as place:
-        folder = Path(place)
+    with tempfile.TemporaryDirectory(prefix="journeyman-package-") as temporary:
+        folder = Path(temporary)
         _git(folder, "init", "--quiet", "--bare", "--template=", ".")
         _git(
             folder, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", source,
@@ -117,17 +116,19 @@ def _fetch_commit(source: str, ref: str, path: str) -> FetchedPackage:
         commit = _git(folder, "rev-parse", "--verify", "FETCH_HEAD^{commit}").decode().strip()
         if COMMIT.fullmatch(ref) and ref != commit:
             raise Problem(f"{source} returned another commit.", f"It is {commit}.", "Do not use this address.")
-        tree = f"{commit}:{path}" if path else commit
-        listed = _git(folder, "ls-tree", "-r", "-z", "-l", "--full-tree", tree)
-        return FetchedPackage(dict(_bodies(folder, list(_tree_files(listed)))), commit)
+        prefix = f"{path}/" if path else ""
+        listed = _git(folder, "ls-tree", "-r", "-z", "-l", "--full-tree", commit, *([prefix] if prefix else []))
+        return FetchedPackage(dict(_bodies(folder, list(_tree_files(listed, prefix)))), commit)
 
 
-def _tree_files(listed: bytes) -> Iterator[_TreeFile]:
+def _tree_files(listed: bytes, prefix: str) -> Iterator[_TreeFile]:
+    """Yield the files in `listed`, the output of `git ls-tree`, with paths relative to the folder `prefix`."""
     count = total = 0
     for line in listed.decode("utf-8", "surrogateescape").split("\0"):
         if not (match := TREE_ENTRY.fullmatch(line)):
             continue
-        mode, _, object_name, size, path = match.groups()
+        mode, _, object_name, size, full_path = match.groups()
+        path = full_path.removeprefix(prefix)
         if any(part in IGNORED_NAMES for part in path.split("/")):
             continue
         if kind := NOT_A_FILE.get(mode):
@@ -141,14 +142,19 @@ def _tree_files(listed: bytes) -> Iterator[_TreeFile]:
 
 
 def _bodies(folder: Path, files: list[_TreeFile]) -> Iterator[tuple[str, tuple[bytes, bool]]]:
-    """Yield the contents of files as they are stored, without any conversion."""
+    """Yield the path, content and executable flag of each file from the git repository in `folder`.
+
+    The content is as it is stored, without the conversions of a checkout.
+    """
     names = "".join(f"{file.object_name}\n" for file in files).encode()
-    output, offset = _git(folder, "cat-file", "--batch", input_bytes=names), 0
+    output = _git(folder, "cat-file", "--batch", input_bytes=names)
+    offset = 0
     for file in files:
-        end = output.index(b"\n", offset)
-        size = int(output[offset:end].split()[-1])
-        body = output[end + 1 : end + 1 + size]
-        offset = end + size + 2
+        # The content comes after a line with the name, type and size of the object.
+        begin = output.index(b"\n", offset) + 1
+        size = int(output[offset:begin].split()[-1])
+        body = output[begin : begin + size]
+        offset = begin + size + 1
         if body.startswith(LFS_POINTER):
             raise _not_a_file(file.path, "kept in Git LFS")
         yield file.path, (body, file.executable)
@@ -162,7 +168,8 @@ def _git(folder: Path, *arguments: str, input_bytes: bytes = b"") -> bytes:
             timeout=NETWORK_SECONDS,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise Problem("The package could not be downloaded.", f"It took more than {NETWORK_SECONDS} s.", "") from None
+        cause = f"It took more than {NETWORK_SECONDS} s."
+        raise Problem("The package could not be downloaded.", cause, "Check the network connection.") from None
     except OSError as error:
         raise Problem("Git could not be started.", f"{error.strerror}.", "") from error
     if done.returncode:
@@ -171,10 +178,12 @@ def _git(folder: Path, *arguments: str, input_bytes: bytes = b"") -> bytes:
 
 
 def _check_name(path: str) -> None:
-    with suppress(Problem):
-        return check_file_name(path)
-    why = "It leads outside of the package, or is not valid on every operating system."
-    raise Problem(f"{path[:80]!a} is not a valid file name in a package.", why, "Ask its developer to rename it.")
+    try:
+        check_file_name(path)
+    except Problem:
+        cause = "It leads outside of the package, or is not valid on every operating system."
+        fix = "Ask its developer to rename it."
+        raise Problem(f"{path[:80]!a} is not a valid file name in a package.", cause, fix) from None
 
 
 def _check_amount(count: int, total: int) -> None:
@@ -184,10 +193,10 @@ def _check_amount(count: int, total: int) -> None:
         raise _too_large(f"It has more than {MAX_TOTAL_BYTES >> 20} MB")
 
 
-def _too_large(why: str) -> Problem:
-    return Problem("This is too large for a package.", f"{why}.", "Name the folder of the package with --path.")
+def _too_large(cause: str) -> Problem:
+    return Problem("This is too large for a package.", f"{cause}.", "Name the folder of the package with --path.")
 
 
 def _not_a_file(path: str, kind: str) -> Problem:
-    why = "A package contains only files and folders, so that what you trust is what is used."
-    return Problem(f"{path[:80]!a} is {kind}.", why, "Ask its developer for a package without it.")
+    cause = "A package contains only files and folders, so that what you trust is what is used."
+    return Problem(f"{path[:80]!a} is {kind}.", cause, "Ask its developer for a package without it.")

@@ -1,4 +1,4 @@
-"""The skill library: lists, opens, saves, compares, restores, renames and archives skills, keeping every version."""
+"""The skill library, which keeps every version of each skill."""
 
 import asyncio
 from collections.abc import Mapping
@@ -19,6 +19,7 @@ from core.domain.skill import (
     SkillVersion,
     is_valid_name,
 )
+from core.domain.text import to_utf8
 from core.skills.listing import SkillListing, TrustCheck
 from core.skills.merge import diff_three_ways, merge_parts
 from core.skills.risk_scan import scan_file
@@ -29,15 +30,16 @@ from core.store.skill_store import SkillStore
 from core.workspace.broker import FileBroker
 
 LIBRARY_PREFIX = "library/"
-READ_ONLY_PREFIXES = ("builtin/", "package:")  # of the keys of skills that come with Journeyman or with a package
+# The start of the keys of skills that come with Journeyman or with a package.
+READ_ONLY_PREFIXES = ("builtin/", "package:")
 FileChanges = Mapping[str, bytes | None]
 SkillContents = dict[str, tuple[bytes, bool]]
 
 
 class SkillLibrary:
-    """All skills of this computer. Synchronous methods may be called from any thread.
+    """All skills on this computer. Synchronous methods may be called from any thread.
 
-    Parameters called `name` accept the key of a skill or its plain name. If several skills share the name, it refers to
+    A parameter `name` accepts the key of a skill or its plain name. A plain name that several skills share refers to
     the skill with the highest precedence.
     """
 
@@ -49,11 +51,14 @@ class SkillLibrary:
 
     @property
     def can_write(self) -> bool:
-        """Whether the data folder is writable."""
+        """Whether skills can be changed, which needs a writable data folder."""
         return self._store.can_write
 
     def list(self, folder: Path | None = None, is_trusted: TrustCheck | None = None) -> tuple[SkillRow, ...]:
-        """Return the skills for a folder. `is_trusted` decides whether its files are trusted; None trusts no file."""
+        """Return the skills for a folder.
+
+        `is_trusted` decides whether the folder's own skills are trusted. With None, they are not.
+        """
         return tuple(self._listing.rows(folder, is_trusted))
 
     def key_of(self, name: str, folder: Path | None = None, is_trusted: TrustCheck | None = None) -> str:
@@ -77,7 +82,14 @@ class SkillLibrary:
         for path, (body, _) in self._bodies(key, 0).items():
             if path != SKILL_FILE:
                 findings += scan_file(path, body)
-        return OpenSkill(row, decode_text(main)[0], row.version, tuple(findings), files, self._store.versions(key))
+        return OpenSkill(
+            row=row,
+            text=decode_text(main)[0],
+            base=row.version,
+            findings=tuple(findings),
+            files=files,
+            versions=self._store.versions(key),
+        )
 
     def text(self, key: str, version: int = 0) -> str:
         """Return the SKILL.md text of a version. Version 0 is the current state."""
@@ -110,15 +122,16 @@ class SkillLibrary:
         session: str = "",
         trust: bool = True,
     ) -> SkillSaved | SkillSaveConflict:
-        """Save the next version after version `base`, which is 0 for a new skill.
+        """Save a new version of a skill that is based on version `base`; 0 creates a skill.
 
-        `files` are the other files that change: new contents, or None to delete one. If a newer version than `base`
-        exists, nothing is saved and the conflict is returned. Raise Problem if the text has errors that version `base`
-        did not have.
+        `files` are the changes to files other than SKILL.md: new contents, or None to delete one. If a newer version
+        than `base` exists, nothing is saved and the conflict is returned. Raise Problem if the text has errors that
+        version `base` did not have.
         """
         has_prefix = name.startswith((LIBRARY_PREFIX, *READ_ONLY_PREFIXES, "folder:", "home:"))
         key = name if has_prefix else f"{LIBRARY_PREFIX}{name}"
-        if key.startswith(READ_ONLY_PREFIXES):  # it is not changed: the user's version goes to the library
+        # A read-only skill stays as it is: its changed version is saved in the library.
+        if key.startswith(READ_ONLY_PREFIXES):
             key, base = await self._library_copy(key)
         if key.startswith(LIBRARY_PREFIX):
             _require_valid_name(key[len(LIBRARY_PREFIX) :])
@@ -140,7 +153,10 @@ class SkillLibrary:
         )
 
     async def save_disk_changes(self, key: str) -> int:
-        """Save changes that other programs made on disk as a version. Return the latest version number."""
+        """If other programs changed the skill on disk, save the changes as a version.
+
+        Return the latest version number.
+        """
         disk_skill = await asyncio.to_thread(self._disk.find, key)
         head = self.latest_version(key)
         if disk_skill is None or disk_skill.error or (head and self.digest(key) == disk_skill.digest):
@@ -170,7 +186,7 @@ class SkillLibrary:
     async def restore(
         self, key: str, version: int, *, author: str = "user", reason: str = ""
     ) -> SkillSaved | SkillSaveConflict:
-        """Save an old version as the latest one."""
+        """Save the contents of an old version as a new version."""
         head = await self.save_disk_changes(key)
         restored = await asyncio.to_thread(self._bodies, key, version)
         current = await asyncio.to_thread(self._bodies, key, head)
@@ -180,7 +196,10 @@ class SkillLibrary:
         return await self.save(key, text, files, head, author=author, reason=reason or f"as in version {version}")
 
     async def trust(self, key: str, digest: str) -> None:
-        """Trust the files with this digest, which the user has reviewed. Raise Problem if the files have changed."""
+        """Trust the current files of a skill. `digest` identifies the files that the user reviewed.
+
+        Raise Problem if the files have changed since.
+        """
         row = await asyncio.to_thread(self._listing.row, key)
         if row is None or row.digest != digest:
             raise Problem("The skill has changed since it was shown.", "", "Review it again.")
@@ -192,28 +211,28 @@ class SkillLibrary:
         await self._set_flags(key, trusted_digest="")
 
     async def revoke_trust_in(self, folder: Path) -> None:
-        """Revoke trust in every skill of a folder."""
+        """Revoke trust in every skill that is stored in a project folder."""
         for key, record in self._store.records().items():
             if record.trusted_digest and key.startswith(f"folder:{folder}/"):
                 await self._store.set_flags(key, record.name, trusted_digest="")
 
     async def pin(self, key: str, on: bool = True) -> None:
-        """Pin a skill: it is listed first, and agents cannot change it."""
+        """Pin or unpin a skill. A pinned skill is listed first, and agents cannot change it."""
         await self._set_flags(key, pinned=self._clock() if on else 0)
 
     async def disable(self, key: str, on: bool = True) -> None:
-        """Disable a skill: it is not offered to the model."""
+        """Disable a skill, or enable it if `on` is false. A disabled skill is not offered to the model."""
         await self._set_flags(key, disabled=self._clock() if on else 0)
 
     async def archive(self, key: str, on: bool = True) -> None:
-        """Archive a skill of the library, keeping all versions."""
+        """Archive a skill of the library with all of its versions, or restore it if `on` is false."""
         if not key.startswith(LIBRARY_PREFIX):
             why = "This one is stored elsewhere."
             raise Problem("Only skills of the library can be archived.", why, "Disable it instead.")
         await self._set_flags(key, archived=self._clock() if on else 0)
 
     async def rename(self, key: str, name: str) -> str:
-        """Rename a skill of the library, also in its text, keeping its history. Return the new key."""
+        """Rename a skill of the library, also in its SKILL.md. Its history is kept. Return the new key."""
         if not key.startswith(LIBRARY_PREFIX):
             raise Problem(
                 "Only skills of the library can be renamed.", "This one is stored elsewhere.", "Rename its folder."
@@ -251,7 +270,7 @@ class SkillLibrary:
         return tuple(self._store.used_in(key))
 
     def files(self, key: str, version: int) -> tuple[SkillFile, ...]:
-        """Return the files of a version."""
+        """Return the list of the files in a version of a skill."""
         return self._version(key, version).files
 
     def contents(self, key: str, version: int = 0) -> SkillContents:
@@ -260,11 +279,19 @@ class SkillLibrary:
         return self._bodies(key, version)
 
     async def add_imported(self, name: str, bodies: SkillContents, base: int, reason: str) -> int:
-        """Add a version with imported files, byte for byte and untrusted. Return its number."""
+        """Add imported files, unchanged and untrusted, as a version that follows version `base`. Return its number."""
         _require_valid_name(name)
         key = f"{LIBRARY_PREFIX}{name}"
         files = list_files(bodies)
-        version = SkillVersion(base + 1, name, self._clock(), "import", files_digest(files), reason, files=files)
+        version = SkillVersion(
+            number=base + 1,
+            name=name,
+            created_at=self._clock(),
+            author="import",
+            digest=files_digest(files),
+            reason=reason,
+            files=files,
+        )
         contents = {blob_name(body): body for body, _ in bodies.values()}
         if not await self._store.add(key, version, base, contents, trust=False):
             raise Problem(f"The skill {name!r} was changed at the same time.", "", "Import it again.")
@@ -277,9 +304,10 @@ class SkillLibrary:
         await self._store.set_flags(key, row.name, **changes)
 
     async def _library_copy(self, key: str) -> tuple[str, int]:
-        """Return the key of the library copy of a read-only skill, and the version of the copy that equals it.
+        """Return the key of the copy of a read-only skill in the library, and the version of the copy that equals it.
 
-        Without a copy, the skill is copied as version 1. The version is 0 if no version of an existing copy is equal.
+        Without a copy, the skill is copied as version 1. The version is 0 if a copy exists but none of its versions is
+        equal.
         """
         library_key, builtin = f"{LIBRARY_PREFIX}{_folder_of(key)}", self._disk.find(key)
         if builtin is None:
@@ -308,7 +336,16 @@ class SkillLibrary:
     ) -> SkillSaved | SkillSaveConflict:
         files_now = list_files(bodies)
         name = reading.skill.name if reading.skill else _folder_of(key)
-        version = SkillVersion(base + 1, name, self._clock(), by, files_digest(files_now), why, session, files_now)
+        version = SkillVersion(
+            number=base + 1,
+            name=name,
+            created_at=self._clock(),
+            author=by,
+            digest=files_digest(files_now),
+            reason=why,
+            session=session,
+            files=files_now,
+        )
         contents = {blob_name(body): body for body, _ in bodies.values()}
         if not await self._store.add(key, version, base, contents, trust):
             return await asyncio.to_thread(self._conflict, key, base, await self.save_disk_changes(key), text, files)
@@ -324,10 +361,18 @@ class SkillLibrary:
             path for path, body in files.items() if new.get(path, (None,))[0] not in (body, old.get(path, (None,))[0])
         ]
         version = self._version(key, head)
-        return SkillSaveConflict(key, base, version, head_text, parts, merge_parts(parts), tuple(differ))
+        return SkillSaveConflict(
+            key=key,
+            base=base,
+            latest=version,
+            theirs=head_text,
+            hunks=parts,
+            merged=merge_parts(parts),
+            files=tuple(differ),
+        )
 
     def _current(self, key: str) -> tuple[tuple[SkillFile, ...], bytes]:
-        """Return the current files and the contents of SKILL.md."""
+        """Return the current files of a skill, and the contents of its SKILL.md."""
         disk_skill = self._disk.find(key)
         if disk_skill:
             if disk_skill.error:
@@ -340,7 +385,10 @@ class SkillLibrary:
         return versions[0].files, self._store.body(main.digest) if main else b""
 
     def _bodies(self, key: str, version: int) -> SkillContents:
-        """Return contents and executable flags by path. Version 0 is the current state, -1 an empty skill."""
+        """Return the contents and executable flag of each file, by path.
+
+        Version 0 is the current state, -1 an empty skill.
+        """
         if version < 0:
             return {}
         if version == 0:
@@ -376,7 +424,7 @@ def _name_of(skill: DiskSkill) -> str:
 
 
 def list_files(bodies: SkillContents) -> tuple[SkillFile, ...]:
-    """Return the file list of a version with these contents."""
+    """Return the list of these files, with their sizes and hashes."""
     return tuple(SkillFile(path, blob_name(body), len(body), runs) for path, (body, runs) in sorted(bodies.items()))
 
 
@@ -387,11 +435,14 @@ def _reading(main: bytes, files: tuple[SkillFile, ...], folder: str) -> ParsedSk
 
 
 def _changed(before: SkillContents, text: str, files: FileChanges) -> SkillContents:
-    """Return all contents after a save. Executable files stay so; new files are executable if they start with `#!`."""
-    main = text.encode("utf-8", "replace")
+    """Return the contents of all files after a save.
+
+    Executable files stay executable. A new file is executable if it starts with `#!`.
+    """
+    main = to_utf8(text)
     after = dict(before) | {SKILL_FILE: (main, False)}
     if SKILL_FILE in before and decode_text(before[SKILL_FILE][0])[0] == text:
-        after[SKILL_FILE] = before[SKILL_FILE]  # keep the original bytes, whatever their encoding
+        after[SKILL_FILE] = before[SKILL_FILE]  # the text is unchanged, so keep its original bytes and encoding
     for path, body in files.items():
         if path == SKILL_FILE:
             raise ValueError("the text of SKILL.md is given as text")
@@ -411,7 +462,10 @@ def _changed(before: SkillContents, text: str, files: FileChanges) -> SkillConte
 
 
 def _require_no_new_errors(reading: ParsedSkill, before: SkillContents, folder: str) -> None:
-    """Raise Problem if a save adds errors. Errors of the previous version, such as those of an import, may stay."""
+    """Raise Problem if a save would add errors.
+
+    Errors that the previous version has, for example an imported one, may stay.
+    """
     previous = _reading(before[SKILL_FILE][0], list_files(before), folder).findings if SKILL_FILE in before else ()
     previous_messages = {finding.message for finding in previous}
     new = [

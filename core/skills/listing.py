@@ -1,4 +1,4 @@
-"""Lists skills with their state, and decides which skill is used if several have the same name."""
+"""Lists skills with their state, and decides which one is used if several have the same name."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -16,7 +16,10 @@ NO_RECORD = SkillRecord("", "")
 
 
 class SkillListing:
-    """Builds the list of skills from the disk and the store. Parsed skills are cached by digest."""
+    """Builds the list of skills from the disk and the database.
+
+    Parsed skills are cached by the digest of their files.
+    """
 
     def __init__(self, store: SkillStore, disk: SkillDisk) -> None:
         self._store = store
@@ -24,7 +27,7 @@ class SkillListing:
         self._read: dict[tuple[str, str], tuple[ParsedSkill, int]] = {}
 
     def rows(self, folder: Path | None, is_trusted: TrustCheck | None) -> list[SkillRow]:
-        """Return all skills in order of precedence, then by name."""
+        """Return all skills, sorted by precedence and then by name."""
         records, uses, heads = self._store.records(), self._store.uses(), self._store.latest_versions()
         rows = [
             self._disk_row(disk_skill, records.get(disk_skill.key, NO_RECORD), folder, is_trusted)
@@ -42,7 +45,7 @@ class SkillListing:
         return list(_shadowed(rows))
 
     def row(self, key: str) -> SkillRow | None:
-        """Return one skill, regardless of folder trust and of other skills with the same name."""
+        """Return the skill with this key, even if its folder is not trusted or another skill shadows it."""
         record = self._store.records().get(key, NO_RECORD)
         if disk_skill := self._disk.find(key):
             return self._disk_row(disk_skill, record, None, None)
@@ -84,7 +87,10 @@ class SkillListing:
         return ParsedSkill(parsed.skill, (*encoding_findings, *parsed.findings))
 
     def _reading(self, digest: str, folder: str, parse: Callable[[], ParsedSkill]) -> tuple[ParsedSkill, int]:
-        """Return a parsed skill, without its body, and the token count of the body. The result is cached."""
+        """Return a parsed skill without its body, and the estimated tokens of the body.
+
+        The result is cached by `digest`.
+        """
         if (digest, folder) not in self._read:
             parsed = parse()
             token_count = estimate_tokens(parsed.skill.body) if parsed.skill else 0
@@ -100,13 +106,13 @@ def _row(key: str, reading: ParsedSkill, token_count: int, record: SkillRecord) 
         "" if reading.skill else next((finding.message for finding in reading.findings if finding.level == "error"), "")
     )
     return SkillRow(
-        key,
-        "",
-        "library",
-        "enabled" if reading.skill else "broken",
-        reading.skill.description if reading.skill else "",
-        record.latest_version,
-        bool(record.pinned),
+        key=key,
+        name="",
+        source="library",
+        state="enabled" if reading.skill else "broken",
+        description=reading.skill.description if reading.skill else "",
+        version=record.latest_version,
+        pinned=bool(record.pinned),
         errors=errors,
         warnings=warnings,
         tokens=token_count,
@@ -116,7 +122,10 @@ def _row(key: str, reading: ParsedSkill, token_count: int, record: SkillRecord) 
 
 
 def _trusted_by_source(disk_skill: DiskSkill, folder: Path | None, is_trusted: TrustCheck | None) -> bool:
-    """Return whether a skill needs no review by the user: it is built in, or belongs to a trusted folder or package."""
+    """Return whether a skill is trusted because of where it comes from.
+
+    That is so for built-in skills, and for skills of trusted folders and packages.
+    """
     if disk_skill.source in READ_ONLY_SOURCES:
         return True
     if disk_skill.source != "folder" or folder is None or is_trusted is None:
@@ -136,7 +145,7 @@ def _state(record: SkillRecord, digest: str, trusted: bool) -> SkillState:
 
 
 def _shadowed(rows: Iterable[SkillRow]) -> Iterable[SkillRow]:
-    """Mark enabled skills as shadowed if an earlier enabled one has the same name."""
+    """Yield the rows. An enabled skill is marked as shadowed if an earlier enabled one has the same name."""
     first: dict[str, str] = {}
     for row in rows:
         if row.state == "enabled" and row.name in first:

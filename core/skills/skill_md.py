@@ -1,4 +1,4 @@
-"""Parses SKILL.md files leniently, reporting findings; writes them strictly; edits them, keeping unknown fields."""
+"""Parses SKILL.md files leniently, writes them strictly, and edits them without losing unknown fields."""
 
 import re
 import unicodedata
@@ -21,17 +21,20 @@ from core.skills.risk_scan import scan_text
 
 FORMAT_FIELDS: Final = ("name", "description", "license", "compatibility", "allowed-tools", "metadata")
 COMPATIBILITY_LIMIT: Final = 500
-FRONT_MATTER_LIMIT: Final = 64 << 10  # characters of front matter; longer front matter is not parsed
+FRONT_MATTER_LIMIT: Final = 64 << 10  # in characters; longer front matter is reported and not parsed
 BODY_LINES: Final = 500
 BODY_TOKENS: Final = 5_000
-SHORT_DESCRIPTION: Final = 30  # characters; shorter descriptions are reported as very short
+SHORT_DESCRIPTION: Final = 30  # in characters; a shorter description is reported as very short
 FILE_LINK: Final = re.compile(r"\]\(\s*<?((?:\./)?(?:scripts|references|assets)/[^\s)>#]+)")
 TRIGGER_WORDS: Final = re.compile(r"\b(use|uses|used|when|whenever|if|for|before|after|trigger\w*)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedSkill:
-    """A parsed SKILL.md. `skill` is None if it is unusable; `valid` is whether it conforms to the open format."""
+    """The result of parsing a SKILL.md, with its findings.
+
+    `skill` is None if the file is unusable. `valid` tells whether the file conforms to the open format.
+    """
 
     skill: Skill | None
     findings: tuple[SkillFinding, ...] = ()
@@ -42,7 +45,7 @@ class ParsedSkill:
 
 
 def decode_text(body: bytes) -> tuple[str, tuple[SkillFinding, ...]]:
-    """Decode a file in any encoding. Return its text, and a finding if it is not plain UTF-8."""
+    """Decode the contents of a text file. Return the text, and a finding if the encoding is not plain UTF-8."""
     for mark, form in ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
         if body.startswith(mark):
             return body.decode(form, "replace"), (_encoding_finding("UTF-16"),)
@@ -57,7 +60,10 @@ def decode_text(body: bytes) -> tuple[str, tuple[SkillFinding, ...]]:
 
 
 def parse_skill(text: str, files: Collection[str] = (), *, folder: str = "") -> ParsedSkill:
-    """Parse a SKILL.md. `files` are the paths of the skill's files, `folder` is the name of its folder."""
+    """Parse the text of a SKILL.md.
+
+    `files` are the paths of the skill's files, which the text may refer to. `folder` is the name of its folder.
+    """
     lines = _lines(text)
     head = parse_front_matter(lines)
     if not head.end:
@@ -77,7 +83,7 @@ def parse_skill(text: str, files: Collection[str] = (), *, folder: str = "") -> 
 def format_skill(skill: Skill, text: str = "") -> str:
     """Return the SKILL.md text of a skill. Raise Problem if the skill violates the format.
 
-    Fields of `text`, the previous version, that are unknown or unchanged keep their formatting.
+    `text` is the previous version. Its fields that are unknown or unchanged keep their formatting.
     """
     fields = _format_fields(skill)
     lines = _lines(text)
@@ -93,7 +99,7 @@ def format_skill(skill: Skill, text: str = "") -> str:
 
 
 def set_field(text: str, key: str, value: str) -> str:
-    """Return the text with a front matter field set. Without front matter, the text is returned unchanged."""
+    """Return the text with one field of its front matter set. A text without front matter is returned unchanged."""
     lines = _lines(text)
     head = parse_front_matter(lines)
     return _edit_front_matter(lines, head, {key: value}) + "".join(lines[head.end :]) if head.end else text
@@ -116,7 +122,7 @@ def error_summary(findings: Collection[SkillFinding]) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Split at newlines only, unlike `str.splitlines`, which also splits at other characters."""
+    """Split a text at newlines only. `str.splitlines` would also split at other characters."""
     parts = text.split("\n")
     return [part + "\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
@@ -143,9 +149,16 @@ def _skill(head: FrontMatter, body: str) -> Skill:
     other = tuple((each.key, _plain(each)) for each in head.fields if each.key not in FORMAT_FIELDS)
     pairs = metadata.pairs if metadata else ()
     return Skill(
-        text("name"), text("description"), body, text("license"), text("compatibility"), tuple(allowed), pairs, other,
-        head.end + 1,
-    )  # fmt: skip
+        name=text("name"),
+        description=text("description"),
+        body=body,
+        license=text("license"),
+        compatibility=text("compatibility"),
+        tools=tuple(allowed),
+        metadata=pairs,
+        unknown_keys=other,
+        body_line=head.end + 1,
+    )
 
 
 def _tools(text: str) -> Iterator[str]:
@@ -279,7 +292,7 @@ def _line(key: str, value: str | tuple[tuple[str, str], ...]) -> str:
 
 
 def _check_round_trip(text: str, skill: Skill, before: str) -> None:
-    """Raise Problem if the text has errors that it did not have before, or would not be parsed as the same skill."""
+    """Raise Problem if `text` has errors that `before` did not have, or would not be parsed as the given skill."""
     reading = parse_skill(text)
     previous_messages = {finding.message for finding in parse_skill(before).findings}
     errors = [

@@ -3,17 +3,17 @@
 import re
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 
 from core.domain.problems import Problem
 from core.store.files import (
-    ASIDE_REASONS,
     PARTIAL_SUFFIX,
-    file_size,
+    REPLACED,
     finish_swap,
     make_private,
     replace_atomically,
@@ -23,14 +23,15 @@ from core.store.files import (
 from core.store.health import REPAIR_ADVICE, Health, check_health, is_corruption
 from core.store.marker import write_marker
 
-KEEP_DAILY = 7  # daily backups
-KEEP_BEFORE_MIGRATION = 3  # backups made before a migration
-NAME = re.compile(r"journeyman-(\d{4}-\d\d-\d\d)(-before-v\d{4})?\.db")
+KEEP_DAILY = 7  # how many daily backups are kept
+KEEP_BEFORE_MIGRATION = 3  # how many backups are kept that were made before a migration
+ABANDONED_AFTER_S = 24 * 60 * 60  # seconds; an older partial copy was left by a crash, and is deleted
+NAME = re.compile(r"journeyman-(?P<day>\d{4}-\d\d-\d\d)(?P<before>-before-v\d{4})?\.db")
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup file, and its state when it was last read."""
+    """A backup file and the health that it had when it was last read."""
 
     path: Path
     health: Health
@@ -63,12 +64,12 @@ def backup_folder(path: Path) -> Path:
 
 
 def replacement_path(path: Path) -> Path:
-    """Return the path of a complete file that is about to replace the database."""
+    """Return the path for a complete copy that is about to replace the database."""
     return path.with_name(path.name + ".next")
 
 
 def back_up(path: Path, today: date | None = None) -> Backup:
-    """Make or replace today's backup. The writing connection is not blocked."""
+    """Make or replace today's backup. Writing to the database can go on meanwhile."""
     day = today or local_date()
     backup = copy_database(path, backup_folder(path) / f"journeyman-{day.isoformat()}.db")
     _delete_surplus(backup_folder(path))
@@ -76,7 +77,7 @@ def back_up(path: Path, today: date | None = None) -> Backup:
 
 
 def back_up_daily(path: Path, today: date | None = None) -> Backup | None:
-    """Make today's backup unless it exists."""
+    """Make today's backup. If it exists already, do nothing and return None."""
     day = today or local_date()
     if (backup_folder(path) / f"journeyman-{day.isoformat()}.db").exists():
         return None
@@ -84,7 +85,7 @@ def back_up_daily(path: Path, today: date | None = None) -> Backup | None:
 
 
 def back_up_before_migration(path: Path, number: int, today: date | None = None) -> Backup:
-    """Make a backup of the older schema before migrating to version `number`."""
+    """Make a backup of the database before it is migrated to schema version `number`."""
     day = today or local_date()
     backup = copy_database(path, backup_folder(path) / f"journeyman-{day.isoformat()}-before-v{number:04}.db")
     _delete_surplus(backup_folder(path))
@@ -92,7 +93,7 @@ def back_up_before_migration(path: Path, number: int, today: date | None = None)
 
 
 def copy_database(path: Path, target: Path) -> Backup:
-    """Copy the whole database to `target`, which is replaced only once the copy has been verified."""
+    """Copy the whole database to `target`. An existing file is replaced only once the copy has been verified."""
     make_private(target.parent)
     try:
         with replace_atomically(target) as part:
@@ -117,12 +118,12 @@ def backup_paths(path: Path) -> list[Path]:
 
 
 def verify(path: Path) -> Backup:
-    """Read a backup completely and return its state."""
+    """Read a backup completely, and return it with its health."""
     return Backup(path, check_health(path))
 
 
 def verified_backups(path: Path) -> Iterator[Backup]:
-    """Yield every backup, newest first, verifying each one as it is reached."""
+    """Yield every backup, newest first. Each is verified only when the iteration reaches it."""
     return map(verify, _names(backup_folder(path)))
 
 
@@ -145,48 +146,68 @@ def restore(path: Path, source: Path) -> Path | None:
             shutil.copyfile(source, part)
             if verify(part).health != backup.health:
                 raise Problem("The copy differs from the backup.", "The disk may be failing.", "Nothing was changed.")
-        aside = None
-        if path.exists() or wal_path(path).exists():
-            aside = swap_in(replacement_path(path), path, ASIDE_REASONS[1])
-        else:
-            finish_swap(path, replacement_path(path))
+    except OSError as error:
+        raise _not_restored(error, "The current data was not changed.") from error
+    try:
+        aside = _replace_with_copy(path)
+    except OSError as error:
+        raise _not_restored(error, _state_after_failed_swap(path)) from error
+    try:
         write_marker(path, closed=True, events=backup.health.events)
     except OSError as error:
-        cause = f"{error.strerror or error}."
-        raise Problem("The backup could not be restored.", cause, "The current data was not changed.") from error
+        cause = f"The file that records its state could not be written: {error.strerror or error}."
+        raise Problem("The backup was restored.", cause, "Start Journeyman again: it checks the data.") from error
     return aside
 
 
-@dataclass(frozen=True, slots=True)
-class CompactResult:
-    """The size on disk in bytes, including the WAL, before and after."""
+def _replace_with_copy(path: Path) -> Path | None:
+    """Rename the complete copy to the database.
 
-    before: int
-    after: int
+    Return the path to which the database was moved, None if there was none.
+    """
+    if path.exists() or wal_path(path).exists():
+        return swap_in(replacement_path(path), path, REPLACED)
+    finish_swap(path, replacement_path(path))
+    return None
 
 
-def compact(db: sqlite3.Connection) -> CompactResult:
-    """Shrink the database file by the space of deleted rows. Call it by `Database.run(…, no_transaction=True)`."""
-    path = Path(db.execute("PRAGMA database_list").fetchone()[2])
-    before = file_size(path) + file_size(wal_path(path))
-    db.execute("INSERT INTO event_search (event_search) VALUES ('optimize')")
-    db.execute("VACUUM")
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return CompactResult(before, file_size(path) + file_size(wal_path(path)))
+def _state_after_failed_swap(path: Path) -> str:
+    """Return a sentence that says which data the folder holds after `_replace_with_copy` failed.
+
+    The copy is deleted if it was not used.
+    """
+    # The database was moved away but not replaced: `finish_swap` completes this at the next start.
+    if not path.exists():
+        return "The current data was set aside. Start Journeyman again to complete the restoration."
+    if not replacement_path(path).exists():
+        return "The backup has replaced the current data. Start Journeyman again: it checks the data."
+    with suppress(OSError):
+        replacement_path(path).unlink()
+    return "The current data was not changed."
+
+
+def _not_restored(error: OSError, fix: str) -> Problem:
+    return Problem("The backup could not be restored.", f"{error.strerror or error}.", fix)
 
 
 def _names(folder: Path) -> list[Path]:
-    """Return the backups, newest first. Of two made on the same day, the one made before a migration is the older."""
-    paths = [item for item in folder.glob("journeyman-*.db") if NAME.fullmatch(item.name)]
-    return sorted(paths, key=lambda item: (item.name[11:21], len(item.name) == 24, item.name), reverse=True)
+    """Return the backups, newest first. Of two from the same day, one made before a migration counts as older."""
+    named = [(item, match) for item in folder.glob("journeyman-*.db") if (match := NAME.fullmatch(item.name))]
+    newest_first = sorted(named, key=lambda each: (each[1]["day"], not each[1]["before"], each[0].name), reverse=True)
+    return [item for item, _ in newest_first]
 
 
 def _delete_surplus(folder: Path) -> None:
-    """Delete the oldest surplus backups. Called after a valid backup was made, so at least one valid backup remains."""
+    """Delete the oldest backups beyond the number to keep.
+
+    Call this after a valid backup was made, so that one remains.
+    """
     paths = _names(folder)
     before = [item for item in paths if "-before-" in item.name]
     daily = [item for item in paths if "-before-" not in item.name]
     for old in daily[KEEP_DAILY:] + before[KEEP_BEFORE_MIGRATION:]:
         old.unlink(missing_ok=True)
     for partial in folder.glob(f"journeyman-*{PARTIAL_SUFFIX}*"):
-        partial.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # another thread may have renamed or deleted the file
+            if time.time() - partial.stat().st_mtime > ABANDONED_AFTER_S:
+                partial.unlink()

@@ -1,4 +1,4 @@
-"""Encode events as JSON, with long texts moved to blobs, and decode them."""
+"""Encodes events as JSON with long texts moved to blobs, and decodes them."""
 
 import dataclasses
 import json
@@ -9,20 +9,20 @@ from sys import float_info
 from typing import TYPE_CHECKING, Any, NamedTuple, cast, get_args, get_origin
 
 from core.domain.events import EVENT_CLASSES, EVENT_KINDS, SessionEvent
-from core.domain.text import Text
+from core.domain.text import Text, to_utf8
 from core.store.blobs import blob_hash
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-INLINE_LIMIT = 4096  # characters; a longer text goes to a blob and leaves only its head in the event
-HEAD_LENGTH = 2048  # characters
+INLINE_LIMIT = 4096  # in characters; of a longer text, the event has only the head, and a blob has it all
+HEAD_LENGTH = 2048  # characters of a long text that stay in the event
 
 
 class EncodedEvent(NamedTuple):
-    """An event in stored form.
+    """An event in the form in which it is stored.
 
-    In `stored_event`, long texts are truncated to their heads; `blobs` has the full texts.
+    In `stored_event`, long texts are truncated to their heads. `blobs` has the full texts by hash.
     """
 
     full_event: SessionEvent
@@ -34,26 +34,29 @@ class EncodedEvent(NamedTuple):
 
 @cache
 def type_adapter(kind: str) -> "TypeAdapter[SessionEvent]":
-    """Return the pydantic adapter of a kind. Created on first use, to keep pydantic out of the window's startup."""
+    """Return the pydantic adapter for events of a kind.
+
+    It is created on first use, because importing pydantic is slow.
+    """
     from pydantic import TypeAdapter
 
     return TypeAdapter(EVENT_CLASSES[kind])
 
 
 def encode_event(event: SessionEvent) -> EncodedEvent:
-    """Encode an event. Replace what JSON cannot represent: lone surrogates, infinities and NaN."""
+    """Encode an event. What JSON cannot represent is replaced: surrogates, infinities and NaN."""
     try:
         packed = _encode(event)
-    except ValueError:  # raised by Python or by pydantic
+    except ValueError:  # raised by Python or pydantic for a surrogate
         return _encode(_sanitized(event))
-    # The serializer writes infinity and NaN as null, which no valid event contains.
+    # pydantic writes infinity and NaN as null. No valid event has a null in their place.
     if ":null" in packed.payload and (sanitized := _sanitized(event)) != event:
         return _encode(sanitized)
     return packed
 
 
 def decode_event(kind: str, payload: str | bytes) -> SessionEvent:
-    """Decode a stored event, including forms that earlier versions wrote."""
+    """Decode a stored event. Forms that earlier versions wrote are converted."""
     try:
         return type_adapter(kind).validate_json(payload)
     except ValueError as error:
@@ -64,7 +67,10 @@ def decode_event(kind: str, payload: str | bytes) -> SessionEvent:
 
 
 def load_texts(event: SessionEvent, read: Callable[[str], bytes | None]) -> SessionEvent:
-    """Return the event with long texts loaded from their blobs. A text whose blob is missing keeps its head."""
+    """Return the event with its long texts loaded from blobs by `read`.
+
+    If a blob is missing, the text stays truncated.
+    """
     return cast(SessionEvent, _load_texts(event, read))
 
 
@@ -77,7 +83,7 @@ def _encode(event: SessionEvent) -> EncodedEvent:
 
 
 def _truncate_texts(value: Any, blobs: dict[str, bytes]) -> Any:
-    """Return the value with every long text truncated, and add the full texts to `blobs`."""
+    """Return the value with every long text truncated. Add the full texts to `blobs` by their hash."""
     changes: dict[str, Any] = {}
     for name, nested in _fields(value.__class__):
         old = getattr(value, name)
@@ -110,9 +116,9 @@ def _truncate(text: Text, blobs: dict[str, bytes]) -> Text:
 
 
 def _replace_nulls(plain: Any, error: ValueError) -> bool:
-    """Replace null with 0 where a float is required: earlier versions wrote infinity and NaN as null.
+    """Replace null by 0 where validation required a number: earlier versions wrote infinity and NaN as null.
 
-    Return whether there were such places and all of them were null.
+    Return whether all errors were of this kind.
     """
     places: list[Any] = [item["loc"] for item in getattr(error, "errors", list)() if item["type"] == "float_type"]
     for *path, name in places:
@@ -124,9 +130,9 @@ def _replace_nulls(plain: Any, error: ValueError) -> bool:
 
 
 def _sanitized(value: Any) -> Any:
-    """Return the value with lone surrogates replaced, infinities clamped to the largest float, and NaN set to 0."""
+    """Return the value as JSON can represent it: surrogates joined or escaped, infinities clamped, and NaN as 0."""
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
+        return to_utf8(value).decode()
     if isinstance(value, float):
         return 0.0 if isnan(value) else max(-float_info.max, min(float_info.max, value))
     if isinstance(value, tuple):
@@ -138,7 +144,7 @@ def _sanitized(value: Any) -> Any:
 
 @cache
 def _fields(owner: type) -> tuple[tuple[str, Any], ...]:
-    """Return the dataclass fields that are texts, or tuples of dataclasses that may contain texts."""
+    """Return the fields of a dataclass that may contain texts: their names, and Text or tuple as their type."""
     return tuple(
         (field.name, field.type if field.type is Text else tuple)
         for field in dataclasses.fields(owner)

@@ -1,15 +1,16 @@
-"""The rows derived from events: session rows, timeline rows and the full-text index.
+"""The rows derived from events: session rows, timeline rows and the full-text index. They are a cache of the event log.
 
-They are a cache of the event log. Events are committed without them, and they follow in transactions of their own,
-coalesced. `session.last_seq` is the last event that the stored rows of a session contain; the events after it are
-folded again from the log when the state of the session is loaded, for example after a crash.
+Events are committed first. Their rows follow in transactions of their own, for many events at once. `session.last_seq`
+is the last event that a session's stored rows include. When the state of a session is loaded, for example after a
+crash, the later events are read from the log and applied again.
 """
 
 import sqlite3
 import threading
+from operator import itemgetter
 
 from core.domain.events import EVENT_KINDS, EventRecord, SessionEvent, UserMessage
-from core.domain.sessions import fold_session
+from core.domain.sessions import SessionRow, fold_session
 from core.domain.steps import OPEN_STATUSES, Outline, Step, fold
 from core.store.codec import decode_event
 from core.store.row_keys import MASK, key_range, offset_of, row_key
@@ -25,12 +26,16 @@ from core.store.search import index_events
 from core.store.search_backlog import TextsInHand
 from core.store.write_state import WriteState
 
-MAX_CACHED_SESSIONS = 64  # sessions whose write state is cached
-MAX_INTEGER = 2**63 - 1  # largest integer of a SQLite column
+MAX_CACHED_SESSIONS = 64  # sessions whose state is kept in memory
+MAX_INTEGER = 2**63 - 1  # largest integer that an SQLite column can hold
+# Return the integers of a row, to check only these: checking every value took a tenth of the writing thread's time.
+SESSION_INTEGERS, STEP_INTEGERS = (
+    itemgetter(*(n for n, kind in enumerate(row.__annotations__.values()) if kind is int)) for row in (SessionRow, Step)
+)
 
 
 class DerivedRows:
-    """The write states of the sessions, and which sessions have rows to write. Used on the writing thread only.
+    """The states of sessions in memory, and which sessions have rows to write. Used on the writing thread only.
 
     A state can be dropped at any time: it is loaded again from the stored rows and the events after them.
     """
@@ -38,12 +43,12 @@ class DerivedRows:
     def __init__(self) -> None:
         self.unindexed_texts = TextsInHand()
         self._states: dict[str, WriteState] = {}
-        self._behind: set[str] = set()  # sessions with events that their stored rows may not contain
-        self._started = False  # whether the sessions that a crash left behind have been added
+        self._behind: set[str] = set()  # sessions whose stored rows may not include all of their events
+        self._started = False  # whether the sessions that a crash left without rows were added
 
     @property
     def is_pending(self) -> bool:
-        """Whether there may be rows to write. Any thread may ask."""
+        """Whether there may be rows to write. Can be read on any thread."""
         return not self._started or bool(self._behind)
 
     def state(self, db: sqlite3.Connection, session: str) -> WriteState | None:
@@ -54,7 +59,7 @@ class DerivedRows:
         return state
 
     def add(self, state: WriteState) -> None:
-        """Cache the state of a session."""
+        """Keep the state of a session in memory."""
         if len(self._states) >= MAX_CACHED_SESSIONS:
             del self._states[next(iter(self._states))]
         self._states[state.row.id] = state
@@ -62,17 +67,18 @@ class DerivedRows:
     def fold(self, state: WriteState, entry: EventRecord, full_event: SessionEvent) -> list[Step]:
         """Apply an event to the state of its session. Return the timeline rows that it changed.
 
-        Raise OverflowError for an event whose rows could not be written later, so that it is not committed.
+        Raise OverflowError for an event whose rows could not be written later. The caller then does not commit the
+        event.
         """
         self._behind.add(state.row.id)
         steps = fold_event(state, entry, full_event)
-        for row in (state.row, *steps):
-            if any(value.__class__ is int and not -MAX_INTEGER <= value <= MAX_INTEGER for value in row):
+        for integers in (SESSION_INTEGERS(state.row), *map(STEP_INTEGERS, steps)):
+            if max(map(abs, integers)) > MAX_INTEGER:
                 raise OverflowError("A number of the event is too large for a row.")
         return steps
 
     def write(self, db: sqlite3.Connection) -> None:
-        """Write the rows of every session that is behind."""
+        """Write the rows of every session whose stored rows do not include all events."""
         if not self._started:
             self._behind.update(sessions_behind(db))
         for session in self._behind:
@@ -81,7 +87,8 @@ class DerivedRows:
                 self.write_session(db, session)
             except (sqlite3.Error, OSError):
                 raise
-            except Exception as error:  # Damage or a bug in one session must not keep the others from being written.
+            # An error in one session must not keep the rows of the others from being written.
+            except Exception as error:
                 db.execute("ROLLBACK TO session")
                 self.drop(session)
                 thread = threading.current_thread()
@@ -89,30 +96,30 @@ class DerivedRows:
             db.execute("RELEASE session")
 
     def write_session(self, db: sqlite3.Connection, session: str) -> None:
-        """Write the rows of one session, within any transaction of the writing thread."""
-        # A loaded state is not cached, because the session may be in the middle of a purge.
+        """Write the rows of one session, in the current transaction of the writing thread."""
+        # Do not keep a state that is loaded here: the session may be in the middle of a purge.
         if state := self._states.get(session) or load_state(db, session):
             write_rows(db, state)
 
     def on_written(self) -> None:
-        """Note that the rows of `write` are committed."""
+        """Note that the rows written by `write` are committed."""
         self._behind.clear()
         self._started = True
 
     def drop(self, session: str) -> None:
-        """Drop the state of a session."""
+        """Remove the state of a session from memory."""
         self._states.pop(session, None)
 
     def on_rollback(self) -> None:
-        """Drop all states, because they may contain events that were rolled back."""
+        """Remove all states from memory: they may include events that were rolled back."""
         self._states.clear()
         self.unindexed_texts.clear()
 
 
 def fold_event(state: WriteState, entry: EventRecord, full_event: SessionEvent) -> list[Step]:
-    """Apply an event to the state of its session, and keep what is to be written. Return the rows that it changed.
+    """Apply an event to the state of its session, and note what is to be written. Return the timeline rows it changed.
 
-    `full_event` is the event with its long texts, as far as they are at hand.
+    `full_event` is the event with its long texts, as far as they are in memory.
     """
     steps = fold(entry, state.outline)
     state.row = fold_session(state.row, entry, steps, state.outline)
@@ -123,7 +130,7 @@ def fold_event(state: WriteState, entry: EventRecord, full_event: SessionEvent) 
 
 
 def write_rows(db: sqlite3.Connection, state: WriteState) -> list[Step]:
-    """Write what the events since the last time have changed. Return the timeline rows."""
+    """Write what the events since the last call have changed. Return the written timeline rows."""
     if not state.unwritten:
         return []
     steps = [state.steps[row] for row in sorted(state.steps)]
@@ -137,7 +144,7 @@ def write_rows(db: sqlite3.Connection, state: WriteState) -> list[Step]:
 
 
 def sessions_behind(db: sqlite3.Connection) -> list[str]:
-    """Return the sessions with events that their stored rows do not contain."""
+    """Return the sessions whose stored rows do not include all of their events."""
     rows = db.execute(
         "SELECT id FROM session WHERE EXISTS (SELECT 1 FROM event"
         f" WHERE event.id > number << 32 | last_seq AND event.id <= number << 32 | {MASK})"
@@ -167,7 +174,7 @@ def load_state(db: sqlite3.Connection, session: str) -> WriteState | None:
 
 
 def load_outline(db: sqlite3.Connection, number: int, rows: int) -> Outline:
-    """Return the open steps of a session, which later events may still change, and its step counts."""
+    """Return the steps of a session that later events may still change, and its step counts."""
     open_statuses = ", ".join(f"'{status}'" for status in sorted(OPEN_STATUSES))
     step_rows = db.execute(
         f"SELECT {STEP_COLUMNS} FROM step WHERE id BETWEEN ? AND ? AND ended_at = 0 AND status IN"

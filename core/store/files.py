@@ -1,4 +1,4 @@
-"""Crash-safe file operations: atomic replacement, private permissions, and renaming a database with its WAL."""
+"""File operations that survive a crash: atomic replacement, private files, and renaming a database with its WAL."""
 
 import errno
 import os
@@ -11,13 +11,17 @@ from pathlib import Path
 from core.domain.problems import Problem
 
 DATABASE_SUFFIXES = ("", "-wal", "-shm", "-journal")  # suffixes of the files that SQLite keeps for one database
-ASIDE_REASONS = ("damaged", "replaced")  # reasons for which a file is set aside, part of its new name
+# Why a file was renamed; the reason becomes a part of its new name.
+DAMAGED, REPLACED = ASIDE_REASONS = ("damaged", "replaced")
 PARTIAL_SUFFIX = ".part"  # suffix of a file that is still being written
-LOW_SPACE = 2**20  # bytes; if a write fails with less free space than this, the disk counts as full
+LOW_SPACE = 2**20  # bytes; a disk with less free space counts as full when a write fails
 
 
 def make_private(folder: Path) -> None:
-    """Create a folder that only its owner can enter. An existing folder keeps its permissions unless it is empty."""
+    """Create a folder that only its owner can enter.
+
+    An existing folder becomes private only if it is empty; otherwise its permissions stay.
+    """
     try:
         fresh = not folder.exists()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -28,7 +32,7 @@ def make_private(folder: Path) -> None:
 
 
 def touch_private(path: Path) -> None:
-    """Create an empty file that only its owner can read; an existing file keeps its contents."""
+    """Create an empty file that only its owner can read. An existing file keeps its contents."""
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     path.chmod(0o600)
 
@@ -36,7 +40,7 @@ def touch_private(path: Path) -> None:
 def sync(path: Path) -> None:
     """Flush a file, or the entries of a folder, to the disk."""
     if path.is_dir() and os.name == "nt":
-        return  # Windows cannot open a folder.
+        return  # Windows cannot sync a folder
     handle = os.open(path, os.O_RDONLY if os.name != "nt" else os.O_RDWR)
     try:
         os.fsync(handle)
@@ -46,7 +50,10 @@ def sync(path: Path) -> None:
 
 @contextmanager
 def replace_atomically(path: Path) -> Iterator[Path]:
-    """Yield a temporary path that atomically replaces `path` if the block succeeds and is deleted if it fails."""
+    """Yield a temporary path to write to.
+
+    It replaces `path` atomically when the block ends, and is deleted on an error.
+    """
     part = path.with_name(path.name + PARTIAL_SUFFIX)
     try:
         part.unlink(missing_ok=True)
@@ -60,7 +67,7 @@ def replace_atomically(path: Path) -> Iterator[Path]:
 
 
 def file_size(path: Path) -> int:
-    """Return the size in bytes, or 0 if there is no such file."""
+    """Return the size of a file in bytes, or 0 if it does not exist."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -68,12 +75,12 @@ def file_size(path: Path) -> int:
 
 
 def wal_path(path: Path) -> Path:
-    """Return the path of the write-ahead log, which holds the newest commits."""
+    """Return the path of the database's write-ahead log, which holds the newest commits."""
     return path.with_name(path.name + "-wal")
 
 
 def move_aside(path: Path, reason: str) -> Path:
-    """Rename a database and its WAL to a free name, such as `journeyman.db.damaged-20250131-120000` for `damaged`."""
+    """Rename a database and its WAL, for example to `journeyman.db.damaged-20250131-120000`. Return the new path."""
     stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
     names = (f"{path.name}.{reason}-{stamp}" + (f"-{n}" if n else "") for n in range(1000))
     aside = next(path.with_name(name) for name in names if not path.with_name(name).exists())
@@ -82,14 +89,17 @@ def move_aside(path: Path, reason: str) -> Path:
 
 
 def swap_in(new: Path, path: Path, reason: str) -> Path:
-    """Rename the current database and give its name to `new`. After a crash in between, `finish_swap` completes it."""
+    """Rename the current database, and give its name to `new`. Return the path of the renamed database.
+
+    After a crash in between, `finish_swap` completes it.
+    """
     aside = move_aside(path, reason)
     _move(new, path)
     return aside
 
 
 def finish_swap(path: Path, new: Path) -> bool:
-    """Complete a `swap_in` that a crash interrupted. Return whether there was one."""
+    """Complete a `swap_in` that was interrupted by a crash. Return whether there was one."""
     if path.exists() or not new.exists():
         return False
     if wal_path(path).exists():
@@ -104,7 +114,7 @@ def finish_swap(path: Path, new: Path) -> bool:
 
 
 def unwritable_folder(folder: Path, error: OSError) -> Problem:
-    """Return the Problem for a folder that cannot be written."""
+    """Return the Problem that describes a folder that cannot be written."""
     if is_no_space_error(error):
         return Problem("The disk is full.", f"{folder}: {error.strerror}.", "Free some space, then try again.")
     return Problem(
@@ -120,7 +130,7 @@ def is_no_space_error(error: BaseException | None) -> bool:
 
 
 def is_nearly_full(folder: Path) -> bool:
-    """Return whether almost no space is left on the disk."""
+    """Return whether less than LOW_SPACE is free on the disk of a folder."""
     try:
         return shutil.disk_usage(folder).free < LOW_SPACE
     except OSError:
@@ -128,7 +138,7 @@ def is_nearly_full(folder: Path) -> bool:
 
 
 def _move(old: Path, new: Path) -> None:
-    # SQLite would replay a leftover WAL into the file that takes over the name, so rename all files, then sync once.
+    # Rename the WAL too: SQLite would replay a leftover one into the next database with this name.
     for part in DATABASE_SUFFIXES:
         source = old.with_name(old.name + part)
         if source.exists():

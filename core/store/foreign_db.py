@@ -1,23 +1,29 @@
-"""Open SQLite databases of other programs, which are never written to."""
+"""Opens SQLite databases of other programs. They are never written to."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 
 MAGIC = b"SQLite format 3\0"
+# Returns whether the user has canceled reading. SQLite calls it after every STEPS_BETWEEN_CHECKS steps of a query.
+is_canceled: ContextVar[Callable[[], bool]] = ContextVar("is_canceled", default=lambda: False)
+STEPS_BETWEEN_CHECKS = 50_000  # steps of SQLite's virtual machine, which take a few milliseconds
 
 
 @contextmanager
 def open_foreign_db(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database for reading; its rows have names. Raises ValueError if the schema or contents are unexpected.
+    """Open a database for reading with named columns. Raise ValueError if its schema or contents are unexpected.
 
-    Views cannot be read: one in the place of a table could compute without end.
+    A view cannot be read: in the place of a table, it could compute without end. If `is_canceled` says so, a query ends
+    with ValueError; without an index it could take minutes.
     """
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
             db.execute("PRAGMA trusted_schema = OFF")
             db.set_authorizer(_refuse_views)
+            db.set_progress_handler(is_canceled.get(), STEPS_BETWEEN_CHECKS)
             db.row_factory = sqlite3.Row
             yield db
     except sqlite3.Error as error:
@@ -36,7 +42,7 @@ def is_sqlite(path: Path) -> bool:
 
 
 def has_columns(path: Path, tables: Mapping[str, set[str]]) -> bool:
-    """Return whether the file is a database with these columns in each of these tables."""
+    """Return whether the file is a database that has these columns in each of these tables."""
     try:
         with open_foreign_db(path) as db:
             return all(names <= column_names(db, table) for table, names in tables.items())

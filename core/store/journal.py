@@ -1,4 +1,4 @@
-"""The append-only event log of every session, the only record of what happened."""
+"""The event log of every session. Events are only appended, and everything else is derived from them."""
 
 import asyncio
 import sqlite3
@@ -7,7 +7,6 @@ from functools import partial
 
 from core.domain.clock import Clock, now
 from core.domain.events import EventRecord, RunEnded, RunStarted, SessionCreated, SessionEvent
-from core.domain.ids import session_id
 from core.domain.permissions import PermissionDecided, PermissionRequested
 from core.domain.problems import Problem
 from core.domain.question import QuestionAnswered, QuestionAsked
@@ -34,7 +33,10 @@ ExtraWrite = Callable[[sqlite3.Connection], None]
 
 
 class Journal:
-    """Appends events and notifies listeners, but only after the commit, so that no crash can lose an event they saw."""
+    """Appends events and notifies listeners.
+
+    Listeners are notified only after the commit, so that a crash cannot lose an event that they have seen.
+    """
 
     def __init__(self, database: Database | None, reader: Reader, clock: Clock = now) -> None:
         self._database = database
@@ -47,12 +49,6 @@ class Journal:
             self._derived = database.derived  # used on the writing thread only
             reader.catch_up = database.catch_up
 
-    async def create_session(self, folder: str, title: str) -> str:
-        """Create a session and return its id."""
-        name = session_id()
-        await self.append(name, SessionCreated(name, folder, title))
-        return name
-
     async def append(
         self, session: str, *events: SessionEvent, blobs: Mapping[str, bytes] | None = None
     ) -> EventRecord:
@@ -61,25 +57,25 @@ class Journal:
 
     def start_append(
         self, session: str, *events: SessionEvent, blobs: Mapping[str, bytes] | None = None
-    ) -> "asyncio.Future[EventRecord]":
-        """Append like `append`, but return a future at once instead of waiting for the commit."""
+    ) -> asyncio.Future[EventRecord]:
+        """Do the same as `append`, but return a future at once instead of waiting for the commit."""
         at = self._clock()
         return self._submit_events(session, tuple((at, event) for event in events), blobs or {})
 
     def stage(self, session: str, *events: SessionEvent) -> list[EventRecord]:
-        """Stage events for the next `append_staged`, and return the records that they will be committed as.
+        """Stage events for the next `append_staged`. Return the records with which they will be committed.
 
-        They are committed alone after HOLD_S, or before any other append to their session. Return nothing, and stage
-        nothing, if the records cannot be known.
+        They are committed alone after HOLD_S, or before any other append to their session. If the records cannot be
+        known yet, nothing is staged and the list is empty.
         """
         return self._staged.stage(session, self._clock(), events) if self._database else []
 
     async def append_staged(
         self, session: str, *events: SessionEvent, blobs: Mapping[str, bytes] | None = None
-    ) -> "asyncio.Future[EventRecord]":
-        """Start to append the staged events with the given ones, all or none, and return a future of the commit.
+    ) -> asyncio.Future[EventRecord]:
+        """Start to append the staged and the given events, all or none. Return a future that is done when committed.
 
-        Raise the error if staged events could not be committed before.
+        If staged events were committed alone before and that failed, raise that error.
         """
         if committing := self._commits_of_staged.get(session):
             try:
@@ -94,22 +90,25 @@ class Journal:
         return self._submit_events(session, (*staged, *((at, event) for event in events)), blobs or {})
 
     def _commit_staged(self, session: str) -> None:
-        """Commit staged events alone. `append_staged` raises the error if that fails."""
+        """Commit staged events alone. An error is kept for `append_staged` to raise."""
         if staged := self._staged.take(session):
             committing = self._submit_events(session, staged, {})
             self._commits_of_staged[session] = committing
             committing.add_done_callback(partial(self._on_staged_committed, session))
 
-    def _on_staged_committed(self, session: str, committing: "asyncio.Future[EventRecord]") -> None:
+    def _on_staged_committed(self, session: str, committing: asyncio.Future[EventRecord]) -> None:
         if not committing.cancelled() and committing.exception() is None:
             self._commits_of_staged.pop(session, None)
 
     async def append_with(self, session: str, event: SessionEvent, also: ExtraWrite) -> EventRecord:
-        """Append an event and run `also` in the same transaction. If `also` raises, nothing is written."""
+        """Append an event and run `also` in the same transaction. If `also` raises, neither is stored."""
         return await self._submit_events(session, ((self._clock(), event),), {}, also=also)
 
     def append_in_background(self, session: str, event: SessionEvent) -> None:
-        """Append an event without waiting for the commit. Errors are ignored, as the event itself reports an error."""
+        """Append an event without waiting for the commit.
+
+        Errors are ignored, because the event itself reports an error.
+        """
         if self._database:
             appended = self._submit_events(session, ((self._clock(), event),), {})
             appended.add_done_callback(lambda done: done.cancelled() or done.exception())
@@ -122,17 +121,17 @@ class Journal:
         silent_count: int = 0,
         blobs: Mapping[str, bytes] | None = None,
     ) -> EventRecord:
-        """Append events that keep their original times.
+        """Append events with their original times, as copies of events.
 
-        Listeners are not notified about the first `silent_count` events. The events are copies, so they do not mark
-        files as untrusted again.
+        Listeners are not notified about the first `silent_count` events. Because they are copies, the events do not
+        mark files as untrusted again.
         """
         return await self._submit_events(session, tuple(timed_events), blobs or {}, silent_count, copies=True)
 
     async def append_batch(self, session: str, batch: EventBatch) -> None:
-        """Append a large batch, all or none.
+        """Append a large batch, all or none. Listeners get one update.
 
-        Listeners get one update; full-text indexing is deferred to `index_backlog`.
+        `index_backlog` adds the events to the search index later.
         """
 
         def write(db: sqlite3.Connection) -> list[JournalUpdate]:
@@ -150,8 +149,8 @@ class Journal:
     ) -> None:
         """Delete sessions and append batches in their place, in one transaction.
 
-        `last_events` returns what follows the batches of a session, given its row after them; it is called on the
-        writing thread. Blobs stay, as the batches refer to them, too.
+        `last_events` is called on the writing thread with a session's row after its batches, and returns further events
+        to append. Blobs are not deleted, because the batches refer to them too.
         """
         names = tuple(dict.fromkeys(session for session, _ in batches))
 
@@ -172,7 +171,7 @@ class Journal:
         await self._submit(names[-1], write)
 
     async def index_backlog(self) -> None:
-        """Index the events of all deferred batches in slices, so that other jobs wait for one slice at most."""
+        """Index the events of all large batches for search, in slices: other jobs wait for one slice at most."""
         if self._database:
             while await self._database.run(partial(index_slice, texts=self._derived.unindexed_texts)):
                 pass
@@ -185,7 +184,7 @@ class Journal:
         silent_count: int = 0,
         also: ExtraWrite | None = None,
         copies: bool = False,
-    ) -> "asyncio.Future[EventRecord]":
+    ) -> asyncio.Future[EventRecord]:
         self._commit_staged(session)
 
         def write(db: sqlite3.Connection) -> list[JournalUpdate]:
@@ -202,7 +201,7 @@ class Journal:
 
     def _submit(
         self, session: str, write: Callable[[sqlite3.Connection], list[JournalUpdate]], silent_count: int = 0
-    ) -> "asyncio.Future[EventRecord]":
+    ) -> asyncio.Future[EventRecord]:
         if self._database is None:
             raise Problem(
                 "The data folder is not writable.", "It is open read-only.", "Choose another one with --data-dir."
@@ -214,7 +213,7 @@ class Journal:
 
         def done(updates: list[JournalUpdate], error: BaseException | None) -> None:
             self._staged.on_done(session, None if error else updates[-1].entry)
-            # Canceling the caller does not cancel the commit, so listeners are notified in either case.
+            # Listeners are notified even if the caller is canceled, because that does not cancel the commit.
             if error is None:
                 self._notify(updates[silent_count:])
             if future.cancelled():
@@ -228,25 +227,28 @@ class Journal:
         return future
 
     async def read(self, session: str, after: int = 0) -> AsyncIterator[EventRecord]:
-        """Yield the events after `after` in order. Other tasks of the event loop get to run every 500 events."""
+        """Yield the events after the sequence number `after`, in order.
+
+        Other tasks of the event loop run every 500 events.
+        """
         for count, (seq, run, at, kind, payload) in enumerate(self._reader.raw_events(session, after)):
             if count % 500 == 499:
                 await asyncio.sleep(0)
             yield EventRecord(session, seq, run, at, decode_event(kind, payload))
 
     async def store_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        """Store blobs that an event is about to refer to."""
+        """Store blobs to which an event will refer that is appended next."""
         if self._database is None:
             raise Problem("The data folder is not writable.", "It is open read-only.", "")
         await self._database.run(partial(_store_blobs, blobs=blobs))
 
     def prepare_purge(self, db: sqlite3.Connection, session: str) -> None:
-        """Write the derived rows of a session that is being purged, and forget it. Called on the writing thread."""
+        """Write the derived rows of a session before it is purged, and drop its state. Called on the writing thread."""
         self._derived.write_session(db, session)
         self._derived.drop(session)
 
     def listen(self, listener: Listener) -> Unsubscribe:
-        """Register a listener and return a function that removes it."""
+        """Register a listener. Return a function that removes it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -255,7 +257,7 @@ class Journal:
             for listener in tuple(self._listeners):
                 try:
                     listener(update)
-                except Exception as error:  # A bug in one listener must not keep the event from the others.
+                except Exception as error:  # an error in one listener must not keep the event from the others
                     context = {"message": "A listener of the journal failed.", "exception": error}
                     asyncio.get_running_loop().call_exception_handler(context)
 
@@ -266,7 +268,10 @@ class Journal:
         timed_events: tuple[tuple[int, SessionEvent], ...],
         blobs: Mapping[str, bytes],
     ) -> list[JournalUpdate]:
-        """Append events within a transaction of the writing thread. The rows derived from them are written later."""
+        """Append events in the current transaction of the writing thread.
+
+        The rows derived from them are written later.
+        """
         for name, body in blobs.items():
             _store_blob(db, name, body)
         first, event = timed_events[0]
@@ -282,18 +287,17 @@ class Journal:
             steps = self._derived.fold(state, entry, encoded.full_event)
             updates.append(JournalUpdate(entry, steps, state.row))
         db.executemany("INSERT INTO event VALUES (?, ?, ?, ?, ?)", rows)
-        if not state.row.imported_from:  # The questions of an imported session cannot be answered here.
+        if not state.row.imported_from:  # an imported session waits for nobody: its questions cannot be answered here
             for update in updates:
                 update_pending_requests(db, state.number, update.entry)
                 record_skill_use(db, row_key(state.number, update.entry.seq), update.entry.event)
         if any(isinstance(event, RunStarted) for _, event in timed_events):
-            # The derived rows are written later, and not at all while the disk is full: until then the session must
-            # not look finished.
+            # Until the derived rows follow, which is never on a full disk, the session must not look finished.
             db.execute("UPDATE session SET status = 'running' WHERE number = ?", (state.number,))
         return updates
 
     def _write_state(self, db: sqlite3.Connection, session: str, event: SessionEvent, at: int) -> WriteState:
-        """Return the state of a session, which `event` creates if it is a SessionCreated and the session is new."""
+        """Return the state of a session. If `event` is a SessionCreated and the session is new, create the session."""
         if state := self._derived.state(db, session):
             return state
         if not isinstance(event, SessionCreated):
@@ -315,7 +319,7 @@ def _store_blob(db: sqlite3.Connection, name: str, body: bytes) -> None:
 
 
 def update_pending_requests(db: sqlite3.Connection, number: int, entry: EventRecord) -> None:
-    """Keep the table of open questions and permission requests, which the inbox shows, in step with an event."""
+    """Apply an event to the table of open questions and permission requests, which the inbox shows."""
     match entry.event:
         case QuestionAsked(question=pending) | PermissionRequested(request=pending):
             db.execute("INSERT OR REPLACE INTO pending_request VALUES (?, ?, ?)", (pending.id, number, entry.seq))

@@ -1,4 +1,4 @@
-"""Memory rows: the current state of each memory, folded from its versions, and its full-text index."""
+"""Rows of memories: the current state of each memory, which results from its changes, and the full-text index."""
 
 import json
 import sqlite3
@@ -28,7 +28,7 @@ FROM = "FROM memory m JOIN memory_scope p ON p.number = m.key >> 32"
 VERSION = "memory, number, at, action, author, content, session, seq, reason, related_memory, undoes"
 _ADD_VERSION = f"INSERT INTO memory_version ({VERSION}) VALUES ({', '.join('?' * 11)})"
 _INSERT = f"INSERT INTO memory VALUES ({', '.join('?' * 25)})"
-_WRITER = json.JSONEncoder(ensure_ascii=False)  # created once, because it is used for every row
+_WRITER = json.JSONEncoder(ensure_ascii=False)  # one encoder for all rows, because creating one is slow
 _COUNT = (
     "UPDATE memory_scope SET memory_count = memory_count + ?, word_count = word_count + ?,"
     " context_word_count = context_word_count + ? WHERE number = ?"
@@ -37,9 +37,9 @@ _COUNT = (
 
 @dataclass(frozen=True, slots=True)
 class IndexTerms:
-    """The index terms of a memory's text and of its context, separated by spaces, and the fingerprint of the text.
+    """The words by which a memory is found: the terms of its text and of its context, each separated by spaces.
 
-    Sentences that count as equal have the same fingerprint.
+    `fingerprint` is the same for sentences that count as equal.
     """
 
     words: str
@@ -49,7 +49,7 @@ class IndexTerms:
 
 @dataclass(frozen=True, slots=True)
 class IndexedScope:
-    """One scope (a folder, an agent or a session) and the size of its part of the index, in memories and terms."""
+    """A scope (a folder, an agent or a session), and how many memories and terms its part of the index has."""
 
     number: int
     scope: MemoryScope
@@ -61,7 +61,7 @@ class IndexedScope:
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """A memory that was added to a run's context; `used` is 1 if the run used it."""
+    """A memory that was added to the context of a run. `used` is 1 if the run used it, else 0."""
 
     session: str
     run: int
@@ -74,10 +74,7 @@ class MemoryUse:
 
 
 class MemoryRecords:
-    """Memory queries and updates within the caller's transaction.
-
-    `index` computes the index terms of a memory.
-    """
+    """Reads and writes memories within the caller's transaction. `index` computes the index terms of a memory."""
 
     def __init__(self, db: sqlite3.Connection, index: Callable[[MemoryContent], IndexTerms]) -> None:
         self._db = db
@@ -88,7 +85,7 @@ class MemoryRecords:
         return _memory(row) if row else None
 
     def ids_starting_with(self, start: str) -> list[str]:
-        """Return up to nine ids that start with `start`."""
+        """Return at most nine IDs that start with `start`."""
         rows = self._db.execute("SELECT id FROM memory WHERE id >= ? AND id < ? LIMIT 9", (start, start + "\U0010ffff"))
         return [row[0] for row in rows]
 
@@ -110,7 +107,7 @@ class MemoryRecords:
         return [_memory(row) for row in self._db.execute(query, (*active_filters.values(), limit))]
 
     def always_recalled(self, scope_numbers: Iterable[int]) -> Iterator[Memory]:
-        """Yield the active memories that are recalled for every message: preferences and pinned memories."""
+        """Yield the active memories that every message recalls: preferences and pinned memories."""
         numbers = ", ".join(str(int(number)) for number in scope_numbers) or "0"
         query = (
             f"SELECT {COLUMNS} {FROM} WHERE (m.kind = 'preference' OR m.pinned = 1) AND m.status = 'active'"
@@ -119,14 +116,14 @@ class MemoryRecords:
         return map(_memory, self._db.execute(query))
 
     def by_keys(self, keys: Sequence[int]) -> list[Memory]:
-        """Return the memories in the order of the keys, leaving out missing ones."""
+        """Return the memories with these keys, in the same order. Missing ones are left out."""
         marks = ", ".join("?" for _ in keys)
         rows = self._db.execute(f"SELECT m.key, {COLUMNS} {FROM} WHERE m.key IN ({marks})", keys)
         by_key = {row[0]: _memory(row[1:]) for row in rows}
         return [by_key[key] for key in keys if key in by_key]
 
     def find_same(self, scope_number: int, kind: MemoryKind, fingerprint: str) -> str:
-        """Return the id of an active memory of this scope and kind with the same fingerprint, or ""."""
+        """Return the ID of an active memory in this scope with the same kind and fingerprint, or ""."""
         row = self._db.execute(
             "SELECT id FROM memory WHERE fingerprint = ? AND kind = ? AND key >> 32 = ? AND status = 'active'",
             (fingerprint, kind, scope_number),
@@ -138,7 +135,7 @@ class MemoryRecords:
         return [_change(row) for row in rows]
 
     def scopes(self, scopes: Iterable[tuple[str, str]]) -> list[IndexedScope]:
-        """Return those of the scopes that hold any memories."""
+        """Return the scopes among `scopes` that have any memories."""
         indexed = []
         for scope, scope_id in scopes:
             row = self._db.execute(
@@ -161,7 +158,7 @@ class MemoryRecords:
         return self._db.execute("SELECT 1 FROM memory LIMIT 1").fetchone() is not None
 
     def scope_number(self, scope: MemoryScope, scope_id: str) -> int:
-        """Return the number of a scope, creating it if it is new."""
+        """Return the number under which a scope is stored. A new scope gets one."""
         row = self._db.execute(
             "SELECT number FROM memory_scope WHERE scope = ? AND scope_id = ?", (scope, scope_id)
         ).fetchone()
@@ -172,16 +169,19 @@ class MemoryRecords:
         return inserted.lastrowid
 
     def write(self, change: MemoryChange) -> Memory | None:
-        """Append a change, which must have the next number, and update the memory.
+        """Store a change, which must have the next number, and update the memory's row.
 
-        Return the memory, or None if it no longer exists after the change.
+        Return the memory, or None if the change has removed it.
         """
         before = self.changes(change.memory)
         self._db.execute(_ADD_VERSION, _values(change))
         return self.rewrite(change.memory, [*before, change])
 
     def rewrite(self, name: str, changes: Sequence[MemoryChange]) -> Memory | None:
-        """Write the row that the changes fold to. The memory keeps its key unless it moved to another scope."""
+        """Write the row that results from all changes of a memory.
+
+        It keeps its key unless the memory moved to another scope.
+        """
         memory = fold(changes)
         if memory is None:
             self._remove(name)
@@ -196,7 +196,10 @@ class MemoryRecords:
         return memory
 
     def set_context(self, memory: Memory, context: str) -> None:
-        """Replace the context in the memory's last change: it is derived from messages, so it makes no new version."""
+        """Replace the context in the last change of a memory.
+
+        This makes no new version, as the context comes from messages.
+        """
         *earlier, last = self.changes(memory.id)
         completed = replace(last, content=replace(memory.content, context=context))
         self._db.execute(
@@ -206,7 +209,7 @@ class MemoryRecords:
         self.rewrite(memory.id, [*earlier, completed])
 
     def add_all(self, changes: Sequence[MemoryChange]) -> int:
-        """Insert new memories, each given by its first change. Return how many."""
+        """Insert new memories, each given by its first change. Return how many were inserted."""
         numbers: dict[tuple[MemoryScope, str], int] = {}
         keys: dict[int, int] = {}
         counts: dict[int, list[int]] = {}
@@ -230,9 +233,9 @@ class MemoryRecords:
         return len(rows)
 
     def rebuild_missing(self) -> int:
-        """Rebuild the rows of memories whose changes exist but whose row is missing, as after a salvage.
+        """Rebuild the missing rows of memories from their changes, for example after a salvage.
 
-        Return how many.
+        Return how many were missing.
         """
         missing = self._db.execute(
             "SELECT DISTINCT memory FROM memory_version WHERE memory NOT IN (SELECT id FROM memory)"
@@ -253,10 +256,10 @@ class MemoryRecords:
         return (row[0] or scope_number << 32) + 1
 
     def _remove(self, name: str, new_terms: IndexTerms | None = None) -> int:
-        """Remove a memory from the table and the index; return its key, or 0.
+        """Remove a memory from its table and the index. Return its key, or 0 if there was no row.
 
-        A contentless FTS5 index can only delete an entry given the exact text that was indexed. The embedding is kept
-        if `new_terms`, the terms about to be indexed, equal the old ones.
+        A contentless FTS5 index can only delete an entry given the exact text that was indexed. If `new_terms`, which
+        are indexed next, equal the old terms, the embedding is kept.
         """
         query = "SELECT key, status, words, context_words, fingerprint FROM memory WHERE id = ?"
         row = self._db.execute(query, (name,)).fetchone()
@@ -291,7 +294,7 @@ class MemoryRecords:
         self._db.execute(_COUNT, (sign, sign * _size(terms), sign * _size(context_terms), scope_number))
 
     def _totals(self, name: str) -> tuple[int, ...]:
-        """Return the totals of a memory's uses. A run counts as good or bad only if it used the memory."""
+        """Return the totals of a memory's uses. The rating of a run counts only if the run used the memory."""
         row = self._db.execute(
             "SELECT count(*), total(used), total(used AND run_rating = 'good'), total(used AND run_rating = 'bad'),"
             " coalesce(max(at), 0) FROM memory_use WHERE memory = ?",
@@ -300,7 +303,10 @@ class MemoryRecords:
         return tuple(map(int, row))
 
     def record_uses(self, uses: Iterable[MemoryUse]) -> None:
-        """Record that a run received memories and whether it used them. A later rating replaces the earlier one."""
+        """Record that a run received memories, and whether it used them.
+
+        If that is recorded again, the new rating replaces the old one.
+        """
         for use in uses:
             self._db.execute(
                 "INSERT INTO memory_use VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (session, run, memory) DO UPDATE"
@@ -310,7 +316,7 @@ class MemoryRecords:
             self._update_totals(use.memory)
 
     def rate_run(self, session: str, run: int, rating: str) -> int:
-        """Rate a run, good or bad, on every memory it received. Return the number of these memories."""
+        """Store the user's rating of a run with every memory that it received. Return the number of these memories."""
         self._db.execute("UPDATE memory_use SET run_rating = ? WHERE session = ? AND run = ?", (rating, session, run))
         received = self.uses(session, run)
         for use in received:
@@ -318,7 +324,7 @@ class MemoryRecords:
         return len(received)
 
     def uses(self, session: str = "", run: int = 0, memory: str = "") -> list[MemoryUse]:
-        """Return the uses of a run, or of a memory, newest first."""
+        """Return the uses of memories in a run, or the uses of one memory, newest first."""
         condition, values = ("memory = ?", (memory,)) if memory else ("session = ? AND run = ?", (session, run))
         rows = self._db.execute(
             f"SELECT session, run, memory, version, at, score, used, run_rating FROM memory_use WHERE {condition}"
@@ -335,7 +341,7 @@ class MemoryRecords:
         )
 
     def postings(self, term: str, scope_number: int, limit: int) -> list[int]:
-        """Return the keys of the newest memories of a scope that contain a term in text or context, at most `limit`."""
+        """Return the keys of the newest memories in a scope whose text or context contains a term, at most `limit`."""
         rows = self._db.execute(
             "SELECT rowid FROM memory_search WHERE memory_search MATCH ? AND rowid BETWEEN ? AND ?"
             " ORDER BY rowid DESC LIMIT ?",
@@ -344,11 +350,11 @@ class MemoryRecords:
         return [row[0] for row in rows]
 
     def containing_all(self, terms: Sequence[str], scope_number: int, limit: int) -> list[int]:
-        """Return the keys of at most `limit` memories of a scope that contain all terms, newest first."""
+        """Return the keys of the newest memories in a scope that contain all terms, at most `limit`."""
         return self.postings('" AND "'.join(terms), scope_number, limit)
 
     def index_terms(self, keys: Sequence[int]) -> list[tuple[int, str, str]]:
-        """Return the key, text terms and context terms of each memory."""
+        """Return (key, terms of the text, terms of the context) for each memory."""
         marks = ", ".join("?" for _ in keys)
         return self._db.execute(f"SELECT key, words, context_words FROM memory WHERE key IN ({marks})", keys).fetchall()
 
@@ -393,12 +399,31 @@ def _memory(row: tuple[Any, ...]) -> Memory:
         name, kind, text, context, fields, confidence, author, session, seq, created_at, changed, version, evidence,
         pinned, status, links, recalled, used, good, bad, last, scope, scope_id,
     ) = row  # fmt: skip
-    content = MemoryContent(kind, text, scope, scope_id, context, confidence, json.loads(fields) if fields else {})
+    content = MemoryContent(
+        kind=kind,
+        text=text,
+        scope=scope,
+        scope_id=scope_id,
+        context=context,
+        confidence=confidence,
+        fields=json.loads(fields) if fields else {},
+    )
     uses = MemoryUsage(recalled, used, good, bad, last)
     return Memory(
-        name, content, author, created_at, changed, version, session, seq, evidence, bool(pinned), status,
-        tuple(json.loads(links)) if links else (), uses,
-    )  # fmt: skip
+        id=name,
+        content=content,
+        author=author,
+        created_at=created_at,
+        updated_at=changed,
+        version=version,
+        session=session,
+        seq=seq,
+        evidence=evidence,
+        pinned=bool(pinned),
+        status=status,
+        conflicts=tuple(json.loads(links)) if links else (),
+        usage=uses,
+    )
 
 
 def _content_json(content: MemoryContent | None) -> str:
@@ -429,15 +454,15 @@ def _values(change: MemoryChange) -> tuple[Any, ...]:
 def _change(row: tuple[Any, ...]) -> MemoryChange:
     memory, number, at, action, author, content, session, seq, reason, related_memory, undoes = row
     return MemoryChange(
-        memory,
-        number,
-        at,
-        action,
-        author,
-        MemoryContent(*json.loads(content)) if content else None,
-        session,
-        seq,
-        reason,
-        related_memory,
-        undoes,
+        memory=memory,
+        number=number,
+        at=at,
+        action=action,
+        author=author,
+        content=MemoryContent(*json.loads(content)) if content else None,
+        session=session,
+        seq=seq,
+        reason=reason,
+        related_memory=related_memory,
+        undoes=undoes,
     )

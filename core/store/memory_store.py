@@ -1,4 +1,4 @@
-"""Access to the memories in the data file: writes go through the writing connection, reads use a separate one."""
+"""Access to the memories in the data file. Writes use the writing connection, reads a connection of their own."""
 
 import asyncio
 import sqlite3
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from core.domain.memory import MemoryContent
-from core.domain.problems import Problem
+from core.store.data_file import DataFile
 from core.store.database import Database, WriteJob, to_problem
 from core.store.embedding_store import EmbeddingStore, UnembeddedMemory
 from core.store.memory_records import IndexTerms, MemoryRecords
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class MemoryStore:
-    """Reads and writes memories. Use it from one event loop only.
+    """Reads and writes memories. It may be used from one event loop only.
 
     `index` computes the index terms of a memory.
     """
@@ -32,26 +32,27 @@ class MemoryStore:
         *,
         frozen: bool = False,
     ) -> None:
-        self.path = path
         self.database = database
+        self._file = DataFile(path, database, frozen=frozen)
         self._index = index
-        self._flags = "immutable=1" if frozen else "mode=ro"
         self._reading: sqlite3.Connection | None = None
         self._listeners: list[Callable[[], None]] = []
+
+    @property
+    def path(self) -> Path:
+        return self._file.path
 
     def listen(self, listener: Callable[[], None]) -> None:
         """Call `listener` after each write."""
         self._listeners.append(listener)
 
     def records(self, db: sqlite3.Connection) -> MemoryRecords:
-        """Return the memory records on a connection of the caller."""
+        """Return access to the memories through the caller's connection."""
         return MemoryRecords(db, self._index)
 
     async def write(self, work: Callable[[MemoryRecords], T]) -> T:
         """Run `work` in one transaction on the writing thread."""
-        if self.database is None:
-            raise Problem("The data folder is not writable.", "It is open read-only.", "")
-        result = await self.database.run(lambda db: work(self.records(db)))
+        result = await self._file.writer.run(lambda db: work(self.records(db)))
         self._notify()
         return result
 
@@ -65,7 +66,7 @@ class MemoryStore:
 
     @contextmanager
     def scratch(self) -> Iterator[MemoryRecords]:
-        """Yield records of an empty in-memory database, in which new memories can be compared with each other."""
+        """Yield access to an empty database in memory, in which new memories can be compared with each other."""
         with closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
             migrate(db)
             db.execute("BEGIN")
@@ -74,8 +75,7 @@ class MemoryStore:
     def _run_read(self, work: Callable[[sqlite3.Connection], T]) -> T:
         try:
             if self._reading is None:
-                uri = f"{self.path.absolute().as_uri()}?{self._flags}"
-                self._reading = sqlite3.connect(uri, uri=True, isolation_level=None)
+                self._reading = self._file.connect()
             return work(self._reading)
         except sqlite3.Error as error:
             raise to_problem(error) from error
@@ -83,7 +83,7 @@ class MemoryStore:
     def write_in_background(
         self, work: Callable[[MemoryRecords, RunReader], object], on_done: Callable[[BaseException | None], None]
     ) -> None:
-        """Run `work` on the writing thread without waiting. `done` receives the error, or None after success."""
+        """Run `work` on the writing thread without waiting. `on_done` receives the error, or None after success."""
         if self.database is None:
             return
 
@@ -101,8 +101,7 @@ class MemoryStore:
 
     def read_runs(self, work: Callable[[RunReader], T]) -> T:
         """Run `work`, which reads session data, on the reading connection."""
-        if self.database:
-            self.database.catch_up()
+        self._file.catch_up()
         return self._run_read(lambda db: work(RunReader(db)))
 
     def read_embeddings(self, work: Callable[[EmbeddingStore], T]) -> T:

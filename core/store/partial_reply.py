@@ -12,23 +12,33 @@ FOLDER = "partial_replies"
 
 
 class PartialReply:
-    """The file with the text that a session has received of a reply. It only helps after a crash, so it may fail."""
+    """The file with the part of a reply that a session has received so far.
+
+    The file only helps after a crash, so an error while writing it is ignored.
+    """
 
     def __init__(self, data: Path, session: str) -> None:
         self._path = data / FOLDER / session
+        self._has_text = False
 
     def add(self, text: str) -> None:
-        if text:
-            with contextlib.suppress(OSError), self._path.open("ab") as file:
+        if text:  # the first text of a reply replaces the file of an earlier reply
+            with contextlib.suppress(OSError), self._path.open("ab" if self._has_text else "wb") as file:
+                self._has_text = True
                 file.write(text.encode("utf-8", "surrogatepass"))
 
     def clear(self) -> None:
-        with contextlib.suppress(OSError):
-            self._path.unlink()
+        if self._has_text:
+            self._has_text = False
+            with contextlib.suppress(OSError):
+                self._path.unlink()
 
 
 def take_partial_replies(data: Path) -> dict[str, str]:
-    """Remove the partial replies that a crash left and return them by session. Later ones are saved from now on."""
+    """Return the partial replies that a crash left, by session, and remove their files.
+
+    From now on new ones are saved.
+    """
     folder = data / FOLDER
     make_private(folder)
     replies: dict[str, str] = {}

@@ -1,10 +1,9 @@
-"""Proposed changes to skills and memories. Each change is committed together with the event that records it."""
+"""Proposed changes to skills and memories. Each change of a proposal is committed with the event that records it."""
 
 import json
 import secrets
 import sqlite3
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import asdict, fields, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from core.domain.ids import ALPHABET
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal, ProposalCreated, ProposalKind, ProposalState, ProposalStateChanged
 from core.domain.text import Text
+from core.store.data_file import DataFile
 from core.store.database import Database
 from core.store.journal import ExtraWrite, Journal
 
@@ -30,23 +30,21 @@ IDENTITY_FIELDS = (
     "text",
     "details",
     "base_version",
-)  # equal in proposals for the same change
-# By new state, the states that may precede it: no proposal is decided twice, and every decision can be undone.
+)  # fields that are equal in proposals of the same change
+# The states that may precede each new state: only a pending proposal can be decided, and decisions can be undone.
 ALLOWED_FROM: Mapping[ProposalState, tuple[ProposalState, ...]] = MappingProxyType(
     {"accepted": ("pending",), "rejected": ("pending",), "undone": ("accepted",), "pending": ("rejected", "undone")}
 )
 
 
 class ProposalStore:
-    """Proposals in the data file, read on separate connections."""
+    """Stores proposals, both open and decided ones."""
 
     def __init__(
         self, path: Path, database: Database | None, journal: Journal, *, frozen: bool = False, clock: Clock = now
     ) -> None:
-        self._path = path
-        self._database = database
+        self._file = DataFile(path, database, frozen=frozen)
         self._journal = journal
-        self._flags = "immutable=1" if frozen else "mode=ro"
         self._clock = clock
 
     def find(
@@ -66,7 +64,7 @@ class ProposalStore:
         )
 
     def get(self, name: str) -> Proposal:
-        """Return a proposal by its id or an unambiguous prefix. Raises Problem if there is no such proposal."""
+        """Return a proposal by its ID or an unambiguous start of its ID. Raise Problem if there is none."""
         beginning = f"SELECT {COLUMNS} FROM proposal WHERE id >= ? AND id < ? ORDER BY id LIMIT 2"
         proposals = self._read(beginning, name, name + "\U0010ffff")
         if len(proposals) != 1 or not name:
@@ -75,7 +73,10 @@ class ProposalStore:
         return proposals[0]
 
     async def create(self, draft: Proposal) -> Proposal:
-        """Save a proposal as pending under a new id, unless the same change is pending; then return that proposal."""
+        """Save a proposal as pending, with a new ID, and return it.
+
+        If the same change is pending already, return that proposal.
+        """
         proposal = replace(
             draft, id=_new_id(), created_at=self._clock(), state="pending", resolved_at=0, resolved_by="", result=""
         )
@@ -86,18 +87,18 @@ class ProposalStore:
         ):
             return existing[0]
         event = ProposalCreated(
-            proposal.id,
-            proposal.target_kind,
-            proposal.action,
-            proposal.target,
-            Text(proposal.text),
-            proposal.reason,
-            proposal.base_version,
-            proposal.path,
-            proposal.details,
-            proposal.steps,
-            proposal.untrusted_sources,
-            proposal.author,
+            proposal_id=proposal.id,
+            target_kind=proposal.target_kind,
+            action=proposal.action,
+            target=proposal.target,
+            text=Text(proposal.text),
+            reason=proposal.reason,
+            base_version=proposal.base_version,
+            path=proposal.path,
+            details=proposal.details,
+            steps=proposal.steps,
+            untrusted_sources=proposal.untrusted_sources,
+            author=proposal.author,
         )
         await self._write(proposal.session, event, lambda db: _insert(db, proposal))
         return proposal
@@ -105,9 +106,9 @@ class ProposalStore:
     async def resolve(
         self, name: str, state: ProposalState, *, by: str = "user", result: str = "", text: str | None = None
     ) -> Proposal:
-        """Change the state of a proposal. `text` is the accepted text, if the user edited it first.
+        """Change the state of a proposal. `text` is the text that was accepted, if the user edited it first.
 
-        Raises Problem if the current state does not allow it, for example because it was resolved before.
+        Raise Problem if the current state does not allow it, for example because the proposal was decided before.
         """
         before = self.get(name)
         edited = before.text if text is None else text
@@ -117,28 +118,18 @@ class ProposalStore:
         return after
 
     async def _write(self, session: str, event: ProposalCreated | ProposalStateChanged, work: ExtraWrite) -> None:
-        """Run `work` in one transaction; if the session of the proposal still exists, also append the event there."""
-        writer = self._writer()
+        """Run `work` in a transaction. If the session of the proposal still exists, also append the event to it."""
+        writer = self._file.writer
         if session and self._session_exists(session):
             await self._journal.append_with(session, event, work)
         else:
             await writer.run(work)
 
     def _session_exists(self, session: str) -> bool:
-        with closing(self._connect()) as db:
-            return db.execute("SELECT 1 FROM session WHERE id = ?", (session,)).fetchone() is not None
+        return bool(self._file.rows("SELECT 1 FROM session WHERE id = ?", session))
 
     def _read(self, query: str, *values: object) -> list[Proposal]:
-        with closing(self._connect()) as db:
-            return [_proposal(row) for row in db.execute(query, values)]
-
-    def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(f"{self._path.absolute().as_uri()}?{self._flags}", uri=True, isolation_level=None)
-
-    def _writer(self) -> Database:
-        if self._database is None:
-            raise Problem("The data folder is not writable.", "It is open read-only.", "")
-        return self._database
+        return [_proposal(row) for row in self._file.rows(query, *values)]
 
 
 def _new_id() -> str:
@@ -152,7 +143,10 @@ def _insert(db: sqlite3.Connection, proposal: Proposal) -> None:
 
 
 def _update_state(db: sqlite3.Connection, after: Proposal) -> None:
-    """Update the state on the writing thread. Raises Problem if a concurrent decision was faster."""
+    """Write a proposal's new state on the writing thread.
+
+    Raise Problem if it was decided differently in the meantime.
+    """
     (state,) = db.execute("SELECT state FROM proposal WHERE id = ?", (after.id,)).fetchone()
     if state not in ALLOWED_FROM[after.state]:
         do = "Reopen it first." if state in ALLOWED_FROM["pending"] else "Undo it first." if state == "accepted" else ""

@@ -1,11 +1,10 @@
-"""The user's permission rules in the data file. A rule is checked against its examples when it is added or read."""
+"""The user's permission rules in the data file. Each rule is checked against its examples when it is added or read."""
 
 import dataclasses
 import json
 import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -15,6 +14,7 @@ from core.domain.ids import ALPHABET
 from core.domain.permissions import RuleScope
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.rules import Effect, PermissionRule, Subject, check_rule
+from core.store.data_file import DataFile
 from core.store.database import Database
 
 T = TypeVar("T")
@@ -28,10 +28,7 @@ _WORDS: dict[str, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True)
 class LoadedRules:
-    """The rules in effect.
-
-    `rules` is None if they cannot be read: then every call needs approval, and `error` says why.
-    """
+    """The rules in effect. If they cannot be read, `rules` is None, `error` says why, and every call needs approval."""
 
     rules: tuple[PermissionRule, ...] | None
     error: ErrorDetails | None = None
@@ -42,25 +39,23 @@ def new_rule_id() -> str:
 
 
 class RuleStore:
-    """Permission rules, read on separate connections; every change is one transaction."""
+    """Reads, adds, replaces and revokes permission rules."""
 
     def __init__(self, path: Path, database: Database | None, *, frozen: bool = False, clock: Clock = now) -> None:
-        self._path = path
-        self._database = database
-        self._flags = "immutable=1" if frozen else "mode=ro"
+        self._file = DataFile(path, database, frozen=frozen)
         self._clock = clock
         self._cached: LoadedRules | None = None
 
     def current(self) -> LoadedRules:
-        """Return the rules, cached until the next change. No other process changes them."""
+        """Return the rules. They are cached until this object changes them, because no other process does."""
         if self._cached is None or self._cached.rules is None:
             self._cached = self.read()
         return self._cached
 
     def read(self) -> LoadedRules:
-        """Read every rule that was not revoked. If any of them is invalid, the result has no rules but an error."""
+        """Read all rules that were not revoked. If one of them is invalid, the result has no rules but an error."""
         try:
-            rows = self._rows(f"SELECT {COLUMNS} FROM rule WHERE revoked_at = 0 ORDER BY created_at, id")
+            rows = self._file.rows(f"SELECT {COLUMNS} FROM rule WHERE revoked_at = 0 ORDER BY created_at, id")
             rules = tuple(map(_rule, rows))
             for rule in rules:
                 check_rule(rule)
@@ -71,13 +66,13 @@ class RuleStore:
         return LoadedRules(rules)
 
     async def add(self, rules: Sequence[PermissionRule]) -> None:
-        """Save rules after checking each against its examples."""
+        """Check each rule against its examples, then save all of them."""
         for rule in rules:
             check_rule(rule)
         await self._write(lambda db: _insert(db, rules))
 
     async def replace(self, name: str, rule: PermissionRule) -> None:
-        """Revoke the rule with this ID and save `rule` instead. Past decisions then still name the old one."""
+        """Revoke the rule with this ID and save `rule` in its place. Past decisions still refer to the revoked rule."""
         check_rule(rule)
         revoked_at = self._clock()
 
@@ -88,7 +83,7 @@ class RuleStore:
         await self._write(write)
 
     async def restore(self, name: str) -> str:
-        """Restore a revoked rule. Return a one-line description."""
+        """Restore a revoked rule. Return its description in one line."""
 
         def write(db: sqlite3.Connection) -> str:
             row = db.execute(f"SELECT {COLUMNS} FROM rule WHERE id = ? AND revoked_at > 0", (name,)).fetchone()
@@ -102,25 +97,15 @@ class RuleStore:
         return await self._write(write)
 
     async def revoke(self, name: str) -> str:
-        """Revoke the rule with this id, even if it is invalid. Return a one-line description."""
+        """Revoke the rule with this ID, even if it is invalid. Return its description in one line."""
         revoked_at = self._clock()
         return await self._write(lambda db: _revoke(db, name, revoked_at))
 
     async def _write(self, write: Callable[[sqlite3.Connection], T]) -> T:
         try:
-            return await self._writer().run(write)
+            return await self._file.writer.run(write)
         finally:
             self._cached = None
-
-    def _rows(self, query: str) -> list[tuple[Any, ...]]:
-        uri = f"{self._path.absolute().as_uri()}?{self._flags}"
-        with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
-            return db.execute(query).fetchall()
-
-    def _writer(self) -> Database:
-        if self._database is None:
-            raise Problem("The data folder is not writable.", "It is open read-only.", "")
-        return self._database
 
 
 def _insert(db: sqlite3.Connection, rules: Sequence[PermissionRule]) -> None:

@@ -1,16 +1,16 @@
-"""Reads how a run ended, what it did and how it was rated, from which memories are updated after the run."""
+"""Reads how a run ended, what it did and how it was rated. Memories are updated from this after the run."""
 
 import json
 import sqlite3
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from core.domain.clock import SECOND
 from core.store.row_keys import key_range
 
-ROWS = 3_000  # only the last steps of a run are read
-REPLIES = 60  # only the last replies are searched for the use of a memory
-MESSAGES = 200  # only the last messages are searched for the source of a memory
+STEPS = 3_000  # only this many of a run's last steps are read
+REPLIES = 60  # only this many of the last replies are searched for signs that a memory was used
+MESSAGES = 200  # only this many of the last messages are searched for the source of a memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class FinishedStep:
 class FinishedRun:
     """A run that has ended, with its steps in order.
 
-    `seq` is the event that ended the run. `subagent` is the name under which a parent session started it, if any.
+    `seq` is the sequence number of the event that ended the run. `subagent` is the name under which a parent session
+    started it, empty for a run that the user started.
     """
 
     session: str
@@ -56,22 +57,28 @@ class RunReader:
         self._db = db
 
     def finished_run(self, session: str, run: int, seq: int, status: str, reason: str) -> FinishedRun | None:
-        """Return a run that has ended, built from its steps; None if the session no longer exists."""
-        session_row = self._db.execute(
-            "SELECT number, folder, subagent FROM session WHERE id = ?", (session,)
-        ).fetchone()
-        if session_row is None:
+        """Return a run that has ended, with its steps; None if the session no longer exists."""
+        row = self._db.execute("SELECT number, folder, subagent FROM session WHERE id = ?", (session,)).fetchone()
+        if row is None:
             return None
+        number, folder, subagent = row
         steps = self._db.execute(
             "SELECT kind, object, status, started_at, ended_at FROM step WHERE id BETWEEN ? AND ? AND run = ?"
             " ORDER BY id DESC LIMIT ?",
-            (*key_range(session_row[0]), run, ROWS),
+            (*key_range(number), run, STEPS),
         ).fetchall()
-        started_at = min((step[3] for step in steps), default=0)
-        last = max((step[4] or step[3] for step in steps), default=0)
-        rows = tuple(FinishedStep(*step[:3]) for step in reversed(steps))
+        started_at = min((start for *_, start, _ in steps), default=0)
+        ended_at = max((end or start for *_, start, end in steps), default=0)
         return FinishedRun(
-            session, run, seq, session_row[1], session_row[2], (last - started_at) / SECOND, rows, status, reason
+            session=session,
+            run=run,
+            seq=seq,
+            folder=folder,
+            subagent=subagent,
+            seconds=(ended_at - started_at) / SECOND,
+            steps=tuple(FinishedStep(kind, object, status) for kind, object, status, *_ in reversed(steps)),
+            status=status,
+            reason=reason,
         )
 
     def last_replies(self, session: str) -> str:
@@ -84,18 +91,21 @@ class RunReader:
 
     def messages(self, session: str) -> list[SessionMessage]:
         """Return the last messages of the user and the agent that have text, in order."""
-        return self._messages("id BETWEEN ? AND ? ORDER BY id DESC", *self._span(session))[::-1]
+        return self._last_messages(*self._span(session))
 
     def messages_around(self, session: str, seq: int) -> list[SessionMessage]:
         """Return the messages before and after an event, in order."""
         first, last = self._span(session)
-        earlier = self._messages("id BETWEEN ? AND ? ORDER BY id DESC", first, first + seq)
-        return earlier[::-1] + self._messages("id BETWEEN ? AND ? ORDER BY id", first + seq + 1, last)
+        return self._last_messages(first, first + seq) + self._messages(first + seq + 1, last, "ASC")
 
-    def _messages(self, which: str, *parameters: int) -> list[SessionMessage]:
+    def _last_messages(self, first: int, last: int) -> list[SessionMessage]:
+        return self._messages(first, last, "DESC")[::-1]
+
+    def _messages(self, first: int, last: int, order: Literal["ASC", "DESC"]) -> list[SessionMessage]:
         rows = self._db.execute(
-            f"SELECT kind, payload, at FROM event WHERE kind IN ('user_message', 'replied') AND {which} LIMIT ?",
-            (*parameters, MESSAGES),
+            "SELECT kind, payload, at FROM event WHERE id BETWEEN ? AND ? AND kind IN ('user_message', 'replied')"
+            f" ORDER BY id {order} LIMIT ?",
+            (first, last, MESSAGES),
         )
         found = [
             SessionMessage(

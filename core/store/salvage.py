@@ -1,4 +1,4 @@
-"""Recover the readable rows of a damaged file into a new file, then rebuild everything derived from the events."""
+"""Recovers the readable rows of a damaged file into a new file, then rebuilds everything derived from events."""
 
 import re
 import sqlite3
@@ -13,7 +13,7 @@ from core.domain.problems import Problem
 from core.store.backup import Backup, newest_valid_backup, replacement_path
 from core.store.blobs import CorruptBlob, blob_hash, decompress
 from core.store.codec import decode_event
-from core.store.files import ASIDE_REASONS, replace_atomically, swap_in, wal_path
+from core.store.files import DAMAGED, replace_atomically, swap_in, wal_path
 from core.store.former_names import KINDS, VERSION, rename_values, renamed_text
 from core.store.health import MAGIC, check_health, open_read_only
 from core.store.marker import read_marker
@@ -30,8 +30,8 @@ NAME = re.compile(r"[a-z0-9-]{1,64}")
 class SalvageResult:
     """What was recovered from a damaged file, which is now at `damaged_file`.
 
-    `events` and `blobs` count what came from the file, `from_backup` the events that only `backup` had, and `lost` the
-    events known to be missing.
+    `events` and `blobs` count what came from the file itself. `from_backup` counts the events that only `backup` had,
+    and `lost` the events that are known to be missing.
     """
 
     damaged_file: Path
@@ -44,7 +44,10 @@ class SalvageResult:
 
 
 def salvage(path: Path) -> SalvageResult:
-    """Replace a damaged file with one made of its readable rows and the newest valid backup. Keep the damaged file."""
+    """Replace a damaged file by one made of its readable rows and of the newest valid backup.
+
+    The damaged file is renamed.
+    """
     saved = SalvageResult(path)
     try:
         with replace_atomically(replacement_path(path)) as part:
@@ -53,7 +56,7 @@ def salvage(path: Path) -> SalvageResult:
             health = check_health(part)
             if health.state != "good":
                 raise Problem("The recovered data file failed verification.", f"{health.error}.", ADVICE)
-        saved.damaged_file = swap_in(replacement_path(path), path, ASIDE_REASONS[0])
+        saved.damaged_file = swap_in(replacement_path(path), path, DAMAGED)
     except (sqlite3.Error, OSError) as error:
         raise Problem("The data file is damaged and could not be repaired.", f"{error}.", ADVICE) from error
     return saved
@@ -63,7 +66,7 @@ ADVICE = "The damaged file was not changed. Free some space and check the disk, 
 
 
 def _build(db: sqlite3.Connection, path: Path, saved: SalvageResult) -> None:
-    db.execute("PRAGMA journal_mode = OFF")  # After a crash the partial file is discarded anyway.
+    db.execute("PRAGMA journal_mode = OFF")  # no journal is needed: after a crash, the partial file is discarded
     db.execute("PRAGMA synchronous = OFF")
     migrate(db)
     db.execute("BEGIN")
@@ -85,13 +88,16 @@ def _build(db: sqlite3.Connection, path: Path, saved: SalvageResult) -> None:
 
 
 def _recorded_count(path: Path) -> int:
-    """Return the number of events when the shutdown marker was last written, or 0."""
+    """Return the number of events that the shutdown marker last recorded, or 0."""
     marker = read_marker(path)
     return marker.events if marker else 0
 
 
 def _has_former_names(path: Path, pages: PageReader) -> bool:
-    """Return whether the file has a schema before version 16. If the header is unreadable, the event kinds decide."""
+    """Return whether the schema of the file is older than version 16, which renamed events and columns.
+
+    If the header is unreadable, the kinds of the events decide.
+    """
     with path.open("rb") as file:
         header = file.read(100)
     if header.startswith(MAGIC) and (number := int.from_bytes(header[60:64])):
@@ -101,7 +107,7 @@ def _has_former_names(path: Path, pages: PageReader) -> bool:
 
 @contextmanager
 def _migrated(backup: Path) -> Iterator[Path]:
-    """Yield the backup, or a migrated copy if the backup was written by an older version."""
+    """Yield the backup, or a migrated copy if it has an older schema. The copy is deleted afterwards."""
     with closing(open_read_only(backup)) as source:
         if schema_version(source) == latest_version():
             yield backup
@@ -117,10 +123,10 @@ def _migrated(backup: Path) -> Iterator[Path]:
 def _collect(
     db: sqlite3.Connection, pages: PageReader, saved: SalvageResult, former: bool
 ) -> dict[int, tuple[str, int]]:
-    """Copy every valid event, blob and other row. `former` means that events have the names before version 16.
+    """Copy every valid event, blob and other row. `former` means that events have the names from before version 16.
 
-    Return the id and the event count that each session row claims, by session number. The table of a row is recognized
-    by the number and types of its columns, because a page does not say to which table it belongs.
+    Return the ID and the number of events that each session row claims, by session number. A page does not say to which
+    table it belongs, so the table of a row is recognized by the number and types of its columns.
     """
     ends: dict[int, tuple[str, int]] = {}
     kinds = {*EVENT_CLASSES, *KINDS} if former else EVENT_CLASSES.keys()
@@ -142,7 +148,7 @@ def _collect(
             case (str(), int(), str(), int(), int(), float() | int(), int(), str()):
                 db.execute(INSERT_USE, values)
             case (None, str(), str(), str(), str(), str(), float() | int(), *_):
-                pass  # A memory row is rebuilt from its versions.
+                pass  # not copied, because the memory is rebuilt from its versions
             case (None, str(name), *_) if len(values) >= COLUMNS:
                 if end := _claimed_length(name, values):
                     ends[number] = end
@@ -151,8 +157,8 @@ def _collect(
     return ends
 
 
-COLUMNS = 18  # of a session row in the first schema; newer schemas append columns
-SEQ = 10  # index of the column with the event count
+COLUMNS = 18  # number of columns of a session row in the first schema; later schemas append columns
+SEQ = 10  # index of the column with the number of events in a session row
 INSERT_ENTRY = "INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?, ?)"
 INSERT_BLOB = "INSERT OR IGNORE INTO blob VALUES (?, ?, ?)"
 INSERT_SKILL = "INSERT OR IGNORE INTO skill VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -177,13 +183,13 @@ def _matches_hash(name: str, body: bytes) -> bool:
 
 
 def _claimed_length(name: str, values: tuple[Value, ...]) -> tuple[str, int] | None:
-    """Return the id and the event count that a session row claims, or None if they are not plausible."""
+    """Return the ID and the number of events that a session row claims, or None if they are not plausible."""
     length = values[SEQ]
     return (name, length) if NAME.fullmatch(name) and isinstance(length, int) and length > 0 else None
 
 
 def _add_from_backup(db: sqlite3.Connection, backup: Path, ends: dict[int, tuple[str, int]]) -> int:
-    """Add events that only the backup has, for each session whose events agree in both files, and the other tables.
+    """Add what only the backup has: events of the sessions that do not differ, blobs, and tables that are not derived.
 
     Return how many events were added.
     """
@@ -195,7 +201,7 @@ def _add_from_backup(db: sqlite3.Connection, backup: Path, ends: dict[int, tuple
                 ends.setdefault(number, (name, length))
                 added += db.executemany(INSERT_ENTRY, rows).rowcount
         _copy_unlogged(db, source)
-        # A blob's key is the hash of its uncompressed content, so the backup's copy can replace one that was lost.
+        # A blob is stored under the hash of its content, so the backup's copy can replace a lost one.
         for row in source.execute("SELECT hash, size, body FROM blob"):
             db.execute(INSERT_BLOB, row)
     return added
@@ -224,9 +230,9 @@ def _copy_unlogged(db: sqlite3.Connection, source: sqlite3.Connection) -> None:
 
 
 def _differ(db: sqlite3.Connection, rows: list[tuple[Value, ...]]) -> bool:
-    """Return whether any of the backup's events differs from the recovered event with the same key.
+    """Return whether an event in the backup differs from the recovered event with the same key.
 
-    That happens if an older backup was restored in between, so that the two files have diverged.
+    If so, an older backup was restored at some time, and the two files have diverged since.
     """
     for row in rows:
         recovered = db.execute("SELECT * FROM event WHERE id = ?", row[:1]).fetchone()
@@ -236,7 +242,7 @@ def _differ(db: sqlite3.Connection, rows: list[tuple[Value, ...]]) -> bool:
 
 
 def _count_missing_ends(db: sqlite3.Connection, ends: dict[int, tuple[str, int]]) -> int:
-    """Count the events missing at the end of each session, according to the event count that the session row claims."""
+    """Return how many events are missing at the ends of sessions, according to what the session rows claim."""
     missing = 0
     for number, (_, length) in ends.items():
         last = db.execute("SELECT max(id) FROM event WHERE id BETWEEN ? AND ?", key_range(number)).fetchone()[0]

@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from core.domain.events import (
@@ -35,14 +36,20 @@ from core.store.codec import decode_event, load_texts
 from core.store.row_keys import key_range, offset_of, row_key, session_of
 from core.store.row_sampling import find_row
 
-MAX_INDEXED = 262_144  # characters of each text that are indexed
-CONTEXT_BEFORE = 12  # characters of context shown before a match; the sidebar shows about 35 characters in all
-MAX_EXCERPT = 160  # characters
+MAX_INDEXED = 262_144  # of a longer text, only this many characters are indexed
+CONTEXT_BEFORE = 12  # characters of context before a match; the sidebar shows about 35 characters in all
+MAX_EXCERPT = 160  # the longest excerpt, in characters
+VOCABULARY = "temp.search_word"  # a table of the words in the index
+MAX_CLAUSES = 1_000  # how many indexed clauses that contain a word of the query are searched for
+_CJK_RANGES = "\u3040-\u30ff\u3400-\u9fff"
+# Scripts without spaces, in which the index takes a whole clause as one word.
+_CJK = re.compile(f"[{_CJK_RANGES}]")
+_LETTER = rf"[^\W{_CJK_RANGES}]"  # a letter or digit of a script with spaces
 
 
 @dataclass(frozen=True, slots=True)
 class SearchHit:
-    """An event that contains the search words, with an excerpt."""
+    """An event that contains the searched words, with an excerpt in `text`."""
 
     session: str
     title: str
@@ -53,9 +60,10 @@ class SearchHit:
 
 
 def searchable_texts(event: SessionEvent) -> Iterator[str]:
-    """Yield the texts of an event that the user may search for. Long texts must have been loaded from their blobs.
+    """Yield the texts of an event that the user may search for. Its long texts must be loaded from their blobs.
 
-    A change here needs a migration that rebuilds the index: an entry can only be removed with the text it was made of.
+    A change of this function needs a migration that rebuilds the index, because an entry can only be removed with
+    exactly the text that it was made of.
     """
     match event:
         case SessionCreated(folder=folder, title=title):
@@ -98,7 +106,7 @@ def searchable_texts(event: SessionEvent) -> Iterator[str]:
 
 
 def index_event(db: sqlite3.Connection, key: int, event: SessionEvent) -> int:
-    """Add an event to the full-text index and return the number of characters indexed."""
+    """Add an event to the full-text index. Return the number of characters indexed."""
     text = indexed_text(event)
     index_text(db, key, text)
     return len(text)
@@ -111,26 +119,71 @@ def index_text(db: sqlite3.Connection, key: int, text: str) -> None:
 
 
 def index_events(db: sqlite3.Connection, events: Iterable[tuple[int, SessionEvent]]) -> None:
-    """Add events to the full-text index, given with their keys. Long texts are loaded from their blobs."""
+    """Add (key, event) pairs to the full-text index. Long texts are loaded from their blobs."""
     loaded = ((key, indexed_text(load_texts(event, partial(read_blob, db)))) for key, event in events)
     db.executemany("INSERT INTO event_search (rowid, words) VALUES (?, ?)", [row for row in loaded if row[1]])
 
 
 def unindex_event(db: sqlite3.Connection, key: int, event: SessionEvent) -> None:
-    """Remove an event from the index. A contentless FTS5 index needs the exact text that was indexed."""
+    """Remove an event from the full-text index.
+
+    FTS5 needs the exact text that was indexed, because it does not store it.
+    """
     if text := indexed_text(event):
         db.execute("INSERT INTO event_search (event_search, rowid, words) VALUES ('delete', ?, ?)", (key, text))
 
 
 def indexed_text(event: SessionEvent) -> str:
-    """Return the text of an event that the full-text index contains; empty if it contains none."""
+    """Return the text under which an event is indexed; empty if it is not indexed."""
     return "\n".join(part[:MAX_INDEXED] for part in searchable_texts(event) if part)
 
 
-def fts_query(text: str) -> str:
-    """Convert user input to an FTS5 query: every word must occur, and the last one matches as a prefix."""
+def fts_query(db: sqlite3.Connection, text: str) -> str:
+    """Convert the user's input to an FTS5 query. Every word must occur; the last one may be the beginning of a word."""
     words = re.findall(r"\w+", text)
-    return " ".join(f'"{word}"' for word in words) + "*" if words else ""
+    if not words:
+        return ""
+    _create_vocabulary(db)
+    has_clauses = bool(_CJK.search(text)) or _has_clauses(db)
+    parts = []
+    for position, word in enumerate(words, 1):
+        is_last = position == len(words)
+        alternatives = [f'"{word}"*' if is_last and not _CJK.search(word) else f'"{word}"']
+        if has_clauses:
+            alternatives += [f'"{clause}"' for clause in _clauses_with(db, word, is_prefix=is_last)]
+        parts.append(f"({' OR '.join(alternatives)})")
+    return " AND ".join(parts)
+
+
+def _create_vocabulary(db: sqlite3.Connection) -> None:
+    """Create the temporary table of the words in the index."""
+    (is_read_only,) = db.execute("PRAGMA query_only").fetchone()
+    db.execute("PRAGMA query_only = 0")  # SQLite counts the creation of a temporary table as a write
+    try:
+        db.execute(f"CREATE VIRTUAL TABLE IF NOT EXISTS {VOCABULARY} USING fts5vocab (main, event_search, row)")
+    finally:
+        db.execute(f"PRAGMA query_only = {is_read_only}")
+
+
+def _has_clauses(db: sqlite3.Connection) -> bool:
+    """Return whether a word of the index begins with a character of a script without spaces."""
+    row = db.execute(f"SELECT 1 FROM {VOCABULARY} WHERE term BETWEEN '\u3040' AND '\u9fff' LIMIT 1").fetchone()
+    return row is not None
+
+
+def _clauses_with(db: sqlite3.Connection, word: str, *, is_prefix: bool) -> Iterator[str]:
+    """Yield the clauses of scripts without spaces that are words of the index and contain `word`."""
+    pattern = re.compile(_word_pattern(word.lower(), is_prefix=is_prefix))
+    found = db.execute(f"SELECT term FROM {VOCABULARY} WHERE instr(term, ?)", (word.lower(),))
+    clauses = (term for (term,) in found if term != word and _CJK.search(term) and pattern.search(term))
+    yield from islice(clauses, MAX_CLAUSES)
+
+
+def _word_pattern(word: str, *, is_prefix: bool) -> str:
+    """Return a pattern for a word, or for words that begin with it. In scripts without spaces it may be anywhere."""
+    if _CJK.search(word):
+        return word
+    return rf"(?<!{_LETTER}){word}" + ("" if is_prefix else rf"(?!{_LETTER})")
 
 
 def search_events(
@@ -142,11 +195,11 @@ def search_events(
 ) -> list[SearchHit]:
     """Return the newest events that contain every word of `text`, newest first.
 
-    `sessions` limits the search to these sessions, and `kinds` to events of steps of these kinds. Without words, the
-    last step of these kinds in each session is returned.
+    `sessions` limits the search to these sessions, and `kinds` to events of steps of these kinds. If `text` has no
+    words, the last step of these kinds in each session is returned.
     """
     numbers = None if sessions is None else _session_numbers(db, sessions)
-    query = fts_query(text)
+    query = fts_query(db, text)
     if not query:
         return _last_steps(db, numbers, kinds, limit) if kinds else []
     keys = db.execute("SELECT rowid FROM event_search WHERE event_search MATCH ? ORDER BY rowid DESC", (query,))
@@ -177,7 +230,7 @@ def _session_numbers(db: sqlite3.Connection, sessions: Collection[str]) -> froze
 
 
 def _step_kind(db: sqlite3.Connection, key: int) -> str:
-    """Return the kind of the step that an event belongs to; "" if there is none."""
+    """Return the kind of the step that an event belongs to, or ""."""
     session = session_of(key)
     row = find_row(db, session, offset_of(key))
     step = (
@@ -189,7 +242,7 @@ def _step_kind(db: sqlite3.Connection, key: int) -> str:
 def _last_steps(
     db: sqlite3.Connection, numbers: frozenset[int] | None, kinds: Collection[str], limit: int
 ) -> list[SearchHit]:
-    """Return the last step of these kinds in each session, those of the newest sessions first."""
+    """Return the last step of these kinds in each session. The most recently updated sessions come first."""
     hits: list[SearchHit] = []
     sessions = db.execute("SELECT number, id, title FROM session ORDER BY updated_at DESC").fetchall()
     for number, name, title in sessions:
@@ -210,8 +263,8 @@ def _last_steps(
 
 
 def search_session(db: sqlite3.Connection, session: int, text: str, limit: int) -> list[int]:
-    """Return the sequence numbers, ascending, of the session's events that contain every word of `text`."""
-    query = fts_query(text)
+    """Return the sequence numbers of the session's events that contain every word of `text`, in order."""
+    query = fts_query(db, text)
     if not query:
         return []
     rows = db.execute(
@@ -222,18 +275,20 @@ def search_session(db: sqlite3.Connection, session: int, text: str, limit: int) 
 
 
 def match_pattern(text: str) -> re.Pattern[str]:
-    """Return a pattern for the words that `fts_query` matches: whole words, and the last one as a prefix."""
+    """Return a pattern that finds what `fts_query` finds: whole words, the last one also as the beginning of a word."""
     *whole_words, last_word = re.findall(r"\w+", text) or [""]
-    return re.compile("|".join([rf"\b{last_word}\w*", *(rf"\b{word}\b" for word in whole_words)]), re.IGNORECASE)
+    last = _word_pattern(last_word, is_prefix=True) + ("" if _CJK.search(last_word) else f"{_LETTER}*")
+    whole = (_word_pattern(word, is_prefix=False) for word in whole_words)
+    return re.compile("|".join((last, *whole)), re.IGNORECASE)
 
 
 def _locate_match(db: sqlite3.Connection, kind: str, payload: str, text: str) -> tuple[str, str]:
-    """Return an excerpt around the first match, and the ID of the tool call that contains it, if one does."""
+    """Return an excerpt around the first match in an event, and the ID of the tool call that has the match, or ""."""
     pattern = match_pattern(text)
     try:
         event = decode_event(kind, payload)
         first = ""
-        for candidate in (event, load_texts(event, partial(read_blob, db))):  # Blobs are read only if necessary.
+        for candidate in (event, load_texts(event, partial(read_blob, db))):  # try without reading blobs first
             calls = candidate.calls if isinstance(candidate, Replied) else ()
             owners = {call.arguments.head: call.id for call in calls}
             for part in searchable_texts(candidate):
@@ -241,13 +296,16 @@ def _locate_match(db: sqlite3.Connection, kind: str, payload: str, text: str) ->
                 if match := pattern.search(content):
                     return _excerpt(content, match.start()), owners.get(part, "")
                 first = first or content
-    except (ValueError, KeyError):  # A damaged event is listed without an excerpt.
+    except (ValueError, KeyError):  # a damaged event is listed without an excerpt
         return "", ""
     return _excerpt(first, 0), ""
 
 
 def _call_start(db: sqlite3.Connection, key: int, call: str) -> int:
-    """Return the key of the event that started a call of the reply `key`; `key` itself if it was not started."""
+    """Return the key of the event that started a tool call of the reply `key`.
+
+    If the call never started, return `key`.
+    """
     _, end = key_range(session_of(key))
     rows = db.execute(
         "SELECT id, payload FROM event WHERE id > ? AND id <= ? AND kind = 'call_started' ORDER BY id LIMIT 50",
@@ -257,12 +315,13 @@ def _call_start(db: sqlite3.Connection, key: int, call: str) -> int:
 
 
 def find_excerpt(content: str, text: str) -> str:
-    """Return an excerpt around the first match in `content`; empty unless it contains every word of `text`.
+    """Return an excerpt around the first match in `content`, or "" unless `content` has every word of `text`.
 
-    Each word may be the beginning of a longer one.
+    A word of `text` may be the beginning of a longer word.
     """
     words = re.findall(r"\w+", text)
-    if not words or not all(re.search(rf"\b{word}", content, re.IGNORECASE) for word in words):
+    patterns = [_word_pattern(word, is_prefix=True) for word in words]
+    if not words or not all(re.search(pattern, content, re.IGNORECASE) for pattern in patterns):
         return ""
     content = " ".join(content.split())
     match = match_pattern(text).search(content)
@@ -277,7 +336,7 @@ def _excerpt(content: str, position: int) -> str:
 
 
 def _argument_values(arguments: str) -> str:
-    """Return the values of a call's JSON arguments as plain text."""
+    """Return the values in the JSON arguments of a tool call as plain text."""
     try:
         return " ".join(_strings(json.loads(arguments)))
     except ValueError:

@@ -1,4 +1,4 @@
-"""The sizes of sessions, by kind of event, including the blobs that the events refer to."""
+"""Sizes of sessions by kind of event, including the blobs that the events refer to."""
 
 import re
 import sqlite3
@@ -17,7 +17,8 @@ NAMED = re.compile(r'"([0-9a-f]{64})"')
 class SessionSize:
     """The size of a session.
 
-    `size` is the approximate number of bytes on disk; `kinds` has the three largest kinds of events with their sizes.
+    `size` is the approximate number of bytes on disk. `kinds` has the three kinds of events that take the most space,
+    with their sizes.
     """
 
     session: str
@@ -29,10 +30,9 @@ class SessionSize:
 
 
 def session_sizes(path: Path, limit: int = 10) -> list[SessionSize]:
-    """Return the largest sessions, largest first.
+    """Return the largest sessions, largest first. A blob counts only for the first session that refers to it.
 
-    A blob that several sessions refer to counts for the first one. This reads every event, so do not call it on the UI
-    thread.
+    This reads every event, so do not call it on the UI thread.
     """
     with closing(open_read_only(path)) as db:
         sessions = {row[0]: row[1:] for row in db.execute("SELECT number, id, title, last_seq, steps FROM session")}
@@ -50,6 +50,8 @@ def _measure(db: sqlite3.Connection) -> dict[int, Counter[str]]:
     return sizes
 
 
-def _session_size(row: tuple[str, str, int, int], by_kind: "Counter[str]") -> SessionSize:
+def _session_size(row: tuple[str, str, int, int], by_kind: Counter[str]) -> SessionSize:
     name, title, events, steps = row
-    return SessionSize(name, title, events, steps, by_kind.total(), tuple(by_kind.most_common(3)))
+    return SessionSize(
+        session=name, title=title, events=events, steps=steps, size=by_kind.total(), kinds=tuple(by_kind.most_common(3))
+    )

@@ -1,9 +1,8 @@
-"""Skills in the data file: the user's settings for each, its versions, and the calls that used it."""
+"""Skills in the data file: the user's settings for each skill, its versions, and the runs that used it."""
 
 import json
 import sqlite3
 from collections.abc import Iterable, Mapping
-from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from typing import Any, NamedTuple
 from core.domain.problems import Problem
 from core.domain.skill import SkillFile, SkillUse, SkillUsed, SkillVersion
 from core.store.blobs import compress, decompress
+from core.store.data_file import DataFile
 from core.store.database import Database
 from core.store.row_keys import BITS
 
@@ -18,9 +18,10 @@ VERSION = "number, name, created_at, author, digest, reason, session, files"
 
 
 class SkillRecord(NamedTuple):
-    """The stored state of a skill. `trusted_digest` is the digest that the user approved.
+    """The stored settings of a skill.
 
-    `pinned`, `disabled` and `archived` are the times when the user did that, in microseconds; 0 if not.
+    `trusted_digest` identifies the files that the user trusts. `pinned`, `disabled` and `archived` are the times, in
+    microseconds, at which the user set them; 0 if they are not set.
     """
 
     key: str
@@ -33,32 +34,30 @@ class SkillRecord(NamedTuple):
 
 
 class SkillStore:
-    """Skills, read on separate connections; every change is one transaction."""
+    """Reads and writes the settings and versions of skills."""
 
     def __init__(self, path: Path, database: Database | None, *, frozen: bool = False) -> None:
-        self._path = path
-        self._database = database
-        self._flags = "immutable=1" if frozen else "mode=ro"
+        self._file = DataFile(path, database, frozen=frozen)
 
     @property
     def can_write(self) -> bool:
-        return self._database is not None
+        return self._file.can_write
 
     def records(self) -> dict[str, SkillRecord]:
-        """Return every stored skill by its key."""
+        """Return the settings of every stored skill by its key."""
         query = "SELECT key, name, latest_version, trusted_digest, pinned, disabled, archived FROM skill"
-        return {row[0]: SkillRecord(*row) for row in self._rows(query)}
+        return {row[0]: SkillRecord(*row) for row in self._file.rows(query)}
 
     def uses(self) -> dict[str, tuple[int, int]]:
-        """Return how often each skill was used and when it was last used (microseconds), by its key."""
+        """Return how often each skill was used, and the time of its last use in microseconds, by its key."""
         query = (
             "SELECT u.key, count(*), max(event.at) FROM skill_use AS u JOIN event ON event.id = u.event GROUP BY u.key"
         )
-        return {key: (count, last) for key, count, last in self._rows(query)}
+        return {key: (count, last) for key, count, last in self._file.rows(query)}
 
     def latest_versions(self) -> dict[str, SkillVersion]:
         """Return the latest version of each skill by its key."""
-        rows = self._rows(
+        rows = self._file.rows(
             "SELECT skill.key, v.number, v.name, v.created_at, v.author, v.digest, v.reason,"
             " v.session, v.files FROM skill"
             " JOIN skill_version AS v ON v.skill = skill.number AND v.number = skill.latest_version"
@@ -71,11 +70,11 @@ class SkillStore:
             f"SELECT {VERSION} FROM skill_version WHERE skill = (SELECT number FROM skill WHERE key = ?)"
             " ORDER BY number DESC"
         )
-        return tuple(map(_version, self._rows(query, key)))
+        return tuple(map(_version, self._file.rows(query, key)))
 
     def body(self, digest: str) -> bytes:
-        """Return the content of a file that a version refers to."""
-        rows = self._rows("SELECT body FROM blob WHERE hash = ?", digest)
+        """Return the contents of a file in a version. `digest` is their hash."""
+        rows = self._file.rows("SELECT body FROM blob WHERE hash = ?", digest)
         if not rows:
             raise Problem(
                 "A file of this skill is missing.", "Its content is not in the data file.", "Save the skill again."
@@ -83,10 +82,9 @@ class SkillStore:
         return decompress(rows[0][0])
 
     def used_in(self, key: str, limit: int = 200) -> list[SkillUse]:
-        """Return the runs that used a skill, the latest use first."""
-        if self._database:
-            self._database.catch_up()
-        rows = self._rows(
+        """Return the runs that used a skill, most recent use first."""
+        self._file.catch_up()
+        rows = self._file.rows(
             "SELECT session.id, session.title, event.run, max(u.version), max(event.at), session.status,"
             " coalesce(nullif(session.rating, ''), session.check_rating), session.runs"
             " FROM skill_use AS u JOIN event ON event.id = u.event"
@@ -105,8 +103,8 @@ class SkillStore:
         return uses
 
     def _ended(self, session: str, run: int) -> str:
-        """Return the status of a run that is not the last of its session."""
-        rows = self._rows(
+        """Return the status with which an earlier run of a session ended; "" if the run has no row."""
+        rows = self._file.rows(
             f"SELECT step.status FROM step JOIN session ON session.number = (step.id >> {BITS})"
             " WHERE session.id = ? AND step.run = ? AND step.kind = 'run' LIMIT 1",
             session,
@@ -115,8 +113,11 @@ class SkillStore:
         return str(rows[0][0]) if rows else ""
 
     def _ratings(self, session: str) -> dict[int, str]:
-        """Return the ratings of a session's runs, by the number of the run: the user's, or else that of its check."""
-        rows = self._rows(
+        """Return the ratings of a session's runs by run number.
+
+        The user's rating takes precedence over the task's own check.
+        """
+        rows = self._file.rows(
             f"SELECT payload FROM event JOIN session ON session.number = (event.id >> {BITS})"
             " WHERE session.id = ? AND event.kind = 'run_rated' ORDER BY event.id",
             session,
@@ -128,9 +129,9 @@ class SkillStore:
         return by_author["check"] | {run: rating for run, rating in by_author["user"].items() if rating}
 
     async def add(self, key: str, version: SkillVersion, base: int, bodies: Mapping[str, bytes], trust: bool) -> bool:
-        """Save a new version on top of `base`.
+        """Save a new version that is based on version `base`.
 
-        Return false, and write nothing, if the latest version is no longer `base`.
+        Return false, with nothing written, if `base` is no longer the latest version.
         """
 
         def write(db: sqlite3.Connection) -> bool:
@@ -161,10 +162,10 @@ class SkillStore:
             )
             return True
 
-        return await self._writer().run(write)
+        return await self._file.writer.run(write)
 
     async def set_flags(self, key: str, name: str, **changes: int | str) -> None:
-        """Set fields of a SkillRecord: `trusted_digest`, `pinned`, `disabled` or `archived`."""
+        """Set some settings of a skill: `trusted_digest`, `pinned`, `disabled` or `archived`, as in SkillRecord."""
         assert changes.keys() <= set(SkillRecord._fields[3:])
 
         def write(db: sqlite3.Connection) -> None:
@@ -172,10 +173,10 @@ class SkillStore:
             for column, value in changes.items():
                 db.execute(f"UPDATE skill SET {column} = ? WHERE number = ?", (value, number))
 
-        await self._writer().run(write)
+        await self._file.writer.run(write)
 
     async def rename(self, key: str, to: str) -> None:
-        """Change the key of a skill, keeping its history. Raises Problem if the new key is taken."""
+        """Change the key of a skill. Its history is kept. Raise Problem if the new key is taken."""
 
         def write(db: sqlite3.Connection) -> None:
             if db.execute("SELECT 1 FROM skill WHERE key = ?", (to,)).fetchone():
@@ -184,27 +185,17 @@ class SkillStore:
             db.execute("UPDATE skill SET key = ? WHERE key = ?", (to, key))
             db.execute("UPDATE skill_use SET key = ? WHERE key = ?", (to, key))
 
-        await self._writer().run(write)
-
-    def _rows(self, query: str, *values: object) -> list[tuple[Any, ...]]:
-        uri = f"{self._path.absolute().as_uri()}?{self._flags}"
-        with closing(sqlite3.connect(uri, uri=True, isolation_level=None)) as db:
-            return db.execute(query, values).fetchall()
-
-    def _writer(self) -> Database:
-        if self._database is None:
-            raise Problem("The data folder is not writable.", "It is open read-only.", "")
-        return self._database
+        await self._file.writer.run(write)
 
 
 def record_skill_use(db: sqlite3.Connection, entry: int, event: object) -> None:
-    """Index an event that records the use of a skill."""
+    """Store the use of a skill if the event records one. `entry` is the key of the event."""
     if isinstance(event, SkillUsed):
         db.execute("INSERT OR REPLACE INTO skill_use VALUES (?, ?, ?)", (entry, event.key, event.version))
 
 
 def _number_and_version(db: sqlite3.Connection, key: str, name: str) -> tuple[int, int]:
-    """Return the row number and the latest version of a skill, inserting the skill if it is new."""
+    """Return the row number of a skill and its latest version number. A new skill is inserted."""
     row = db.execute("SELECT number, latest_version FROM skill WHERE key = ?", (key,)).fetchone()
     if row is not None:
         return int(row[0]), int(row[1])
@@ -216,4 +207,13 @@ def _number_and_version(db: sqlite3.Connection, key: str, name: str) -> tuple[in
 def _version(row: Iterable[Any]) -> SkillVersion:
     number, name, created_at, author, digest, reason, session, files = row
     skill_files = tuple(SkillFile(**file) for file in json.loads(files))
-    return SkillVersion(number, name, created_at, author, digest, reason, session, skill_files)
+    return SkillVersion(
+        number=number,
+        name=name,
+        created_at=created_at,
+        author=author,
+        digest=digest,
+        reason=reason,
+        session=session,
+        files=skill_files,
+    )

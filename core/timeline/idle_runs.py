@@ -1,4 +1,4 @@
-"""Detects runs that completed without doing anything for a task that asked for work."""
+"""Detects runs that completed without doing anything, although their task asked for work."""
 
 from collections.abc import Iterable
 
@@ -8,15 +8,18 @@ ENDED_IDLE = "Ended without doing anything"
 
 
 def ended_idle(steps: Iterable[Step]) -> bool:
-    """Return whether a run completed without any tool call although its task asked for work.
+    """Return whether a run completed without any tool call of the model, although its task asked for work.
 
-    `steps` are rows of the run, with at least its message and its header, which has the figures of the whole run.
+    Calls that Journeyman itself made, for example to read the files that the task names, do not count. `steps` must
+    include the user messages of the run and its header, which has the totals of the whole run.
     """
-    # The patterns of this module are compiled only when a run has ended.
+    # Imported here, so that the patterns in this module are compiled only when a run has ended.
     from core.models.work_phrases import asks_for_work, possible_results
 
     rows = list(steps)
     header = next((step for step in rows if step.kind == "run"), None)
     tasks = [step.object for step in rows if step.kind == "user"]
     asks = any(asks_for_work(task) or possible_results(task, has_source=False) for task in tasks)
-    return bool(header and header.status == "completed" and not header.metrics.get("calls") and asks)
+    if header is None or header.status != "completed" or not asks:
+        return False
+    return header.metrics.get("calls", 0) <= header.metrics.get("own_calls", 0)

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 from core.timeline.run_summary import CallSummary, RunSummary
 
-DECIDE = "decide"  # the tool; its module is slow to import
+DECIDE = "decide"  # the name of a tool, repeated here because its module is slow to import
 VARYING_PARTS = re.compile(r"0x[0-9a-f]+|\d+|[0-9a-f]{12,}|'[^']*'|\"[^\"]*\"|/[\w./-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A failed run. `root_cause` is the first failed tool call that was not repeated successfully, if there is one."""
+    """A failed run. `root_cause` is the first failed tool call that no later call corrected, or None."""
 
     session: str
     run: int
@@ -21,12 +21,15 @@ class Failure:
     task: str
     reason: str
     fix: str = ""
-    root_cause: "CallSummary | None" = None
+    root_cause: CallSummary | None = None
 
 
 @dataclass(slots=True)
 class RepeatedError:
-    """An error that occurred more than once. What varies (numbers, names, paths) is ignored in the comparison."""
+    """An error that occurred more than once.
+
+    Errors that differ only in numbers, quoted names or paths count as the same.
+    """
 
     tool: str
     error: str
@@ -38,7 +41,7 @@ class RepeatedError:
 
 @dataclass(slots=True)
 class SuccessRate:
-    """How many of `case_count` cases succeeded (`good`), failed (`bad`), or have an unknown outcome."""
+    """How many of `case_count` cases succeeded (`good`), failed (`bad`), or have an unknown outcome (`unknown`)."""
 
     name: str
     case_count: int = 0
@@ -49,9 +52,9 @@ class SuccessRate:
 
     @property
     def text(self) -> str:
-        """The rate as `3 of 4 (2 unknown)`.
+        """The rate as text, for example `3 of 4 (2 unknown)`.
 
-        Below five known cases, a percentage would be misleading and is omitted.
+        A percentage is added only for five or more known cases: for fewer it would be misleading.
         """
         known_count = self.good + self.bad
         notes = [f"{100 * self.good / known_count:.0f}%"] if known_count >= 5 else []
@@ -60,7 +63,7 @@ class SuccessRate:
 
 
 def without_copies(runs: Iterable[RunSummary]) -> Iterator[RunSummary]:
-    """Return the runs without those copied by a fork, which are counted in their original session."""
+    """Yield the runs that were not copied by a fork. A copied run counts only in its original session."""
     return (run for run in runs if not run.copied)
 
 
@@ -72,21 +75,30 @@ def failure_of(run: RunSummary) -> Failure | None:
     rated = "rated bad" if run.effective_rating == "bad" else ""
     reason = run.note.head or run.reason or (cause.output if cause else "")
     fix = run.error.fix if run.error else ""
-    return Failure(run.session, run.number, run.ended_at, rated or run.status, run.task, reason, fix, cause)
+    return Failure(
+        session=run.session,
+        run=run.number,
+        at=run.ended_at,
+        status=rated or run.status,
+        task=run.task,
+        reason=reason,
+        fix=fix,
+        root_cause=cause,
+    )
 
 
 def recent_failures(runs: Iterable[RunSummary], limit: int = 20) -> list[Failure]:
-    """Return the most recent failures, newest first."""
+    """Return the `limit` most recent failures, newest first."""
     failures = (failure_of(run) for run in without_copies(runs))
     return sorted((failure for failure in failures if failure), key=lambda failure: -failure.at)[:limit]
 
 
 def root_cause(run: RunSummary) -> CallSummary | None:
-    """Return the first failed call that no later call corrected, or None.
+    """Return the first failed tool call that no later call corrected, or None.
 
-    A later call of the same tool and object corrects it, if it succeeds. For a call whose arguments were invalid, and
-    for a decision, whose object includes the choice, a later call of the same tool is enough.
-    A call without a result is not counted as failed, because its outcome is unknown.
+    A call is corrected by a later successful call of the same tool with the same object. For a call with invalid
+    arguments, and for a decision, whose object includes the choice, any later successful call of the same tool is
+    enough. A call without a result does not count as failed, because its outcome is unknown.
     """
     succeeded: dict[tuple[str, str], int] = {}
     for call in run.calls.values():
@@ -104,7 +116,7 @@ def failed_calls(run: RunSummary) -> list[CallSummary]:
 
 
 def repeated_errors(runs: Iterable[RunSummary], min_count: int = 2) -> list[RepeatedError]:
-    """Return errors that occurred at least `min_count` times, most frequent first."""
+    """Return the errors that occurred at least `min_count` times, most frequent first."""
     errors: dict[tuple[str, str], RepeatedError] = {}
     for run in without_copies(runs):
         for call in failed_calls(run):
@@ -118,7 +130,7 @@ def repeated_errors(runs: Iterable[RunSummary], min_count: int = 2) -> list[Repe
 
 
 def success_by_tool(runs: Iterable[RunSummary]) -> list[SuccessRate]:
-    """Return how often the calls of each tool succeeded. A call without a result is unknown, not failed."""
+    """Return how often the calls of each tool succeeded. A call without a result counts as unknown."""
     rates: dict[str, SuccessRate] = {}
     for run in without_copies(runs):
         for call in run.calls.values():
@@ -132,7 +144,7 @@ def success_by_tool(runs: Iterable[RunSummary]) -> list[SuccessRate]:
 
 
 def success_by_decision(runs: Iterable[RunSummary]) -> list[SuccessRate]:
-    """Return how runs were rated, grouped by the tools they used, their model and the decisions the agent recorded.
+    """Return how runs were rated: for each tool they used, each model, and each decision that the agent recorded.
 
     A run without a rating counts as unknown.
     """

@@ -1,6 +1,6 @@
-"""Summaries of runs, folded from events in one pass; the basis of all queries and reports."""
+"""Summaries of runs, built from events in one pass. All queries and reports are based on them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -12,6 +12,7 @@ from core.domain.events import (
     EventRecord,
     FileChanged,
     IssueReported,
+    QueueChanged,
     Replied,
     RequestRetried,
     RequestSent,
@@ -21,6 +22,7 @@ from core.domain.events import (
     RunRated,
     RunResumed,
     RunStarted,
+    SessionEvent,
     SessionForked,
     ToolReturned,
     UserMessage,
@@ -39,7 +41,8 @@ STATUS_AFTER_END = {"completed": "done", "stopped": "stopped", "limit": "limit",
 class CallSummary:
     """A tool call and its outcome.
 
-    `open` means that the outcome is unknown. `decision` is the last decision recorded before the call.
+    The status `open` means that the outcome is unknown. `decision` is the last decision that was recorded before the
+    call.
     """
 
     seq: int
@@ -57,9 +60,9 @@ class CallSummary:
 class RunSummary:
     """A run and its outcome.
 
-    `rating` is the user's, `check_rating` that of the task's own check. `files` maps paths to lines added and removed.
-    `unanswered` holds the IDs of the open questions and permission requests.
-    `copied` marks a run that belongs to the session this one was forked from, and must not be counted twice.
+    `rating` is the user's rating, `check_rating` that of the task's own check. `files` maps paths to the lines added
+    and removed. `unanswered` has the IDs of the open questions and permission requests. `copied` tells whether the run
+    belongs to the session that this one was forked from, and must not be counted twice.
     """
 
     session: str
@@ -91,7 +94,10 @@ class RunSummary:
 
     @property
     def effective_rating(self) -> EffectiveRating:
-        """The user's rating, else that of the task's own check. A run that completed without a rating is `unknown`."""
+        """The user's rating, else that of the task's own check.
+
+        It is `unknown` for a run that completed without a rating.
+        """
         rating = self.rating or self.check_rating
         return "good" if rating == "up" else "bad" if rating == "down" else "unknown"
 
@@ -101,29 +107,31 @@ class RunSummary:
 
     @property
     def failed(self) -> bool:
-        """Whether the run was rated bad, or ended badly without being rated. A good rating outweighs the status."""
+        """Whether the run was rated bad, or ended badly without a rating. A good rating outweighs the status."""
         return self.effective_rating == "bad" or (
             self.effective_rating == "unknown" and self.status in {"failed", "limit"}
         )
 
 
 class RunSummaryBuilder:
-    """Folds events into the runs of a session.
+    """Builds the summaries of a session's runs from its events, which are applied one by one.
 
-    A rating may arrive much later, so no run is final before the last event.
+    No summary is final before the last event, because a rating may come much later. `full_text` returns a long text in
+    full. It is used for the outputs of failed calls, because programs report an error at the end of their output.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, full_text: Callable[[Text], str] = lambda text: text.head) -> None:
         self.summaries: dict[int, RunSummary] = {}
+        self._full_text = full_text
+        self._unsent = _UnsentMessages()
         self._task = Text()
-        self._requested: dict[str, str] = {}  # by call ID, the object of the permission request
+        self._requested: dict[str, str] = {}  # the object of each permission request, by call ID
 
     def apply(self, entry: EventRecord) -> None:
-
+        self._unsent.apply(entry.seq, entry.event)
         match entry.event:
-            case UserMessage(text=text):
-                self._task = text
             case RunStarted(model=model):
+                self._task = self._unsent.last or self._task
                 run = RunSummary(entry.session, entry.run, entry.seq, entry.at, entry.at, model=model)
                 run.task = first_line(self._task)
                 self.summaries[entry.run] = run
@@ -139,16 +147,45 @@ class RunSummaryBuilder:
                 if isinstance(entry.event, PermissionRequested):
                     self._requested[entry.event.request.call_id] = entry.event.request.object
                 _apply(self.summaries[entry.run], entry)
+                if isinstance(entry.event, ToolReturned):
+                    self._note_output(self.summaries[entry.run].calls.get(entry.event.call_id), entry.event.output)
             case _:
                 pass
 
+    def _note_output(self, call: CallSummary | None, output: Text) -> None:
+        """Store the last line of an output. A long output is loaded in full only if the call failed."""
+        if call and (not output.blob or call.status == "failed"):
+            call.output = last_line(self._full_text(output))
 
-def summarize_runs(entries: Iterable[EventRecord]) -> list[RunSummary]:
-    """Return the runs of a session in order."""
-    builder = RunSummaryBuilder()
-    for entry in entries:
-        builder.apply(entry)
-    return list(builder.summaries.values())
+
+class _UnsentMessages:
+    """The user messages that were not sent to the model yet, with the user's latest edits."""
+
+    def __init__(self) -> None:
+        # By sequence number; also has removed messages, because the user may restore them.
+        self._texts: dict[int, Text] = {}
+        self._queue: list[int] = []
+
+    @property
+    def last(self) -> Text | None:
+        """The last message. When a run starts, it is the task of that run."""
+        return self._texts[self._queue[-1]] if self._queue else None
+
+    def apply(self, seq: int, event: SessionEvent) -> None:
+        match event:
+            case UserMessage(text=text):
+                self._texts[seq] = text
+                self._queue.append(seq)
+            case QueueChanged(target_seq=target, order=order, text=text):
+                if target in self._texts:
+                    self._texts[target] = text
+                self._queue = [each for each in order if each in self._texts]
+            case RequestSent(purpose=""):
+                for sent in self._queue:
+                    del self._texts[sent]
+                self._queue = []
+            case _:
+                pass
 
 
 def _rate(run: RunSummary, event: RunRated) -> None:
@@ -159,12 +196,19 @@ def _rate(run: RunSummary, event: RunRated) -> None:
 
 
 def _refuse(run: RunSummary, event: CallRefused, entry: EventRecord, object: str) -> None:
-    """Record a refused call. `object` is empty if its arguments were invalid."""
+    """Record a refused call. `object` is empty for a call with invalid arguments."""
     run.ended_at = max(run.ended_at, entry.at)
     run.calls[event.call_id] = CallSummary(
-        entry.seq, event.call_id, event.tool, object, "refused", first_line(event.reason), entry.at, entry.at,
-        run.last_decision,
-    )  # fmt: skip
+        seq=entry.seq,
+        id=event.call_id,
+        tool=event.tool,
+        object=object,
+        status="refused",
+        output=first_line(event.reason),
+        started_at=entry.at,
+        ended_at=entry.at,
+        decision=run.last_decision,
+    )
 
 
 def _apply(run: RunSummary, entry: EventRecord) -> None:
@@ -183,10 +227,10 @@ def _apply(run: RunSummary, entry: EventRecord) -> None:
             run.calls[call] = CallSummary(
                 entry.seq, call, tool, object, started_at=entry.at, decision=run.last_decision
             )
-        case ToolReturned(call_id=call, output=output, failed=failed) if call in run.calls:
+        case ToolReturned(call_id=call, failed=failed) if call in run.calls:
             summary = run.calls[call]
             summary.status = "failed" if failed else "done"
-            summary.output, summary.ended_at = last_line(output), entry.at
+            summary.ended_at = entry.at
         case FileChanged(path=path, added=added, removed=removed):
             before = run.files.get(path, (0, 0))
             run.files[path] = (before[0] + added, before[1] + removed)
@@ -217,6 +261,6 @@ def _apply(run: RunSummary, entry: EventRecord) -> None:
     run.ended_at = max(run.ended_at, entry.at)
 
 
-def last_line(text: Text) -> str:
-    """Return the last non-empty line, which is where programs report what went wrong."""
-    return first_line(next((line for line in reversed(text.head.splitlines()) if line.strip()), ""))
+def last_line(text: str) -> str:
+    """Return the last line that is not empty. Programs report there what went wrong."""
+    return first_line(next((line for line in reversed(text.splitlines()) if line.strip()), ""))

@@ -1,6 +1,6 @@
-"""The history of a session as the window shows it: file changes, decisions, ratings, context use.
+"""What happened in a session, as the window shows it: file changes, decisions, ratings and use of the context.
 
-It is folded from stored events as JSON. This module imports nothing slow, because the window needs it at once.
+It is built from stored events as JSON. The window needs this module at startup, so it imports nothing slow.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,7 +13,7 @@ from core.domain.rewind_events import OpenRewinds
 from core.timeline.text_diff import line_counts
 
 EventJson = Mapping[str, Any]
-BlobPair = tuple[str, str]  # blob names before and after
+BlobPair = tuple[str, str]  # hashes of the blobs with a file's contents before and after
 ReadBlob = Callable[[str], bytes | None]
 
 CHANGE_KINDS = ("file_changed", "files_rewound")
@@ -36,16 +36,16 @@ DECISION_KINDS = (
     "request_retried",
 )
 ACTIVITY_KINDS = (*CHANGE_KINDS, *DECISION_KINDS, "request_sent", "run_rated", "run_ended")
-# numerous, so they are read only when displayed
+# There are many of these events, so they are read only when they are displayed.
 REQUEST_KINDS = ("run_started", "request_sent", "replied", "context_compacted")
 ANSWERED_BY = {"user": "you", "earlier_answer": "an earlier answer", "no_questions": "the option --no-questions"}
-MAX_REQUESTS = 4_000  # requests kept; beyond that, every second one is dropped
+MAX_REQUESTS = 4_000  # requests kept in memory; when there are more, every second one is dropped
 FILE_TOOLS = frozenset({"read", "write", "edit", "patch", "find", "search"})
 
 
 @dataclass(frozen=True, slots=True)
 class FileEdit:
-    """A change of a file. `before` and `after` are blob names; empty means that the file did not exist."""
+    """A change of a file. `before` and `after` are hashes of blobs; empty means that the file did not exist."""
 
     seq: int
     run: int
@@ -59,10 +59,10 @@ class FileEdit:
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A file with all its changes in the session.
+    """A file with all of its changes in the session.
 
-    `net` is the number of lines added and removed between the first and the last state of the file. It is None if the
-    file changed only once or the two states have not been compared yet.
+    `net` is the number of lines added and removed from the first to the last state of the file. It is None if the file
+    changed only once, or if the two states have not been compared yet.
     """
 
     path: str
@@ -91,21 +91,22 @@ class ChangedFile:
 
     @property
     def unchanged(self) -> bool:
-        """Whether the file is as it was before its first change in the session; false if that is not known."""
+        """Whether the file is again as it was before its first change in the session; false if that is unknown."""
         return self.has_contents and self.changes[0].before == self.changes[-1].after
 
     @property
     def has_contents(self) -> bool:
-        """Whether contents of the file were captured. Older sessions only have line counts."""
+        """Whether the contents of the file were stored. Older sessions only have line counts."""
         return any(change.before or change.after for change in self.changes)
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionEntry:
-    """A decision: what was chosen, by whom or what, and why.
+    """A decision: what was chosen, by whom or by which rule, and why.
 
-    `status` is a step status. `rule` has the IDs of the rules that decided or were saved, separated by spaces; they can
-    be revoked. `count` is greater than 1 if identical automatic approvals were merged.
+    `status` is the status of a step. `rule` has the IDs of the rules that decided or were saved, separated by spaces,
+    so that the user can revoke them. `count` is greater than 1 if identical automatic approvals were merged into this
+    entry.
     """
 
     seq: int
@@ -125,13 +126,13 @@ class DecisionEntry:
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A request.
+    """A model request.
 
     Attributes:
-        context_window: of the model, in tokens; 0 if unknown.
-        tokens: the estimated tokens by category.
-        first_token_s: the time until the first token of the reply; 0 if unknown.
-        compact: the request has a compact prompt.
+        context_window: The context window of the model in tokens; 0 if unknown.
+        tokens: The estimated tokens by category.
+        first_token_s: The seconds until the first token of the reply arrived; 0 if unknown.
+        compact: Whether the request has the compact form of the system prompt.
     """
 
     seq: int
@@ -148,15 +149,16 @@ class SentRequest:
 
     @property
     def prefix(self) -> int:
-        """The tokens of the system prompt and the tools, which are the same in every request of a run."""
+        """The tokens of the system prompt and the tools, which all requests of a run have in common."""
         return self.tokens.get("system", 0) + self.tokens.get("tools", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionPoint:
-    """A compaction. `request_index` is the index in `SessionActivity.requests` of the next request after it.
+    """A compaction of the context.
 
-    `before` and `after` are the size of the prompt in tokens.
+    `request_index` is the index in `SessionActivity.requests` of the first request after it. `before` and `after` are
+    the sizes of the prompt in tokens.
     """
 
     seq: int
@@ -168,17 +170,17 @@ class CompactionPoint:
 
 @dataclass(slots=True)
 class SessionActivity:
-    """The folded history of a session so far."""
+    """What has happened in a session so far. Update it with `apply`."""
 
     files: dict[str, list[FileEdit]] = field(default_factory=dict)
     decisions: list[DecisionEntry] = field(default_factory=list)
     ratings: dict[int, tuple[str, str]] = field(default_factory=dict)
     errors: dict[int, ErrorDetails] = field(default_factory=dict)
-    pause_error: ErrorDetails | None = None  # that caused the last pause; None if the user requested it
+    pause_error: ErrorDetails | None = None  # the error that caused the last pause; None if the user paused
     requests: list[SentRequest] = field(default_factory=list)
     compactions: list[CompactionPoint] = field(default_factory=list)
     compact: bool = False  # whether the latest run has a compact prompt
-    instructions: tuple[InstructionFile, ...] = ()  # of the latest run
+    instructions: tuple[InstructionFile, ...] = ()  # the instruction files of the latest run
     open_rewinds: OpenRewinds = field(default_factory=OpenRewinds)
     _open: dict[str, int] = field(default_factory=dict)
     _tier_choice: tuple[str, ...] = ()
@@ -186,12 +188,12 @@ class SessionActivity:
     _request_count: int = 0
     _original_blobs: dict[tuple[str, int], str] = field(
         default_factory=dict
-    )  # blob before the first change, by path and run (0: all)
+    )  # the blob before the first change, by path and run; run 0 stands for the whole session
     _uncompared: dict[tuple[str, int], BlobPair] = field(default_factory=dict)
     _nets: dict[tuple[str, int], tuple[BlobPair, tuple[int, int] | None]] = field(default_factory=dict)
 
     def apply(self, lines: Iterable[EventJson]) -> None:
-        """Apply stored events, in journal order."""
+        """Apply stored events, in the order of the event log."""
         for line in lines:
             kind = line.get("kind", "")
             if kind in CHANGE_KINDS:
@@ -220,11 +222,14 @@ class SessionActivity:
                     self._compact(line)
 
     def changed_files(self) -> list[ChangedFile]:
-        """Return the files in the order in which they were first changed."""
+        """Return the changed files, in the order of their first changes."""
         return [self._changed_file(path, changes) for path, changes in self.files.items()]
 
     def changed_files_of_run(self, run: int) -> list[ChangedFile]:
-        """Return the files that one run changed, in the order in which it first changed them, ignoring rewinds."""
+        """Return the files that one run changed, in the order of its first changes.
+
+        Changes by rewinding are ignored.
+        """
         changed_files = []
         for path, changes in self.files.items():
             if own_changes := [change for change in changes if change.run == run and not change.rewound]:
@@ -233,16 +238,16 @@ class SessionActivity:
 
     @property
     def all_compared(self) -> bool:
-        """Whether the net change of every file that changed more than once is known."""
+        """Whether the net change is known for every file that changed more than once."""
         return not self._uncompared
 
     def compare_next(self, read_blob: ReadBlob) -> None:
-        """Compute one of the missing net changes, which takes a few milliseconds."""
+        """Compute one of the missing net changes. Called repeatedly, because each takes a few milliseconds."""
         key, pair = self._uncompared.popitem()
         self._nets[key] = pair, line_counts(*(read_blob(name) if name else b"" for name in pair))
 
     def line_totals(self) -> tuple[int, int]:
-        """Return the lines added and removed in all files."""
+        """Return how many lines were added and removed in all files together."""
         files = self.changed_files()
         return sum(file.added for file in files), sum(file.removed for file in files)
 
@@ -251,7 +256,10 @@ class SessionActivity:
         return ChangedFile(path, tuple(changes), net if pair == (changes[0].before, changes[-1].after) else None)
 
     def _record_edit(self, edit: FileEdit) -> None:
-        """Record a change. If a file changed before, its net change has to be computed by comparing contents."""
+        """Record a change.
+
+        For a file that changed before, note that its net change must be computed from its contents.
+        """
         self.files.setdefault(edit.path, []).append(edit)
         for key in ((edit.path, 0), (edit.path, edit.run))[: 1 if edit.rewound else 2]:
             pair = self._original_blobs.get(key), edit.after
@@ -264,9 +272,14 @@ class SessionActivity:
         seq, run = int(line["seq"]), int(line.get("run", 0))
         if line["kind"] == "file_changed":
             edit = FileEdit(
-                seq, run, str(line.get("path", "")), str(line.get("before", "")), str(line.get("after", "")),
-                int(line.get("added", 0)), int(line.get("removed", 0)),
-            )  # fmt: skip
+                seq=seq,
+                run=run,
+                path=str(line.get("path", "")),
+                before=str(line.get("before", "")),
+                after=str(line.get("after", "")),
+                added=int(line.get("added", 0)),
+                removed=int(line.get("removed", 0)),
+            )
             self._record_edit(edit)
             return
         files = line.get("files") or ()
@@ -293,7 +306,7 @@ class SessionActivity:
         )
         self._request_count += 1
         if self._request_count % self._every and self.requests:
-            self.requests[-1] = request  # the newest is always the last one
+            self.requests[-1] = request  # the newest request is kept, in place of the one before it
             return
         self.requests.append(request)
         if len(self.requests) > MAX_REQUESTS:
@@ -338,11 +351,15 @@ class SessionActivity:
         if choice[1] and choice != self._tier_choice:
             what, cause = "Summary" if choice[3] == "summary" else "Next requests", f"the rules for tiers ({choice[1]})"
             seq, run, at = (int(line.get(name, 0)) for name in ("seq", "run", "at"))
-            self.decisions.append(DecisionEntry(seq, run, at, "tier", what, choice[0], choice[2], cause))
+            self.decisions.append(
+                DecisionEntry(
+                    seq=seq, run=run, at=at, kind="tier", what=what, chosen=choice[0], why=choice[2], cause=cause
+                )
+            )
         self._tier_choice = choice
 
     def _end(self, line: EventJson) -> None:
-        """Close all open requests, which end with the run."""
+        """Note the error of a run that ended, and close its open questions and permission requests."""
         if details := _error_details(line):
             self.errors[int(line.get("run", 0))] = details
         for index in self._open.values():
@@ -356,12 +373,12 @@ def _error_details(line: EventJson) -> ErrorDetails | None:
 
 
 def _merge_key(choice: DecisionEntry) -> tuple[object, ...]:
-    """Return what automatic approvals must have in common to be merged."""
+    """Return the properties that must be equal for two automatic approvals to be merged."""
     return choice.kind, choice.run, choice.cause, choice.rule
 
 
 def category_group(category: str) -> str:
-    """Return the displayed category: the results of similar tools are grouped."""
+    """Return the category to display. The results of similar tools are shown as one category."""
     if not category.startswith("results:"):
         return category
     tool = category.removeprefix("results:")
@@ -376,12 +393,12 @@ def _instruction_file(fields: Mapping[str, Any]) -> InstructionFile:
 
 
 def text_head(text: Any) -> str:
-    """Return the beginning of a stored text."""
+    """Return the beginning of a stored text, which may be an object with the field `head`."""
     return str(text.get("head", "")) if isinstance(text, Mapping) else str(text or "")
 
 
 def decision_of(line: EventJson) -> DecisionEntry | None:
-    """Return the decision that an event records, or None."""
+    """Return the entry for a decision that an event records; None for any other event."""
     seq, run, at, kind = int(line["seq"]), int(line.get("run", 0)), int(line.get("at", 0)), str(line["kind"])
 
     def entry(name: str, text: str, **details: Any) -> DecisionEntry:
@@ -438,7 +455,7 @@ def decision_of(line: EventJson) -> DecisionEntry | None:
 
 
 def _notice(line: EventJson, entry: Callable[..., DecisionEntry]) -> DecisionEntry | None:
-    """Return the decision for an event caused by Journeyman itself, or None."""
+    """Return the entry for an event that Journeyman itself caused; None for any other event."""
     match line["kind"]:
         case "untrusted_content_read":
             return entry("notice", f"Has read untrusted content: {line.get('source', '')}")
@@ -472,7 +489,7 @@ def _request_id(line: EventJson) -> str:
 
 
 def _option_text(option: Mapping[str, Any]) -> str:
-    """Return pros, cons and confidence of an option, for display."""
+    """Return the pros, the cons and the confidence of an option as text."""
     parts = [f"+ {word}" for word in option.get("pros") or ()] + [f"− {word}" for word in option.get("cons") or ()]
     if (confidence := option.get("confidence", -1)) >= 0:
         parts.append(f"{confidence}% confident")

@@ -1,4 +1,4 @@
-"""Line diffs between two versions of a file, fast even for large files."""
+"""Line diffs between two versions of a file, which are fast even for large files."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -14,13 +14,13 @@ from core.domain.line_matching import is_quickly_matched
 CONTEXT = 3
 BINARY_HEAD = 8_192
 NOTHING_MORE: Mapping[int, int] = MappingProxyType({})
-MAX_COUNTED_BYTES = 256 * 1024  # bytes; larger contents are not compared in advance
+MAX_COUNTED_BYTES = 256 * 1024  # larger contents are not compared just to count changed lines
 
 
 class DiffBlock(NamedTuple):
-    """Lines `old` to `old_end` were replaced by lines `new` to `new_end`.
+    """Says that the lines from `old` to `old_end` were replaced by those from `new` to `new_end`.
 
-    Line numbers count from 0, ends are exclusive.
+    Line numbers start at 0; the line at an end is not included.
     """
 
     old: int
@@ -29,12 +29,15 @@ class DiffBlock(NamedTuple):
     new_end: int
 
 
+HUNK_HEADER = "head"  # value of `DiffRow.sign` for the row above a hunk
+
+
 class DiffRow(NamedTuple):
     """A displayed line of a diff.
 
-    `sign` is `+`, `-` or a space, or `head` for the line above a hunk, whose `text` is the number of hidden lines.
-    `old` and `new` are line numbers from 1; 0 means that the line does not exist on that side. `hunk` is the index of
-    its hunk.
+    `sign` is `+`, `-`, a space, or HUNK_HEADER for a row that stands for hidden lines, whose number is its `text`.
+    `old` and `new` are line numbers from 1; 0 means that the line does not exist in that version. `hunk` is the index
+    of the hunk, -1 for the lines below the last one.
     """
 
     sign: str
@@ -42,6 +45,15 @@ class DiffRow(NamedTuple):
     new: int
     text: str
     hunk: int
+
+    @property
+    def is_header(self) -> bool:
+        return self.sign == HUNK_HEADER
+
+    @property
+    def hidden_lines(self) -> int:
+        """The number of hidden lines that a header row stands for; 0 for any other row."""
+        return int(self.text) if self.is_header else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +73,7 @@ class TextDiff:
         return sum(block.old_end - block.old for block in self.blocks)
 
     def hunks(self, context: int = CONTEXT) -> list[list[DiffBlock]]:
-        """Group the blocks into hunks: blocks whose `context` lines would overlap belong to the same hunk."""
+        """Group the blocks into hunks. Blocks whose surrounding `context` lines would overlap share a hunk."""
         hunks: list[list[DiffBlock]] = []
         for block in self.blocks:
             if hunks and block.new - hunks[-1][-1].new_end <= 2 * context:
@@ -73,15 +85,16 @@ class TextDiff:
     def rows(self, context: int = CONTEXT, more: Mapping[int, int] = NOTHING_MORE) -> Iterator[DiffRow]:
         """Yield the lines to display, from top to bottom.
 
-        `more` has the number of further unchanged lines to show above each hunk, by its index; the number of hunks as
-        index means the lines below the last hunk.
+        `more` maps the index of a hunk to the number of additional unchanged lines to show above it. The number of
+        hunks, as an index, stands for the lines below the last hunk.
         """
-        next_line = offset = 0  # `offset` is the old number of an unchanged line minus its new number
+        # `offset` is the number of an unchanged line in the old text minus its number in the new text.
+        next_line = offset = 0
         hunks = self.hunks(context)
         for index, hunk in enumerate(hunks):
             first = max(next_line, hunk[0].new - context)
             first = max(next_line, first - more.get(index, 0))
-            yield DiffRow("head", 0, 0, str(first - next_line), index)
+            yield DiffRow(HUNK_HEADER, 0, 0, str(first - next_line), index)
             offset = hunk[0].old - hunk[0].new
             next_line = first
             for block in hunk:
@@ -93,13 +106,13 @@ class TextDiff:
             yield from self._unchanged(next_line, last, offset, index)
             next_line = last
         if self.blocks and next_line < len(self.new):
-            yield DiffRow("head", 0, 0, str(len(self.new) - next_line), -1)
+            yield DiffRow(HUNK_HEADER, 0, 0, str(len(self.new) - next_line), -1)
 
     def _unchanged(self, first: int, end: int, offset: int, hunk: int) -> Iterator[DiffRow]:
         return (DiffRow(" ", n + offset + 1, n + 1, self.new[n], hunk) for n in range(first, end))
 
     def hunk_keys(self, context: int = CONTEXT) -> list[str]:
-        """Return a name for each hunk's change, which stays the same if the file changes elsewhere."""
+        """Return a name for the change in each hunk. It stays the same when the file changes in other places."""
         keys: list[str] = []
         counts = Counter[str]()
         for hunk in self.hunks(context):
@@ -113,7 +126,7 @@ class TextDiff:
         return keys
 
     def without_hunk(self, hunk_index: int, context: int = CONTEXT) -> str:
-        """Return the new text with the hunk of this index reverted."""
+        """Return the new text with the hunk at this index reverted."""
         reverted = set(self.hunks(context)[hunk_index])
         lines: list[str] = []
         next_line = 0
@@ -129,7 +142,7 @@ def is_text(body: bytes) -> bool:
 
 
 def line_counts(old: bytes | None, new: bytes | None) -> tuple[int, int] | None:
-    """Return the number of lines added and removed, or None if it is unknown or expensive to compute."""
+    """Return the number of lines added and removed; None if it is unknown or would take long to compute."""
     if old is None or new is None or max(len(old), len(new)) > MAX_COUNTED_BYTES or not (is_text(old) and is_text(new)):
         return None
     diff = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
@@ -143,9 +156,9 @@ def diff_texts(old: str, new: str) -> TextDiff:
 
 
 def changed_blocks(before: Sequence[str], after: Sequence[str]) -> tuple[DiffBlock, ...]:
-    """Return the blocks of lines in which two texts differ. This is fast whatever the lines are.
+    """Return the blocks of lines in which two texts differ.
 
-    Ranges that would take longer are split at lines that are unique in both texts.
+    To be fast for any text, long ranges are split at lines that occur exactly once in both texts.
     """
     head = 0
     while head < min(len(before), len(after)) and before[head] == after[head]:
@@ -180,7 +193,7 @@ def _diff_exactly(old: Sequence[str], new: Sequence[str], old_shift: int, new_sh
 
 
 def _anchors(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the positions of lines that are unique in both texts and occur in the same order."""
+    """Return the positions (in old, in new) of lines that occur exactly once in both texts and in the same order."""
     unique_old, unique_new = _unique_lines(old), _unique_lines(new)
     pairs = [(at, unique_new[text]) for text, at in unique_old.items() if text in unique_new]
     last_positions: list[int] = []

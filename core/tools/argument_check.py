@@ -7,12 +7,12 @@ from typing import Any
 from core.domain.problems import Problem
 from core.models.model import ToolSpec
 from core.tools.catalogue import read_arguments
-from core.tools.json_schema import schema_error, validation_errors
+from core.tools.json_schema import is_usable, validation_errors
 from core.tools.mcp_tools import McpCall, mcp_server_of
 
 
 def argument_fault(tool: ToolSpec, arguments: str) -> str:
-    """Return why arguments, as JSON text, do not fit an offered tool, as a sentence for the model; "" if they do."""
+    """Return, as a sentence for the model, why the JSON `arguments` do not fit the tool's schema; "" if they do."""
     try:
         read_arguments(tool.name, arguments, (tool.name,))
     except Problem as problem:
@@ -29,6 +29,6 @@ def check_mcp_call(tools: Iterable[ToolSpec], name: str, call: McpCall) -> None:
 
 
 def _mcp_faults(tool: ToolSpec, arguments: dict[str, Any]) -> list[str]:
-    """Return what is wrong with the arguments. If the schema is not valid, checking is left to its server."""
+    """Return what is wrong with the arguments. [] if the schema is unusable: the server then checks them itself."""
     schema = dict(tool.parameters)
-    return [] if schema_error(schema) else validation_errors(arguments, schema, "the object of arguments")[:5]
+    return validation_errors(arguments, schema, "the object of arguments")[:5] if is_usable(schema) else []

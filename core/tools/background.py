@@ -1,4 +1,4 @@
-"""Background commands of a run: each is followed until it ends, and killed when the run ends."""
+"""Background commands of a run. A task waits for the end of each command; the end of the run kills them."""
 
 import asyncio
 from collections import Counter
@@ -7,21 +7,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from core.domain.problems import Problem
-from core.workspace.folder_scan import ScannedChange
+from core.workspace.file_change import FileChange, without_foreign
 from core.workspace.running_command import FinishedCommand, RunningCommand
 from core.workspace.threads import run_to_completion
+from core.workspace.unsettled import shortened
 
 MAX_COMMANDS = 8
-MAX_UNREAD_BYTES = 256 << 10  # bytes of output kept between two checks
+MAX_UNREAD_BYTES = 256 << 10  # bytes of output kept until the next `check` call
+END_INTERVAL_S = 0.1  # polling interval while waiting for the end of a killed command to be recorded
 
-SpawnTask = Callable[[Coroutine[Any, Any, None]], "asyncio.Task[None]"]
+SpawnTask = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
 
 @dataclass(frozen=True, slots=True)
 class CommandEnd:
     """The end of a background command, or of a foreground command whose call was stopped.
 
-    In the second case `done` is None, because the result of the call already says that it was stopped.
+    For a stopped foreground command `done` is None, because the result of its call says that it was stopped.
 
     Attributes:
         unrestorable: display names of further changed files, whose contents were not recorded.
@@ -31,7 +33,7 @@ class CommandEnd:
     """
 
     call: str
-    changes: tuple[ScannedChange, ...] = ()
+    changes: tuple[FileChange, ...] = ()
     done: FinishedCommand | None = None
     command: str = ""
     unrestorable: tuple[str, ...] = ()
@@ -40,11 +42,9 @@ class CommandEnd:
 
 
 class ChangeGuard(Protocol):
-    """Reverts changes to trusted files while a command runs, except to paths that `approve` was given."""
+    """Reverts changes to trusted files while a command runs."""
 
     counts: Counter[str]  # how often each path was reverted
-
-    def approve(self, paths: Iterable[str]) -> None: ...
 
     def scan(self) -> None: ...
 
@@ -72,7 +72,7 @@ class BackgroundCommand:
     unread: bytearray = field(default_factory=bytearray)
     omitted: int = 0
     foreign_changes: dict[str, bytes | None] = field(default_factory=dict)
-    follower: "asyncio.Task[None] | None" = None
+    follower: asyncio.Task[None] | None = None
 
     def append_output(self, chunk: bytes) -> None:
         self.unread += chunk
@@ -97,6 +97,8 @@ class BackgroundCommands:
         self._on_end: Callable[[CommandEnd], Awaitable[None]] | None = None
         self._closed = False
         self._stopped: dict[str, CommandEnd] = {}
+        # Files changed by background commands that ended during the current foreground command: path → contents.
+        self._changed_meanwhile: dict[str, bytes | None] = {}
 
     def connect(self, spawn: SpawnTask, on_end: Callable[[CommandEnd], Awaitable[None]]) -> None:
         """Set how follower tasks are started (`spawn`) and how the end of a command is recorded (`on_end`)."""
@@ -106,7 +108,7 @@ class BackgroundCommands:
         """Raise a Problem if no further command can be started."""
         if self._spawn is None or self._closed:
             raise Problem("Background commands are not available.", "The run is ending.", "Run it without background.")
-        running = [name for name, command in self._commands.items() if command.running.finished is None]
+        running = [name for name, command in self._commands.items() if _is_running(command)]
         if len(running) >= MAX_COMMANDS:
             cause = f"The limit is {MAX_COMMANDS}: {', '.join(running)}."
             raise Problem("Too many background commands are running.", cause, "Stop one with check.")
@@ -131,28 +133,48 @@ class BackgroundCommands:
         return [command for command in self._commands.values() if command.follower and not command.follower.done()]
 
     def count_reverts(self) -> int:
-        """Return how often changes of the commands to trusted files were reverted, also after their ends."""
+        """Return how many changes to trusted files were reverted, for all commands, including ended ones."""
         return sum(command.guard.counts.total() for command in self._commands.values())
 
-    def revert_changes(self, approved: Iterable[str] = ()) -> None:
-        """Revert what running commands changed in trusted files by now.
-
-        `approved` are paths that another call may change from now on. Call this in a thread.
-        """
+    def revert_changes(self) -> None:
+        """Revert the changes that running commands have made to trusted files so far. Call this in a thread."""
         for command in self._followed():
-            command.guard.approve(approved)
             command.guard.scan()
 
     async def wait_for_end(self, seconds: float) -> None:
-        """Wait until a running command has ended, for at most some seconds."""
+        """Wait up to `seconds` until one of the running commands has ended."""
         followers = {command.follower for command in self._followed() if command.follower}
         if followers:
             await asyncio.wait(followers, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
 
     async def before_call(self, approved: tuple[str, ...]) -> None:
-        """Prepare for another call of the run, which may change the `approved` trusted files."""
+        """Prepare for another call of the run, whose approval allows it to change the `approved` trusted files.
+
+        Revert changes of running commands. With `approved` files, raise Problem if a command is running.
+        """
+        if approved:
+            await self.refuse_while_running()
         if self.is_any_running():
-            await run_to_completion(self.revert_changes, approved)
+            await run_to_completion(self.revert_changes)
+
+    async def refuse_while_running(self) -> None:
+        """Raise Problem if a command is running, because it could use an approval that the user gave to another call.
+
+        If commands have ended but their ends are not recorded yet, wait for that.
+        """
+        while self.is_any_running():
+            if problem := self.reason_to_refuse():
+                raise problem
+            await self.wait_for_end(END_INTERVAL_S)
+
+    def reason_to_refuse(self) -> Problem | None:
+        """Return why a call that may change trusted files or git history cannot run now; None if no command runs."""
+        running = [f"{call} ({shortened(each.command)})" for call, each in self._commands.items() if _is_running(each)]
+        if not running:
+            return None
+        cause = "It changes protected files or history, and these background commands could use its approval: {}."
+        fix = "Stop them with check, and call again; you can start them again afterwards."
+        return Problem("The call was not run.", cause.format(", ".join(running)), fix)
 
     def note_foreign_changes(self, changes: Iterable[tuple[str, bytes | None]]) -> None:
         """Note file changes by another call of the run, so that they are not attributed to a background command."""
@@ -161,15 +183,24 @@ class BackgroundCommands:
             for command in running:
                 command.foreign_changes[path] = after
 
+    def begin_command(self) -> None:
+        """Note that a foreground command begins: from now on, changes by background commands are tracked for it."""
+        self._changed_meanwhile.clear()
+
+    def own_changes(self, changes: Iterable[FileChange]) -> tuple[FileChange, ...]:
+        """Return the given changes without those made by background commands that ended during a foreground command."""
+        return tuple(without_foreign(changes, self._changed_meanwhile))
+
     async def record_stopped(self, ended: CommandEnd) -> None:
-        """Record the file changes of a foreground command whose call was stopped, and keep the rest."""
+        """Record the file changes of a foreground command whose call was stopped. Keep `ended` for `take_stopped`."""
+        ended = replace(ended, changes=self.own_changes(ended.changes))
         self._stopped[ended.call] = ended
         self.note_foreign_changes((change.path, change.after) for change in ended.changes)
         if self._on_end and ended.changes:
             await self._on_end(ended)
 
     def take_stopped(self, call: str) -> CommandEnd:
-        """Return how a foreground command ended when its call was stopped."""
+        """Return what `record_stopped` kept for this call, and forget it; an empty CommandEnd if there is nothing."""
         return self._stopped.pop(call, None) or CommandEnd(call)
 
     async def close(self) -> None:
@@ -189,15 +220,10 @@ class BackgroundCommands:
         ended = await run_to_completion(background.scan_changes)
         finished = replace(finished, output=finished.output + ended.output)
         if self._on_end:
-            changes = tuple(_own_changes(ended.changes, background.foreign_changes))
+            changes = tuple(without_foreign(ended.changes, background.foreign_changes))
+            self._changed_meanwhile |= {change.path: change.after for change in changes}
             await self._on_end(replace(ended, changes=changes, done=finished, command=background.command))
 
 
-def _own_changes(
-    changes: tuple[ScannedChange, ...], foreign_changes: dict[str, bytes | None]
-) -> Iterable[ScannedChange]:
-    """Yield the changes that were not made by other calls of the run."""
-    for change in changes:
-        before = foreign_changes.get(change.path, change.before)
-        if before != change.after:
-            yield ScannedChange(change.path, before, change.after, change.modes)
+def _is_running(command: BackgroundCommand) -> bool:
+    return command.running.finished is None

@@ -47,15 +47,32 @@ from core.tools.write import WRITE
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-_ACTS = (READ, WRITE, EDIT, PATCH, FIND, SEARCH, RUN, CHECK, FETCH, SEARCH_WEB, TODO, DECIDE, REPORT_ISSUE)
-_ALL = (*_ACTS, REMEMBER, RECALL_TOOL, FORGET, MORE_TOOLS)
+_ALL = (
+    READ,
+    WRITE,
+    EDIT,
+    PATCH,
+    FIND,
+    SEARCH,
+    RUN,
+    CHECK,
+    FETCH,
+    SEARCH_WEB,
+    TODO,
+    DECIDE,
+    REPORT_ISSUE,
+    REMEMBER,
+    RECALL_TOOL,
+    FORGET,
+    MORE_TOOLS,
+)
 TOOLS: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in _ALL})
 ASK = "ask_user"
-COMPACT_TOOLS = ("read", "write", "edit", "run", ASK)  # the tools of a compact prompt
+COMPACT_TOOLS = ("read", "write", "edit", "run", ASK)  # the only built-in tools offered with the compact prompt
 COMPACT_PARAMETERS: Mapping[str, tuple[str, ...]] = MappingProxyType({"run": ("command",), ASK: ("question",)})
 ASK_DESCRIPTION = "Ask the user a question and wait for the answer. Offer up to four options where possible."
 
-# The calls that the engine runs itself: their descriptions and the classes of their parameters.
+# The tools whose calls the engine executes itself, each with its description and the class of its parameters.
 ENGINE_TOOLS: Mapping[str, tuple[str, type[Any]]] = MappingProxyType(
     {
         ASK: (ASK_DESCRIPTION, AskUserArguments),
@@ -74,7 +91,7 @@ _PARAMETERS: Mapping[str, type[Any]] = MappingProxyType(
 
 @cache
 def _reader(name: str) -> "TypeAdapter[Any]":
-    # Pydantic is imported at the first call only: it would delay the opening of the window.
+    # Import pydantic at the first call only, because importing it delays the opening of the window.
     from pydantic import TypeAdapter
 
     return TypeAdapter(_PARAMETERS[name])
@@ -86,14 +103,14 @@ def _schema(name: str) -> Mapping[str, Any]:
 
 
 def tool_names() -> tuple[str, ...]:
-    """Return the names of all built-in tools, those that the engine runs itself included."""
+    """Return the names of all built-in tools, including ENGINE_TOOLS."""
     return (*TOOLS, *ENGINE_TOOLS)
 
 
 def tool_named(name: str) -> Tool | None:
-    """Return a built-in tool or the tool of an MCP server, which need not be running.
+    """Return the tool with this name: a built-in one, or a tool of an MCP server, which need not be running.
 
-    Return None for an unknown name and for the calls that the engine runs itself.
+    Return None for an unknown name, and for ENGINE_TOOLS.
     """
     name = current_tool(name)
     return TOOLS.get(name) or (mcp_tool(name) if mcp_server_of(name) else None)

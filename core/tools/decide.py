@@ -47,7 +47,12 @@ async def run(parameters: DecideArguments, context: ToolContext) -> ToolResult:
 def decision_event(call_id: str, parameters: DecideArguments) -> DecisionMade:
     options = tuple(DecisionOption(o.label, o.pros, o.cons, o.confidence) for o in parameters.options)
     return DecisionMade(
-        call_id, parameters.intent, options, parameters.choice, parameters.reason, parameters.constraints
+        call_id=call_id,
+        intent=parameters.intent,
+        options=options,
+        choice=parameters.choice,
+        reason=parameters.reason,
+        constraints=parameters.constraints,
     )
 
 

@@ -15,17 +15,23 @@ from core.tools.file_changes import LIMIT, read_bytes, replace_file
 from core.tools.parameter_description import ParameterDescription
 from core.tools.read_before_edit import content_digest, normalized_path, require_read, unread_result
 from core.tools.text_files import decode_text, match_line_endings
-from core.tools.tool import NOTHING_CHANGED, FileChange, Tool, ToolResult
+from core.tools.tool import NOTHING_CHANGED, Tool, ToolResult
 from core.tools.tool_context import ToolContext
+from core.workspace.file_change import FileChange
 from core.workspace.threads import run_to_completion
 
-MAX_CANDIDATES = 8  # lines that are really compared
-MIN_SIMILARITY, MAX_COMPARED, MAX_COMPARED_LINES = 0.5, 200, 5_000  # of a line that is quoted as similar; characters
-SHORT_CHARS = 1_500  # of a file that is as easily written as edited
-MAX_OTHERS = 50  # files that are searched for a replaced name
-ALSO_IN = re.compile(r" (\S+) is also in [^\n]+?\.(?= |$)")  # the note about other files in a result
+# If old_string does not occur in the file, the error quotes the most similar line.
+MIN_SIMILARITY = 0.5  # ratio (0 to 1) from which a line counts as similar
+MAX_COMPARED = 200  # characters of a line that are compared
+MAX_COMPARED_LINES = 5_000  # lines of a file that are considered
+MAX_CANDIDATES = 8  # lines with the best estimate, whose exact similarity is computed
+SHORT_CHARS = 1_500  # a file up to this size is as easily rewritten as edited
+MAX_OTHERS = 50  # files searched for further occurrences of a replaced identifier
+ALSO_IN = re.compile(r" (\S+) is also in [^\n]+?\.(?= |$)")  # matches the note about other files in a result
 _NAME = re.compile(r"\d+(?:\.\d+)+|(?=\w*[a-zA-Z])\w{3,64}", re.ASCII)  # a version or an identifier
-MIN_INEXACT_MATCH, MIN_APPLIED_MATCH = 8, 4  # characters; less text is too likely to match by chance
+# Minimum characters for a match with other indentation, and for new_string to count as applied: less text may match by
+# chance.
+MIN_INEXACT_MATCH, MIN_APPLIED_MATCH = 8, 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +44,10 @@ class EditArguments:
 
 @dataclass(frozen=True, slots=True)
 class CheckedEdit:
-    """An edit with the digest of the contents that this session has read; empty if it has not read the file.
+    """The arguments of an edit, and what the session has read.
 
-    `known` are the paths of the other files that the session has read.
+    `digest` is that of the file's contents when the session read it, or "" if it has not. `known` are the paths of
+    other files that the session has read.
     """
 
     edit: EditArguments
@@ -72,7 +79,7 @@ def _edit(checked: CheckedEdit, context: ToolContext) -> ToolResult:
     try:
         edited = apply_edit(text, parameters)
     except Problem as problem:
-        if not digest:  # an exact match proves that the model knows the text; without one it has to read it
+        if not digest:  # No exact match: the model must read the file first.
             return unread_result(parameters.path, before, problem)
         raise
     after = edited.text.encode()
@@ -89,7 +96,7 @@ def _edit(checked: CheckedEdit, context: ToolContext) -> ToolResult:
 
 
 def _replaced_name(old: str, new: str) -> str:
-    """Return the one identifier or version that an edit replaces by another text; "" if it changes more."""
+    """Return the identifier or version number if replacing it is all that the edit does; otherwise ""."""
     if _NAME.fullmatch(old):
         return old
     removed = set(_NAME.findall(old)) - set(_NAME.findall(new))
@@ -101,10 +108,10 @@ def _replaced_name(old: str, new: str) -> str:
 
 
 def _others_with(name: str, paths: Sequence[str], context: ToolContext) -> list[str]:
-    """Return which files, of those that the session has read, contain a name that was replaced in this one."""
+    """Return those of the files `paths` that contain `name` as a whole word."""
     contains, found = re.compile(rb"(?<!\w)%s(?!\w)" % re.escape(name).encode()).search, list[str]()
     for path in paths[-MAX_OTHERS:]:
-        with suppress(Problem):  # the file is gone or cannot be read any more
+        with suppress(Problem):  # The file was deleted or has become unreadable.
             if contains(context.broker.read_small(path, allow_secrets=False) or b""):
                 found.append(path)
     return found
@@ -112,9 +119,10 @@ def _others_with(name: str, paths: Sequence[str], context: ToolContext) -> list[
 
 @dataclass(frozen=True, slots=True)
 class EditedText:
-    """The text after an edit, the first line that it replaced, and how many occurrences of `old_string`.
+    """The result of an edit.
 
-    `adjusted` means that the replaced lines equal `old_string` only apart from white space at their ends.
+    `line` is the number of the first replaced line, from 1, and `replaced` the number of occurrences replaced.
+    `adjusted` means that the replaced lines differed from `old_string` in indentation or trailing white space.
     """
 
     text: str
@@ -147,15 +155,15 @@ def apply_edit(text: str, parameters: EditArguments) -> EditedText:
 
 
 def _is_applied(text: str, parameters: EditArguments) -> bool:
-    """Return whether the edit was made before: small models repeat a call whose result they have seen."""
+    """Return whether the text contains new_string and no old_string, because a small model repeats an edit."""
     old, new = match_line_endings(text, parameters.old_string), match_line_endings(text, parameters.new_string)
     return len(new.strip()) >= MIN_APPLIED_MATCH and old not in text and new in text
 
 
 def _apply_without_indentation(text: str, old: str, new: str) -> EditedText | None:
-    """Replace the only lines that equal `old` apart from trailing white space and a common indentation.
+    """Replace the lines that equal `old` apart from trailing white space and a common indentation.
 
-    The new lines are shifted by the same indentation. Return None if no lines match, or several do.
+    The new lines are shifted by the same indentation. Return None unless exactly one place matches.
     """
     lines, old_lines = text.splitlines(keepends=True), old.strip("\r\n").splitlines()
     stripped, wanted = [line.strip() for line in lines], [line.strip() for line in old_lines]
@@ -188,9 +196,10 @@ def _apply_without_indentation(text: str, old: str, new: str) -> EditedText | No
 
 
 def _common_shift(indentations: set[tuple[str, str]]) -> tuple[str, str] | None:
-    """Return what to put before each new line and what to remove from it, if all lines agree.
+    """Return the white space to add before each new line, and the white space to remove from it (one of them is "").
 
-    `indentations` has the indentation of each line in the file with that of the line in `old_string`.
+    `indentations` contains pairs of the indentation of a line in the file and of the same line in `old_string`. Return
+    None if they differ in more than one way.
     """
     shifts = set()
     for present, given in indentations:
@@ -208,11 +217,11 @@ def _indentation(line: str) -> str:
 
 
 def _nearest(text: str, old: str) -> str:
-    """Quote the line that is most similar to the first line of the searched text, if one is."""
+    """Return a sentence that quotes the line most similar to the first line of `old`; "" if none is similar."""
     first_line = next((line.strip() for line in old.splitlines() if line.strip()), "")
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(first_line[:MAX_COMPARED])
-    numbers: dict[str, int] = {}  # of the first line with each text
+    numbers: dict[str, int] = {}  # text of a line → number of the first line with this text
     for number, line in enumerate(text.splitlines()[:MAX_COMPARED_LINES], 1):
         numbers.setdefault(line.strip()[:MAX_COMPARED], number)
     estimates: list[tuple[float, str]] = []
@@ -221,7 +230,7 @@ def _nearest(text: str, old: str) -> str:
         if min(matcher.real_quick_ratio(), estimate := matcher.quick_ratio()) > MIN_SIMILARITY:
             estimates.append((estimate, line))
     best, found = MIN_SIMILARITY, ""
-    for _, line in nlargest(MAX_CANDIDATES, estimates):  # a real comparison can take a tenth of a second
+    for _, line in nlargest(MAX_CANDIDATES, estimates):  # `ratio` can take a tenth of a second
         matcher.set_seq1(line)
         if (ratio := matcher.ratio()) > best:
             best, found = ratio, line

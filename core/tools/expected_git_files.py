@@ -7,24 +7,28 @@ from typing import Literal
 from core.domain.git_config import harmless_lines, is_harmless
 from core.domain.git_config_lines import ENTRY, HEADER
 from core.domain.git_destinations import leads_elsewhere
-from core.workspace.folder_scan import ScannedChange
+from core.workspace.file_change import FileChange
 from core.workspace.trusted_places import COMMONDIR, CONFIG_FILES, REBASE_TODO, STRATEGY_FILES, is_remote_file
 
-STRATEGIES = frozenset({"ort", "recursive", "resolve", "octopus", "ours", "subtree"})  # those of git itself
+# The merge strategies built into git. For any other name, git runs the program `git-merge-NAME`.
+STRATEGIES = frozenset({"ort", "recursive", "resolve", "octopus", "ours", "subtree"})
 _EXECUTE_STEP = re.compile(rb"[ \t]*(x|exec)[ \t]")
 ExpectedContents = bytes | Literal["as it is"] | None
 
 
-def expected_in_git(inner_path: str, change: ScannedChange) -> ExpectedContents:
-    """Return the contents that a file in a git folder should have, given its path there."""
+def expected_in_git(inner_path: str, change: FileChange) -> ExpectedContents:
+    """Return the contents to restore in a file of a git folder; "as it is" if the change is harmless.
+
+    `inner_path` is the path within the git folder. None means that the file must be removed.
+    """
     name = PurePosixPath(inner_path).name
-    if change.before is None and change.after is None:  # a new link, or a new file that cannot be read
+    if change.before is None and change.after is None:  # a new symbolic link or unreadable file
         return None
     if inner_path == "info/attributes" or inner_path.endswith("/info/attributes"):
         return change.before
     if "hooks" in PurePosixPath(inner_path).parts:
         return "as it is" if name.endswith(".sample") else change.before
-    if "glab-cli" in PurePosixPath(inner_path).parts:
+    if not {"glab-cli", "lazygit.yml"}.isdisjoint(PurePosixPath(inner_path).parts):
         return change.before
     if is_remote_file(inner_path):
         return "as it is" if is_gone(change) else change.before
@@ -47,14 +51,14 @@ def expected_in_git(inner_path: str, change: ScannedChange) -> ExpectedContents:
 
 
 def _without_commands(body: bytes, former: bytes) -> ExpectedContents:
-    """Return the steps of a rebase without new ones that execute a command."""
+    """Return the steps of an interrupted rebase without new `exec` steps, which would run a command."""
     lines, former_steps = body.splitlines(keepends=True), set(former.splitlines())
     harmless = [line for line in lines if line.rstrip(b"\r\n") in former_steps or not _EXECUTE_STEP.match(line)]
     return "as it is" if harmless == lines else b"".join(harmless)
 
 
 def _names_own_strategy(body: bytes) -> bool:
-    """Return whether a file of an interrupted operation names a strategy of git itself, alone or as a setting."""
+    """Return whether a file of an interrupted git operation names only STRATEGIES, as plain text or as a setting."""
     text = body.decode("utf-8", "replace")
     if text.strip() in STRATEGIES:
         return True
@@ -64,6 +68,6 @@ def _names_own_strategy(body: bytes) -> bool:
     )
 
 
-def is_gone(change: ScannedChange) -> bool:
-    """Return whether a file was deleted. Git then has no configuration to follow."""
+def is_gone(change: FileChange) -> bool:
+    """Return whether a file was deleted."""
     return change.after is None and change.before is not None

@@ -1,4 +1,4 @@
-"""The `fetch` tool: public addresses only, checked on every redirect; size, redirects and time are limited."""
+"""The `fetch` tool: gets a web page from a public address, with limits of size, time and number of redirects."""
 
 import asyncio
 import codecs
@@ -19,7 +19,7 @@ from core.domain.problems import Problem
 from core.tools.parameter_description import ParameterDescription
 from core.tools.tool import Tool, ToolResult
 from core.tools.tool_context import ToolContext
-from core.workspace.outbound_hosts import UnresolvedHost, allowed_address, normalized_host
+from core.workspace.outbound_hosts import allowed_address, normalized_host
 
 SECONDS = 30.0
 SIZE = 2 << 20
@@ -30,9 +30,8 @@ PORTS = {"http": 80, "https": 443}
 BLOCKS = frozenset(
     ("p", "div", "br", "li", "ul", "ol", "tr", "table", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "pre")
 )
-INVALID_CHARACTER = re.compile(
-    r"&#[xX]?[0-9a-fA-F]{9,};?"
-)  # a reference beyond Unicode, which may be long and slow to parse
+# A numeric character reference beyond Unicode. It may be very long, and then slow to parse.
+INVALID_CHARACTER = re.compile(r"&#[xX]?[0-9a-fA-F]{9,};?")
 TEXT_ENCODINGS = re.compile(
     r"ascii$|utf-(8|16|32)|iso8859-|cp\d|koi8|mac-|gb|big5|hz$|shift_jis|euc_|iso2022_|johab|tis-620|kz1048"
 )
@@ -46,7 +45,7 @@ class FetchArguments:
 
 @dataclass(frozen=True, slots=True)
 class FetchedPage:
-    """The response of a server up to the size limit. `redirect` is its target; `truncated`: the body is longer."""
+    """A response. `redirect` is the target URL of a redirect, or "". `truncated` means the body exceeded the limit."""
 
     status: int
     content_type: str
@@ -62,7 +61,8 @@ async def run(parameters: FetchArguments, context: ToolContext) -> ToolResult:
 async def fetch(url: str, addresses: Addresses, proxy: str = "") -> ToolResult:
     """Return the page at a URL. A redirect to another host is reported, not followed: only this host was approved.
 
-    With a proxy, every request goes through it, and a name that cannot be resolved here is left to it.
+    With a proxy, every request goes through a tunnel to the checked IP address. The proxy does not receive the host
+    name, which it could resolve to another address.
     """
     try:
         async with asyncio.timeout(SECONDS):
@@ -70,7 +70,7 @@ async def fetch(url: str, addresses: Addresses, proxy: str = "") -> ToolResult:
                 parts = parse_url(url)
                 page = await _request(parts, addresses, proxy)
                 if not page.redirect:
-                    return await asyncio.to_thread(_result_of, url, page)  # a hostile page may be slow to convert
+                    return await asyncio.to_thread(_result_of, url, page)  # A hostile page may be slow to convert.
                 target = urljoin(url, page.redirect)
                 if _origin(parse_url(target)) != _origin(parts):
                     return ToolResult(f"{url} redirects to {target}. Fetch that URL if you need it.", failed=True)
@@ -83,7 +83,7 @@ async def fetch(url: str, addresses: Addresses, proxy: str = "") -> ToolResult:
 
 
 def parse_url(url: str) -> SplitResult:
-    """Return the parts of a URL; raise a Problem for one that programs could read in different ways."""
+    """Split a URL. Raise Problem if it is invalid or ambiguous, so that programs could read different hosts in it."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -114,9 +114,12 @@ def _origin(parts: SplitResult) -> tuple[str, int]:
 async def _connection(
     parts: SplitResult, addresses: Addresses, proxy: str
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
-    """Connect to the address that was checked. Resolving the name again could give another one."""
+    """Connect to the host of a URL by its checked IP address, directly or through the proxy.
+
+    `addresses` resolves a name once and checks the result: resolving it again could return another address.
+    """
     name = parts.hostname or ""
-    host = await _checked_host(name, addresses, proxy)
+    host = (await addresses(name))[0]
     port = parts.port or PORTS[parts.scheme]
     server, tls = (urlsplit(proxy), proxy.startswith("https:")) if proxy else (parts, parts.scheme == "https")
     to = (server.hostname or "", server.port or PORTS[server.scheme]) if proxy else (host, port)
@@ -124,22 +127,13 @@ async def _connection(
         *to, ssl=_tls() if tls else None, server_hostname=server.hostname if tls else None, limit=HEAD
     )
     try:
-        if proxy and parts.scheme == "https":
+        if proxy:
             await _open_tunnel(reader, writer, f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
-            await writer.start_tls(_tls(), server_hostname=name)
+        if proxy and parts.scheme == "https":
+            await _start_tls(writer, name)
         yield reader, writer
     finally:
-        writer.transport.abort()  # without a closing handshake, which a server could delay
-
-
-async def _checked_host(name: str, addresses: Addresses, proxy: str) -> str:
-    """Return the public address of a host, or its name if only the proxy can resolve it."""
-    try:
-        return (await addresses(name))[0]
-    except UnresolvedHost:
-        if not proxy:
-            raise
-        return name
+        writer.transport.abort()  # Skip the closing handshake of TLS, which a server could delay.
 
 
 async def _open_tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: str) -> None:
@@ -147,7 +141,15 @@ async def _open_tunnel(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
     await writer.drain()
     status, _ = _parse_head(await reader.readuntil(b"\r\n\r\n"))
     if status != 200:
-        raise Problem(f"The proxy refused the connection to {target}.", f"Its status is {status}.", "Try another page.")
+        fix = "Try the https address of the page, or another page. Many proxies connect to port 443 only."
+        raise Problem(f"The proxy refused the connection to {target}.", f"Its status is {status}.", fix)
+
+
+async def _start_tls(writer: asyncio.StreamWriter, name: str) -> None:
+    try:
+        await writer.start_tls(_tls(), server_hostname=name)
+    except TypeError as error:  # Python 3.11 raises it if a handshake through an https proxy fails.
+        raise ssl.SSLError(str(error.__context__)) from error
 
 
 def _tls() -> ssl.SSLContext:
@@ -156,8 +158,7 @@ def _tls() -> ssl.SSLContext:
 
 async def _request(parts: SplitResult, addresses: Addresses, proxy: str) -> FetchedPage:
     """Send one HTTP/1.0 request with a Host header; the body then ends with the connection."""
-    origin = (parts.scheme, parts.netloc) if proxy and parts.scheme == "http" else ("", "")
-    path = urlunsplit((*origin, parts.path or "/", parts.query, ""))
+    path = urlunsplit(("", "", parts.path or "/", parts.query, ""))
     path = "".join(sign if sign.isascii() else "".join(f"%{byte:02X}" for byte in sign.encode()) for sign in path)
     request = (
         f"GET {path} HTTP/1.0\r\nHost: {parts.netloc}\r\nUser-Agent: Journeyman\r\n"
@@ -209,7 +210,10 @@ def _result_of(url: str, page: FetchedPage) -> ToolResult:
 
 
 def _charset(kind: str) -> str:
-    """Return the encoding that the server names, if text is written in it; some codecs of Python hang or fail."""
+    """Return the encoding in a Content-Type header if it is a text encoding, otherwise "utf-8".
+
+    Other codecs of Python, such as zip, may hang or fail on hostile input.
+    """
     match = re.search(r"charset=[\"']?([\w-]{1,40})", kind, re.IGNORECASE)
     try:
         name = codecs.lookup(match[1]).name if match else "utf-8"
@@ -219,7 +223,7 @@ def _charset(kind: str) -> str:
 
 
 def html_to_text(page: str) -> str:
-    """Return the text of an HTML page. It splits instead of matching, so that no page makes it slow."""
+    """Return the text of an HTML page. It takes linear time for any input, because it uses no regular expressions."""
     texts: list[str] = []
     skipped = ""
     for segment in page.split("<"):
@@ -243,7 +247,7 @@ def html_to_text(page: str) -> str:
 def _described(parameters: FetchArguments) -> str:
     try:
         return ascii_url(parameters.url)
-    except ValueError:  # it cannot be fetched either
+    except ValueError:  # The URL is invalid.
         return parameters.url
 
 

@@ -3,47 +3,66 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
+from datetime import datetime
+from difflib import get_close_matches
+from fractions import Fraction
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
+    from jsonschema import FormatChecker
     from jsonschema.protocols import Validator
     from pydantic_core import SchemaValidator
 
-MAX_REFERENCES = 2_000  # followed during one validation; references to references could go on for ages
+MAX_REFERENCES = 2_000  # `$ref`s followed in one validation, which nested references could extend exponentially
 MAX_ERRORS = 20
-MAX_QUOTED = 200  # characters of an error message
-VALUES = ("const", "default", "enum", "examples")  # keywords that contain values instead of schemas
+MAX_QUOTED = 200  # characters of a value quoted in an error message
+SUBSCHEMAS = frozenset(  # keywords that contain a schema or a list of schemas
+    ("additionalItems", "additionalProperties", "allOf", "anyOf", "contains", "contentSchema", "else", "if", "items",
+     "not", "oneOf", "prefixItems", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties")
+)  # fmt: skip
+NAMED_SUBSCHEMAS = frozenset(
+    ("$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties")
+)
+ANNOTATIONS = frozenset(  # keywords that no value can violate, or that only modify other keywords
+    ("$anchor", "$comment", "$defs", "$dynamicAnchor", "$id", "$schema", "contentEncoding", "contentMediaType",
+     "contentSchema", "default", "definitions", "deprecated", "description", "else", "examples", "exclusiveMaximum",
+     "exclusiveMinimum", "id", "maxContains", "minContains", "readOnly", "then", "title", "writeOnly")
+)  # fmt: skip
+FORMATS = ("date", "date-time", "email", "ipv4", "ipv6", "uri", "uuid")
 FENCE = re.compile(r"```[\w-]*")
 
 
 class TooComplexError(Exception):
-    """Validation with a schema follows too many references."""
+    """Raised when a validation follows more than MAX_REFERENCES references."""
 
 
 def schema_error(schema: Any) -> str:
-    """Return why this cannot be used as a schema; "" if it can."""
-    from jsonschema.exceptions import SchemaError
-
-    if not isinstance(schema, dict | bool):
-        return "schema is not an object"
-    validator = _validator_class()
-    try:
-        validator.check_schema(schema)
-    except SchemaError as error:
-        return f"schema{error.json_path[1:]}: {_shortened(error.message)}"
-    except RecursionError:
-        return "schema is nested too deeply"
-    return next(_unusable_parts(schema), "")
+    """Return why a schema cannot be used for replies; "" if all of its keywords can be checked."""
+    if error := _metaschema_error(schema):
+        return error
+    known = frozenset(_validator_class(_dialect(schema)).VALIDATORS) | ANNOTATIONS
+    unsupported = (error for part in _schemas(schema) for error in _unsupported(part, known))
+    return next(_unusable(schema), "") or next(unsupported, "")
 
 
-def validation_errors(value: Any, schema: Any, location: str = "the value") -> list[str]:
-    """Return what is wrong with a value, in sentences; an empty list if it is valid."""
+def is_usable(schema: Any) -> bool:
+    """Return whether values can be validated with a schema. Unsupported patterns and keywords would be ignored."""
+    return not _metaschema_error(schema) and not any(_unusable(schema))
+
+
+def validation_errors(value: Any, schema: Any, location: str = "the value", *, formats: bool = False) -> list[str]:
+    """Return what is wrong with a value, in sentences; an empty list if it is valid.
+
+    An unsupported pattern matches everything. The keyword `format` is checked only with `formats`, because schema
+    authors use it differently.
+    """
     from referencing.exceptions import Unresolvable
 
     try:
         errors = []
-        for error in _new_validator(schema).iter_errors(value):
+        for error in _new_validator(schema, formats).iter_errors(value):
             errors.append(f"{location}{error.json_path[1:]}: {_shortened(error.message)}")
             if len(errors) == MAX_ERRORS:
                 break
@@ -55,7 +74,7 @@ def validation_errors(value: Any, schema: Any, location: str = "the value") -> l
 
 
 def extract_json(text: str) -> Any:
-    """Return the JSON value that is a whole reply, or its only fenced block. Raise ValueError if there is none."""
+    """Parse a reply that is JSON as a whole, or that contains JSON in its only fenced block. Else raise ValueError."""
     lines, fence_start, fenced = text.split("\n"), -1, []
     for index, line in enumerate(lines):
         if fence_start < 0 and FENCE.fullmatch(line):
@@ -70,32 +89,68 @@ def extract_json(text: str) -> Any:
 
 
 def _shortened(message: str) -> str:
-    """Return a message without most of a long value that it quotes at its beginning."""
+    """Shorten an error message of the validator, which begins with the whole invalid value."""
     half = MAX_QUOTED // 2
     return message if len(message) <= MAX_QUOTED else f"{message[:half]} … {message[-half:]}"
 
 
+def _metaschema_error(schema: Any) -> str:
+    """Return why a schema is not valid in its version of JSON Schema; "" if it is valid."""
+    from jsonschema.exceptions import SchemaError
+
+    if not isinstance(schema, dict | bool):
+        return "schema is not an object"
+    try:
+        _validator_class(_dialect(schema)).check_schema(schema)
+    except SchemaError as error:
+        return f"schema{error.json_path[1:]}: {_shortened(error.message)}"
+    except RecursionError:
+        return "schema is nested too deeply"
+    return ""
+
+
+def _dialect(schema: Any) -> str:
+    """Return the version of JSON Schema that a schema names; "" if it names none that is known."""
+    name = schema.get("$schema", "") if isinstance(schema, dict) else ""
+    name = re.sub(r"^https?://json-schema\.org/", "", name).rstrip("#") if isinstance(name, str) else ""
+    return name if name in _dialects() else ""
+
+
 @cache
-def _validator_class() -> "type[Validator]":
-    """Return a validator for JSON Schema 2020-12 whose patterns take linear time."""
-    from jsonschema import Draft202012Validator
+def _dialects() -> Mapping[str, "type[Validator]"]:
+    from jsonschema import validators as known
+
+    return {
+        "": known.Draft202012Validator,
+        "draft/2020-12/schema": known.Draft202012Validator,
+        "draft/2019-09/schema": known.Draft201909Validator,
+        "draft-07/schema": known.Draft7Validator,
+        "draft-06/schema": known.Draft6Validator,
+        "draft-04/schema": known.Draft4Validator,
+    }
+
+
+@cache
+def _validator_class(dialect: str) -> "type[Validator]":
+    """Return a validator class for a version of JSON Schema that matches patterns in linear time."""
     from jsonschema.validators import extend
 
     keywords = {
+        "additionalProperties": _check_additional_properties,
         "pattern": _check_pattern,
         "patternProperties": _check_pattern_properties,
         "multipleOf": _check_multiple,
     }
-    validator: type[Validator] = extend(Draft202012Validator, keywords)
+    validator: type[Validator] = extend(_dialects()[dialect], keywords)
     return validator
 
 
-def _new_validator(schema: Any) -> "Validator":
-    """Return a validator that counts the references it follows and loads none from elsewhere."""
+def _new_validator(schema: Any, formats: bool) -> "Validator":
+    """Return a validator that raises TooComplexError after MAX_REFERENCES references, and loads no remote schema."""
     from jsonschema.validators import extend
     from referencing import Registry
 
-    base = _validator_class()
+    base = _validator_class(_dialect(schema))
     follow = base.VALIDATORS["$ref"]
     remaining = MAX_REFERENCES
 
@@ -107,21 +162,55 @@ def _new_validator(schema: Any) -> "Validator":
         yield from follow(validator, reference, value, schema)
 
     counting: type[Validator] = extend(base, {"$ref": check_reference})
-    return counting(schema, registry=Registry())
+    return counting(schema, registry=Registry(), format_checker=_format_checker() if formats else None)
+
+
+@cache
+def _format_checker() -> "FormatChecker":
+    from jsonschema import FormatChecker
+
+    checker = FormatChecker(("date", "email", "ipv4", "ipv6", "uuid"))
+    checker.checks("date-time", ValueError)(_is_date_time)
+    checker.checks("uri", ValueError)(_is_uri)
+    return checker
+
+
+def _is_date_time(value: Any) -> bool:
+    return not isinstance(value, str) or datetime.fromisoformat(value).tzinfo is not None
+
+
+def _is_uri(value: Any) -> bool:
+    return not isinstance(value, str) or (bool(urlsplit(value).scheme) and not re.search(r"\s", value))
 
 
 def _check_pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[Any]:
     from jsonschema.exceptions import ValidationError
 
-    if validator.is_type(value, "string") and not _pattern(pattern).isinstance_python(value):
+    if validator.is_type(value, "string") and not _matches(pattern, value):
         yield ValidationError(f"{value!r} does not match {pattern!r}")
 
 
 def _check_pattern_properties(validator: Any, patterns: Mapping[str, Any], value: Any, schema: Any) -> Iterator[Any]:
     if validator.is_type(value, "object"):
         for pattern, subschema in patterns.items():
-            for name in filter(_pattern(pattern).isinstance_python, value):
+            for name in (name for name in value if not _pattern_error(pattern) and _matches(pattern, name)):
                 yield from validator.descend(value[name], subschema, path=name, schema_path=pattern)
+
+
+def _check_additional_properties(validator: Any, allowed: Any, value: Any, schema: Any) -> Iterator[Any]:
+    from jsonschema.exceptions import ValidationError
+
+    if not validator.is_type(value, "object"):
+        return
+    named, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    extra = [name for name in value if name not in named and not any(_matches(pattern, name) for pattern in patterns)]
+    if validator.is_type(allowed, "object"):
+        for name in extra:
+            yield from validator.descend(value[name], allowed, path=name)
+    elif extra and not allowed:
+        names = ", ".join(map(repr, extra))
+        verb = "was" if len(extra) == 1 else "were"
+        yield ValidationError(f"Additional properties are not allowed ({names} {verb} unexpected)")
 
 
 def _check_multiple(validator: Any, divisor: Any, value: Any, schema: Any) -> Iterator[Any]:
@@ -129,40 +218,81 @@ def _check_multiple(validator: Any, divisor: Any, value: Any, schema: Any) -> It
 
     if validator.is_type(value, "number"):
         try:
-            is_multiple = not value % divisor
-        except OverflowError:  # an integer too large for a float
+            is_multiple = (_exact(value) / _exact(divisor)).denominator == 1
+        except ValueError:  # an infinite number, or NaN
             is_multiple = False
         if not is_multiple:
             yield ValidationError(f"{value!r} is not a multiple of {divisor!r}")
 
 
+def _exact(number: int | float) -> Fraction:
+    """Return the decimal number that a float was parsed from: 0.01 becomes exactly a hundredth."""
+    return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
+
+
+def _matches(pattern: str, text: str) -> bool:
+    """Return whether a pattern occurs in a text; True for a pattern that is not supported."""
+    return bool(_pattern_error(pattern)) or _pattern(pattern).isinstance_python(text)
+
+
 @lru_cache(maxsize=64)
 def _pattern(text: str) -> "SchemaValidator":
-    # The Rust engine takes linear time: pattern and text come from a model and could be made to take very long.
+    # Use the Rust regex engine, which takes linear time: pattern and text are untrusted.
     from pydantic_core import SchemaValidator
 
     return SchemaValidator({"type": "str", "pattern": text, "regex_engine": "rust-regex"})
 
 
-def _unusable_parts(schema: Any) -> Iterator[str]:
-    """Yield why a valid schema cannot be used: invalid patterns, and references to other documents."""
+@lru_cache(maxsize=64)
+def _pattern_error(text: str) -> str:
     from pydantic_core import SchemaError
 
-    if isinstance(schema, list):
-        for item in schema:
-            yield from _unusable_parts(item)
+    try:
+        _pattern(text)
+    except SchemaError as error:
+        return f"{text} is not a valid pattern: {' '.join(str(error).split())[-MAX_QUOTED:]}"
+    return ""
+
+
+def _schemas(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield a schema and all schemas nested in it, but no objects that are plain values, such as those in `enum`."""
     if not isinstance(schema, dict):
         return
+    yield schema
+    for keyword, value in schema.items():
+        inner: Any = ()
+        if keyword in NAMED_SUBSCHEMAS and isinstance(value, dict):
+            inner = value.values()
+        elif keyword in SUBSCHEMAS:
+            inner = value if isinstance(value, list) else (value,)
+        for part in inner:
+            yield from _schemas(part)
+
+
+def _unusable(schema: Any) -> Iterator[str]:
+    """Yield the reasons why values cannot be validated with a schema."""
+    parts = list(_schemas(schema))
+    for part in parts:
+        reference = part.get("$ref", "#")
+        if isinstance(reference, str) and not reference.startswith("#"):
+            yield f"{reference} is not a part of the schema"
+    keywords = {keyword for part in parts for keyword in part}
+    if keywords >= {"unevaluatedProperties", "patternProperties"}:
+        # Python's regex engine would match these patterns, which can take exponential time.
+        yield "unevaluatedProperties cannot be combined with patternProperties"
+
+
+def _unsupported(schema: Mapping[str, Any], known: frozenset[str]) -> Iterator[str]:
+    """Yield the keywords, patterns and formats in a schema (not in nested ones) that validation would ignore."""
     pattern, named_patterns = schema.get("pattern"), schema.get("patternProperties")
     patterns = [pattern] if isinstance(pattern, str) else []
-    for text in [*patterns, *(named_patterns if isinstance(named_patterns, dict) else ())]:
-        try:
-            _pattern(text)
-        except SchemaError as error:
-            yield f"{text} is not a valid pattern: {' '.join(str(error).split())[-MAX_QUOTED:]}"
-    reference = schema.get("$ref", "#")
-    if isinstance(reference, str) and not reference.startswith("#"):
-        yield f"{reference} is not a part of the schema"
-    for keyword, value in schema.items():
-        if keyword not in VALUES:
-            yield from _unusable_parts(value)
+    yield from filter(None, map(_pattern_error, [*patterns, *(named_patterns or ())]))
+    for keyword in schema:
+        if keyword not in known and not keyword.startswith("x-"):
+            close = get_close_matches(keyword, known, n=1)
+            yield f"the keyword {keyword!r} is not supported" + (f" (did you mean {close[0]!r}?)" if close else "")
+    if "format" in schema and schema["format"] not in FORMATS:
+        yield f"format {schema['format']!r} is not checked; use one of {', '.join(FORMATS)}, or a pattern"
+    dialect = schema.get("$schema", "")
+    if dialect and not _dialect(schema):
+        yield f"{dialect} is not a supported version of JSON Schema"

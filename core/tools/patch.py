@@ -10,9 +10,10 @@ from core.tools.file_changes import has_same_file_twice, read_bytes, replace_fil
 from core.tools.parameter_description import ParameterDescription
 from core.tools.read_before_edit import content_digest
 from core.tools.text_files import decode_text, ends_with_crlf
-from core.tools.tool import FileChange, Tool, ToolResult
+from core.tools.tool import Tool, ToolResult
 from core.tools.tool_context import ToolContext
 from core.tools.unified_diff import FilePatch, apply_diff, parse_diff
+from core.workspace.file_change import FileChange
 from core.workspace.threads import run_to_completion
 
 FILES = 100
@@ -41,7 +42,7 @@ def _patch(parameters: PatchArguments, context: ToolContext) -> ToolResult:
 
 
 def _change(file: FilePatch, context: ToolContext) -> FileChange:
-    """Return the change that the diff makes to one file, without writing it."""
+    """Return the change that a diff would make to one file. Raise Problem if the diff does not apply."""
     if not file.old:
         if context.broker.stat(file.path) is not None:
             raise Problem(f"{file.path} already exists.", "The diff creates it.", "Patch the existing file.")
@@ -60,7 +61,7 @@ def _change(file: FilePatch, context: ToolContext) -> FileChange:
 
 
 def _write_all(context: ToolContext, changes: list[FileChange]) -> list[FileChange]:
-    """Write every file and return the changes with their modes. If one cannot be written, restore the others."""
+    """Write all files and return the changes with permission bits. If one write fails, revert the earlier ones."""
     written: list[FileChange] = []
     try:
         for change in changes:

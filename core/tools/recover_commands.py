@@ -1,22 +1,26 @@
-"""Reverts what commands did if Journeyman was killed while they ran: in trusted files, and to the history of git.
+"""Reverts the changes of commands that ran when Journeyman was killed: to trusted files and to git history.
 
 Trusted files are also reverted after a power failure.
 """
 
+import contextlib
 import os
-from collections.abc import Collection
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from core.domain.problems import Problem
 from core.tools.revert_unapproved import revert_unapproved
 from core.tools.tool_context import CallGrant, ToolContext
-from core.workspace.command_record import CommandRecord, interrupted_commands
-from core.workspace.folder_scan import FolderScan, UnrecordedChanges
+from core.workspace.command_record import CommandRecord, interrupted_commands, interrupted_folders
+from core.workspace.file_change import UnrecordedChanges
+from core.workspace.folder_scan import FolderScan
 from core.workspace.git_history import recover_history
 from core.workspace.history_store import remove_abandoned
+from core.workspace.threads import run_to_completion
 
-# What changed later than this after a command was last seen running was changed by the user, or by another program.
+# Seconds since a command was last seen running. Later changes are attributed to the user or another program.
 LATE_S = 10.0
 RECOVERED_HISTORY = (
     "history of a repository that was gone after an earlier command was interrupted was restored; tell the user, who"
@@ -28,18 +32,21 @@ UNRECOVERED = (
 )
 
 
-def record_command(context: ToolContext, scan: FolderScan, approved: Collection[str] = ()) -> CommandRecord | None:
-    """Record that a command is about to run that may write. `approved` are the protected paths it may change."""
+def record_command(context: ToolContext, scan: FolderScan) -> CommandRecord | None:
+    """Record on disk that a command is about to run, for `recover_commands`.
+
+    None if nothing could be reverted: the command cannot write, or the user let it run without a sandbox.
+    """
     if context.grant.read_only or (context.grant.unsandboxed and context.level == "none"):
         return None
-    state = scan.trusted_state() | {"approved": sorted({*context.grant.protected_paths, *approved})}
+    state = scan.trusted_state() | {"approved": sorted(context.grant.protected_paths)}
     return CommandRecord(context.data, context.folder, state | {"history": context.history.stored_as})
 
 
 def recover_commands(context: ToolContext) -> tuple[tuple[str, ...], list[str]]:
-    """Revert what commands that were interrupted in this folder did.
+    """Revert the changes that interrupted commands have made in this folder.
 
-    Return the paths of trusted files that were reverted, and what the model must know about the history of git.
+    Return the paths of reverted trusted files, and notes for the model about restored git history.
     """
     reverted: set[str] = set()
     notes: list[str] = []
@@ -50,10 +57,26 @@ def recover_commands(context: ToolContext) -> tuple[tuple[str, ...], list[str]]:
     return tuple(sorted(reverted)), notes
 
 
+async def recover_folders(data: Path, open_context: Callable[[Path], ToolContext]) -> dict[str, tuple[str, ...]]:
+    """Revert the changes of interrupted commands in all folders, before the user's shell or editor acts on them.
+
+    Return the reverted paths by folder. Whatever cannot be reverted is tried again before the next command there.
+    """
+    reverted: dict[str, tuple[str, ...]] = {}
+    for folder in await run_to_completion(interrupted_folders, data):
+        with contextlib.suppress(Problem, OSError):  # The folder was deleted.
+            context = open_context(folder)
+            try:
+                reverted[str(folder)] = (await run_to_completion(recover_commands, context))[0]
+            finally:
+                await context.close()
+    return reverted
+
+
 def _restore_history(context: ToolContext, name: str, alive: float) -> list[str]:
     try:
         restored = recover_history(context.data, name, alive + LATE_S) if name else ()
-    except Exception as error:  # A command may have written anything there. The trusted files are still reverted.
+    except Exception as error:  # A command may have corrupted the repository. Still revert the trusted files.
         context.unsettled.add([".git"])
         return [UNRECOVERED.format(f"{type(error).__name__}: {error}")]
     return [RECOVERED_HISTORY.format(", ".join(restored))] if restored else []
@@ -73,6 +96,7 @@ def _revert(context: ToolContext, state: dict[str, Any], alive: float) -> set[st
         originals=missed.originals,
         privileged=tuple(filter(is_early, missed.privileged)),
         closed=missed.closed,
+        loosened={path: mode for path, mode in missed.loosened.items() if is_early(path)},
     )
     grant = CallGrant(protected_paths=tuple(state["approved"]))
     outcome = revert_unapproved(
@@ -82,7 +106,7 @@ def _revert(context: ToolContext, state: dict[str, Any], alive: float) -> set[st
 
 
 def _last_change(folder: Path, path: str) -> float:
-    """Return when a path was changed; for one that is gone, the folder that it was in. Nothing can set that time."""
+    """Return the ctime of a path, which no program can set; of a deleted one, that of its closest existing parent."""
     while True:
         try:
             return os.lstat(folder / path).st_ctime

@@ -1,7 +1,7 @@
 """Reverts unapproved changes by commands to files that other programs trust, such as git hooks and editor settings.
 
-The sandbox protects such files only if they exist when a command starts. Files that a checkout brings from a commit of
-the user stay: they belong to the repository, and the result of the call names them.
+The sandbox protects such files only if they exist when a command starts. Files that a checkout restores from the
+user's commits are not reverted; the result of the call names them.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from core.domain.clock import now
 from core.domain.problems import Problem
@@ -25,42 +25,45 @@ from core.workspace.bubblewrap import git_folders
 from core.workspace.command_record import CommandRecord
 from core.workspace.committed_files import FileVersion
 from core.workspace.commondir_watch import CommondirWatch
+from core.workspace.file_change import FileChange, OriginalFile, UnrecordedChanges
 from core.workspace.folder_listing import inside_git
-from core.workspace.folder_scan import OriginalFile, ScannedChange, UnrecordedChanges
 from core.workspace.git_branch import worktree_git_folders
 from core.workspace.paths import is_in_any
 from core.workspace.threads import run_in_thread
 from core.workspace.unsettled import shortened
 
-# Copies in the data folder, in case the user created such a file just then.
+# Reverted files are first copied to this folder in the data folder, because the user may have created one meanwhile.
 COPIES_FOLDER, MAX_COPIES = "taken-back", 200
-MIN_INTERVAL_S = 2.0  # between two scans while a command runs
-REPEATED_INTERVAL_S = 0.4  # between two scans after one that reverted something
-MAX_REVERTS = 3  # of the same file; then the command is ended, because it creates the file again and again
-SCAN_SHARE = 20  # a scan may take one part in this many of the time
+MIN_INTERVAL_S = 2.0  # seconds between two scans while a command runs
+REPEATED_INTERVAL_S = 0.4  # seconds to the next scan after one that reverted something
+MAX_REVERTS = 3  # after reverting the same file so often, the command is killed, because it keeps creating the file
+SCAN_SHARE = 20  # the pause after a scan is at least so many times longer than the scan took
 PERSISTENT = "stopped, because it kept changing {}, which was reverted each time"
-REDIRECTED = "stopped, because it created {}, which makes git follow the settings of another repository"
+REDIRECTED = "stopped, because it wrote {}, which makes git follow the settings of another repository"
 
 
 @dataclass(frozen=True, slots=True)
 class CommandChanges:
-    """The changes that a command left, and what was reverted.
+    """The changes of a command after unapproved ones were reverted.
 
     Attributes:
-        changes: the changes with known contents.
-        missed: the changes beyond those.
+        changes: the remaining changes whose contents are known.
+        missed: the remaining changes whose contents were not recorded.
         reverted: the paths that were reverted.
-        unsettled: trusted files that could not be reverted, and folders that cannot be listed, as they are displayed.
+        unsettled: display names of trusted files that could not be reverted, and of folders that cannot be listed.
     """
 
-    changes: tuple[ScannedChange, ...]
+    changes: tuple[FileChange, ...]
     missed: UnrecordedChanges
     reverted: tuple[str, ...] = ()
     unsettled: tuple[str, ...] = ()
 
 
 def scan_and_revert(context: ToolContext, guard: "TrustedFilesGuard | None" = None) -> CommandChanges:
-    """Scan the folder after a command and revert unapproved changes to trusted files, which its guard then counts."""
+    """Scan the folder after a command, and revert unapproved changes to trusted files.
+
+    Afterwards the `guard` of the command, if given, reverts nothing more and counts these reverts as its own.
+    """
     try:
         with context.scan.lock:
             result = revert_unapproved(context, *context.scan.changes_since())
@@ -68,31 +71,34 @@ def scan_and_revert(context: ToolContext, guard: "TrustedFilesGuard | None" = No
                 guard.end(result.reverted)
             return result
     except BaseException:
-        context.unsettled.add((".",))  # what the command left is not known
+        context.unsettled.add((".",))  # The state of the whole folder is unknown.
         raise
 
 
-def revert_unapproved(
-    context: ToolContext, changes: Sequence[ScannedChange], missed: UnrecordedChanges
-) -> CommandChanges:
-    """Revert unapproved changes, unless the user let the command run on a machine without a sandbox."""
+def revert_unapproved(context: ToolContext, changes: Sequence[FileChange], missed: UnrecordedChanges) -> CommandChanges:
+    """Revert those of the changes to trusted files that are not approved, and return the remaining changes.
+
+    Nothing is reverted if the user approved a command on a computer without a sandbox.
+    """
     changes = tuple(changes)
     if not _reverts_changes(context):
         return CommandChanges(changes, missed)
     reverting = _Reverting(context)
     for path in missed.privileged:
         reverting.drop_privileges(path)
+    for path, mode in missed.loosened.items():
+        reverting.restore_mode(path, mode)
     reverting.revert(changes, missed)
     reverted = {*reverting.reverted, *context.shared.revert()}
     unsettled = tuple(sorted({*reverting.stuck, *missed.closed}))
     context.unsettled.add(unsettled)
     remaining = UnrecordedChanges(
-        tuple(path for path in missed.unrecorded if path not in reverted),
-        tuple(path for path in missed.protected if path not in reverted),
-        tuple(path for path in missed.created if path not in reverted),
-        missed.originals,
-        missed.privileged,
-        missed.closed,
+        unrecorded=tuple(path for path in missed.unrecorded if path not in reverted),
+        protected=tuple(path for path in missed.protected if path not in reverted),
+        created=tuple(path for path in missed.created if path not in reverted),
+        originals=missed.originals,
+        privileged=missed.privileged,
+        closed=missed.closed,
     )
     return CommandChanges(
         tuple(change for change in changes if change.path not in reverted),
@@ -103,12 +109,15 @@ def revert_unapproved(
 
 
 def _reverts_changes(context: ToolContext) -> bool:
-    """Return whether changes are reverted. An approval lets a command run unsandboxed only if there is no sandbox."""
+    """Return whether unapproved changes are reverted: not if the command runs without a sandbox by approval."""
     return not (context.grant.unsandboxed and context.level == "none")
 
 
 class _Reverting:
-    """Reverts the changes of one command. Nothing that the command did to a path or its folders prevents that."""
+    """Reverts the changes of one command, whatever permissions or links it left at a path or in its folders.
+
+    `reverted` lists the reverted paths, and `stuck` those that could not be reverted.
+    """
 
     def __init__(self, context: ToolContext) -> None:
         self._context = context
@@ -116,13 +125,13 @@ class _Reverting:
         self.reverted: list[str] = []
         self.stuck: list[str] = []
 
-    def revert(self, changes: Sequence[ScannedChange], missed: UnrecordedChanges) -> None:
+    def revert(self, changes: Sequence[FileChange], missed: UnrecordedChanges) -> None:
         moved = moved_unchanged(changes, self._context.scan.had_folder)
         candidates = {change.path: change for change in changes if change.path not in moved}
         created = set(missed.created)
-        candidates |= {path: ScannedChange(path, None, None) for path in missed.unrecorded if path in created}
+        candidates |= {path: FileChange(path, None, None) for path in missed.unrecorded if path in created}
         replaced = [path for path in missed.unrecorded if path not in created]
-        unapproved: list[tuple[ScannedChange, bytes | None]] = []
+        unapproved: list[tuple[FileChange, bytes | None]] = []
         for path, change in sorted(candidates.items(), key=lambda item: not inside_git(item[0])):
             if self._is_approved(path):
                 continue
@@ -136,18 +145,18 @@ class _Reverting:
                 self._put_back(change.path, original, change.after)
         unread = [path for path in replaced if not self._is_approved(path)]
         committed = self._committed_links(path for path in unread if path in missed.originals)
-        for path in unread:  # whether a path is trusted can depend on what was reverted before it
+        for path in unread:  # Check each path only now: earlier reverts may change whether it is trusted.
             if path not in committed and is_trusted(self._context, path):
                 self._revert_unread(path, missed.originals.get(path))
 
-    def _expected(self, change: ScannedChange) -> ExpectedContents:
+    def _expected(self, change: FileChange) -> ExpectedContents:
         try:
             return expected_contents(self._context, change)
-        except Exception:  # It cannot be examined, whatever the command wrote there. The other paths are reverted, too.
+        except Exception:  # The command may have written anything there. It must not prevent other reverts.
             return change.before
 
     def drop_privileges(self, path: str) -> None:
-        """Remove the bits by which a program runs with the rights of its owner or group."""
+        """Remove the set-user-ID and set-group-ID bits of a file."""
         try:
             status = self._context.broker.stat(path)
             if status:
@@ -155,14 +164,25 @@ class _Reverting:
         except (Problem, OSError):
             self.stuck.append(path)
 
+    def restore_mode(self, path: str, mode: int) -> None:
+        """Restore the permission bits of a trusted file or folder that a command made writable for other users."""
+        if self._is_approved(path):
+            return
+        try:
+            forced_access.set_mode(self._root, path, mode)
+        except (OSError, ValueError):
+            self.stuck.append(path)
+        else:
+            self.reverted.append(path)
+
     def _is_approved(self, path: str) -> bool:
         return is_in_any(path, self._context.grant.protected_paths)
 
-    def _brought_by_commits(self, changes: Iterable[ScannedChange]) -> set[str]:
+    def _brought_by_commits(self, changes: Iterable[FileChange]) -> set[str]:
         return self._committed([version for change in changes if (version := self._version(change)) is not None])
 
-    def _version(self, change: ScannedChange) -> FileVersion | None:
-        """Return what is at the path now, if a commit can contain it."""
+    def _version(self, change: FileChange) -> FileVersion | None:
+        """Return the file or link now at the path, to look it up in commits; None if no commit can contain it."""
         if inside_git(change.path) or change.before == change.after is not None:
             return None
         if change.after is not None:
@@ -172,7 +192,7 @@ class _Reverting:
         return None
 
     def _committed_links(self, paths: Iterable[str]) -> set[str]:
-        """Return those of the paths that are now trusted links which commits of the user contain."""
+        """Return the paths that are now trusted symbolic links and are contained in the user's commits."""
         links: list[FileVersion] = []
         for path in paths:
             with contextlib.suppress(Problem, OSError):
@@ -184,13 +204,14 @@ class _Reverting:
     def _committed(self, versions: Sequence[FileVersion]) -> set[str]:
         try:
             return self._context.committed.find(versions) if versions else set()
-        except Exception:  # A command may have written anything into the repository. Then no commit is trusted.
+        except Exception:  # A command may have corrupted the repository. Then trust no commit.
             return set()
 
     def _revert_unread(self, path: str, original: OriginalFile | None) -> None:
-        """Revert a change of a trusted file whose contents are not known before or after it.
+        """Restore the original of a trusted file whose changed contents were not recorded.
 
-        Of a file that a link in a git folder has replaced, nothing is left; git would write through the link.
+        Without an original, remove a new symbolic link in a git folder, because git would write through it. Anything
+        else cannot be reverted.
         """
         if original or (inside_git(path) and (self._context.folder / path).is_symlink()):
             self._put_back(path, original, None)
@@ -215,8 +236,8 @@ class _Reverting:
 class TrustedFilesGuard:
     """Reverts changes to trusted files while a command runs, and ends a command that keeps making the same change.
 
-    New names at the top of the folder and of its repository are noticed soon; the whole folder is scanned every few
-    seconds. A `commondir` in a git folder is removed at once and ends the command, because no program needs one there.
+    New names at the top of the folder and of `.git` are noticed at each check; the whole folder is scanned every few
+    seconds. A file `commondir` that leads git to other settings is reverted at once and ends the command.
     """
 
     def __init__(
@@ -235,8 +256,7 @@ class TrustedFilesGuard:
         self._stopped = threading.Event()
         self._has_ended = False
         self.counts: Counter[str] = Counter()  # how often each path was reverted
-        self.approved: dict[str, None] = {}  # paths that other calls were allowed to change meanwhile
-        self._redirections: dict[str, None] = {}  # each `commondir` that was removed
+        self._redirections: dict[str, None] = {}  # paths of reverted `commondir` files, in order
         folders = _git_folders(context) if self._active else ()
         self._watch = CommondirWatch(context.folder, folders, self._is_approved, self._note_redirection)
 
@@ -246,9 +266,9 @@ class TrustedFilesGuard:
         return {*self.counts, *self._redirections}
 
     def check(self) -> str:
-        """Scan in a thread if there is a new trusted name, or if it is time to. Called several times a second.
+        """Start a scan in a thread if a trusted name has appeared or the interval has passed.
 
-        Return why the command has to end, or "".
+        Called several times a second while the command runs. Return why the command has to be killed, or "".
         """
         if self._record:
             self._record.note_alive()
@@ -270,16 +290,15 @@ class TrustedFilesGuard:
             self.scan()
 
     def scan(self) -> None:
-        """Scan the folder and revert what is not approved. Call this in a thread."""
+        """Scan the folder for changes to trusted files, and revert unapproved ones. Call this in a thread."""
         if not self._active:
             return
         began = time.monotonic()
         reverted: tuple[str, ...] = ()
-        grant = replace(self._context.grant, protected_paths=(*self._context.grant.protected_paths, *self.approved))
-        with self._context.scan.lock, contextlib.suppress(Problem):  # the scan at the end raises it
+        with self._context.scan.lock, contextlib.suppress(Problem):  # The final scan raises it again.
             if self._has_ended:
                 return
-            result = revert_unapproved(replace(self._context, grant=grant), *self._context.scan.trusted_changes())
+            result = revert_unapproved(self._context, *self._context.scan.trusted_changes())
             reverted = result.reverted
             self.counts.update(reverted)
             if reverted and self._on_revert:
@@ -290,36 +309,30 @@ class TrustedFilesGuard:
         interval = REPEATED_INTERVAL_S if reverted else MIN_INTERVAL_S
         self._next = ended + max(interval, SCAN_SHARE * (ended - began))
 
-    def approve(self, paths: Iterable[str]) -> None:
-        """Let another call change these paths from now on, also as far as the recovery after a crash is concerned."""
-        new = dict.fromkeys(path for path in paths if path not in self.approved)
-        if self._record:
-            self._record.approve(new)
-        self.approved |= new
-
     def end(self, reverted: Iterable[str]) -> None:
-        """Count what the scan after the command has reverted. That scan takes the folder as the new original state.
+        """Count the reverts of the final scan after the command, and scan no more.
 
-        Another scan would therefore restore what the command had left. Call this with the lock of the scan.
+        The final scan makes the present state the original one, so another scan of this guard would revert reverts.
+        The caller must hold `scan.lock`.
         """
         self.counts.update(reverted)
         self._has_ended = True
 
     async def stop(self) -> None:
-        """End the guard, and wait for its last scan."""
+        """Start no more scans, and wait for the running one."""
         self._stopped.set()
         self._watch.stop()
         if self._scan_job:
             await asyncio.wait({self._scan_job})
 
     def close(self) -> None:
-        """Remove the record of the command, which was not started, or whose changes were reverted."""
+        """Remove the record of the command on disk: its changes were reverted, or it was not started."""
         self._watch.stop()
         if self._record:
             self._record.close()
 
     def _is_approved(self, path: str) -> bool:
-        return is_in_any(path, (*self._context.grant.protected_paths, *self.approved))
+        return is_in_any(path, self._context.grant.protected_paths)
 
     def _note_redirection(self, path: str) -> None:
         self._redirections[path] = None
@@ -335,7 +348,7 @@ class TrustedFilesGuard:
 
 
 def _git_folders(context: ToolContext) -> list[str]:
-    """Return the git folders that commands can write to: relative to the folder, or absolute for one outside."""
+    """Return the git folders that commands can write to: relative paths, or absolute for one outside the folder."""
     root = context.folder
     inside = [git for place in context.scan.git_places if (root / place).is_dir() for git in git_folders(root / place)]
     outside = worktree_git_folders(root)
@@ -343,9 +356,9 @@ def _git_folders(context: ToolContext) -> list[str]:
 
 
 def _keep_copy(context: ToolContext, path: str, body: bytes) -> None:
-    """Keep a copy for the user, and delete the oldest copies beyond the limit."""
+    """Save the contents of a file that is about to be reverted, and delete all but the newest MAX_COPIES copies."""
     folder = context.data / COPIES_FOLDER
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     for old in sorted(folder.iterdir())[: -MAX_COPIES + 1]:
         old.unlink(missing_ok=True)
     file = folder / os.fsdecode(os.fsencode(f"{now():020} {path.replace('/', ' ')}")[:200])

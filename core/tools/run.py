@@ -11,16 +11,17 @@ from annotated_types import Gt, Le
 
 from core.domain.command_line import ReadLine, read_line, split_loosely
 from core.domain.events import ToolCall
+from core.domain.irreversible_commands import irreversible_reason, possibly_irreversible_reason
 from core.domain.problems import Problem
-from core.domain.programs import irreversible_reason, possibly_irreversible_reason
 from core.domain.visible import visible_name
 from core.tools.background import BackgroundCommand, CommandEnd
 from core.tools.parameter_description import ParameterDescription
 from core.tools.recover_commands import record_command, recover_commands
 from core.tools.revert_unapproved import CommandChanges, TrustedFilesGuard, scan_and_revert
-from core.tools.tool import FileChange, Tool, ToolResult
+from core.tools.tool import Tool, ToolResult
 from core.tools.tool_context import ToolContext
-from core.workspace.folder_scan import FolderScan, SensitivePaths, UnrecordedChanges
+from core.workspace.file_change import UnrecordedChanges
+from core.workspace.folder_scan import FolderScan, SensitivePaths
 from core.workspace.launcher import CommandLimits, CommandRequest, SandboxPermissions
 from core.workspace.output_buffer import OutputBuffer
 from core.workspace.running_command import FinishedCommand
@@ -30,7 +31,7 @@ from core.workspace.threads import await_to_completion, run_to_completion
 DEFAULT_TIMEOUT_S, DAY_S = 120.0, 86_400.0
 REVERTED = "reverted, because other programs trust it and the user did not approve it: {}; use write, which asks"
 UNSETTLED = "cannot be checked or reverted, so that every further call needs approval: {}; tell the user"
-RESTORED = "deleted or overwrote history of a repository, which was restored; tell the user, who can delete it: {}"
+RESTORED = "deleted, overwrote or hid history of a repository, which was restored; tell the user, who can delete it: {}"
 UNKEPT = "there is too much history to keep everything, so a command could delete history of these repositories: {}"
 UNCHECKED = (
     "the history of the repositories could not be checked ({}), so every further call needs approval; tell the user"
@@ -42,9 +43,9 @@ HISTORY_VERBS = frozenset({
     "gc", "prune", "maintenance", "reflog", "update-ref", "symbolic-ref", "branch", "tag", "stash", "notes", "replace",
     "filter-branch", "filter-repo", "fast-import", "submodule", "worktree",
 })  # fmt: skip
-RESCAN_S = 0.1  # between two scans
-MAX_SCANS = 10  # before a command, while background commands change trusted files
-MAX_NAMED_PATHS = 20  # paths of each kind that the model is given
+RESCAN_S = 0.1  # seconds between two scans before a command
+MAX_SCANS = 10  # before a command; if background commands still change trusted files then, it is not run
+MAX_NAMED_PATHS = 20  # paths of each kind, such as reverted ones, that a result names
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +58,30 @@ class RunArguments:
     background: Annotated[bool, ParameterDescription("Return at once, with an id for check.")] = False
 
     def __post_init__(self) -> None:
-        if self.timeout_s is None:  # the permission request shows the limit that applies
+        if self.timeout_s is None:  # Set the default here, so that the permission request shows it.
             object.__setattr__(self, "timeout_s", DAY_S if self.background else DEFAULT_TIMEOUT_S)
 
 
 async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
-    """Run a command. The scan of the context remembers the folder from one command to the next."""
+    """Execute a `run` call. File changes are found by comparing the folder with `context.scan` of the last command."""
     if "\0" in parameters.command:
         raise Problem("The command is not valid.", "It contains a NUL byte.", "Remove it.")
     sandbox = await context.proven_sandbox()
-    context.broker.check_identity()  # the sandbox opens whatever the path leads to
+    context.broker.check_identity()  # The sandbox opens the folder by its path, which could lead to another one now.
     if parameters.background:
         context.commands.check_capacity()
+    if context.grant.protected_paths:
+        await context.commands.refuse_while_running()
     sensitive, earlier = await _scan_before(context)
     limits = CommandLimits(time_s=parameters.timeout_s or DEFAULT_TIMEOUT_S)
     permit = await _permissions(context)
     request = CommandRequest(
-        parameters.command, context.folder, limits, permit, sensitive.protected, sensitive.hidden, context.grant.argv,
+        command=parameters.command, folder=context.folder, limits=limits, permit=permit,
+        protected=sensitive.protected, hidden=sensitive.hidden, argv=context.grant.argv,
         loses_history=_loses_history(parameters.command, context),
     )  # fmt: skip
     if request.loses_history:
-        await run_to_completion(context.history.drop)  # also if Journeyman is killed, it must not be restored
+        await _drop_history(context, background=parameters.background)
     if parameters.background:
         return await _run_in_background(sandbox, request, context)
     record = await run_to_completion(record_command, context, context.scan)
@@ -91,16 +95,16 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     try:
         finished = await sandbox.run(request, on_output, guard.check)
     except asyncio.CancelledError:
-        await _record_stopped(context, parameters.command, guard, printed)
+        await _record_stopped(context, guard, printed)
         raise
     except BaseException:  # it was not started
         guard.close()
         raise
     await guard.stop()
-    history = await run_to_completion(_history_notes, context, parameters.command)
+    history = await run_to_completion(_history_notes, context)
     outcome = await run_to_completion(scan_and_revert, context)
     guard.close()
-    changes, missed = outcome.changes, outcome.missed
+    missed = outcome.missed
     reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
     notes = [
         *result_notes(finished, missed, context.network_access.take_refused(), read_only=permit.read_only),
@@ -109,32 +113,31 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
         *history,
     ]
     output = "".join([finished.output, *(f"\n[{note}]" for note in notes)])
-    file_changes = tuple(FileChange(change.path, change.before, change.after, change.modes) for change in changes)
     return ToolResult(
         output,
         bool(finished.killed_because) or finished.exit_code != 0,
         finished.exit_code,
-        file_changes,
+        outcome.changes,
         unrestorable=summarized_paths(missed.unrecorded),
         changed_history=await run_to_completion(_changed_history, context, context.scan),
     )
 
 
-async def _record_stopped(context: ToolContext, command: str, guard: TrustedFilesGuard, printed: OutputBuffer) -> None:
-    """Record what a command did whose call was stopped."""
+async def _record_stopped(context: ToolContext, guard: TrustedFilesGuard, printed: OutputBuffer) -> None:
+    """Revert and record the changes of a foreground command whose call was stopped. `printed` is its output."""
     await await_to_completion(guard.stop())
     outcome = await run_to_completion(scan_and_revert, context)
-    await run_to_completion(_history_notes, context, command)
+    await run_to_completion(_history_notes, context)
     guard.close()
     ended = await run_to_completion(_command_end, context, context.scan, outcome, printed.text())
     await context.commands.record_stopped(ended)
 
 
 async def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]:
-    """Scan the folder before a command, and return what the model must know about the history of repositories.
+    """Scan the folder before a command. Return its sensitive paths, and notes about recovered files and git history.
 
-    What background commands changed must not count as the original state, so the scan is repeated until they have
-    changed no trusted file meanwhile.
+    The scan is the original state to which trusted files are reverted later. It must not contain changes by background
+    commands, so it is repeated until they change no trusted file during a scan. Otherwise raise Problem.
     """
     recovered, notes = await run_to_completion(recover_commands, context)
     notes += [RECOVERED.format(_names(recovered))] if recovered else []
@@ -147,10 +150,10 @@ async def _scan_before(context: ToolContext) -> tuple[SensitivePaths, list[str]]
         notes += scan_notes
         if not commands_run:
             break
-        await run_to_completion(context.commands.revert_changes, context.grant.protected_paths)
+        await run_to_completion(context.commands.revert_changes)
         if context.commands.count_reverts() == reverts:
             break
-        await context.commands.wait_for_end(RESCAN_S)  # a command that keeps changing such files is ended soon
+        await context.commands.wait_for_end(RESCAN_S)  # the guard kills a command that keeps doing this
     else:
         cause = "A command in the background keeps changing files that other programs trust."
         raise Problem("The command was not run.", cause, "End that command first.")
@@ -167,14 +170,23 @@ def _scan_once(context: ToolContext, commands_run: bool) -> tuple[SensitivePaths
             notes += _restore_history(context) if commands_run else []
             if not commands_run:
                 context.history_changes.keep(sensitive.git)
-            incomplete = context.history.keep(sensitive.git)
+            incomplete, left_out = context.history.keep(sensitive.git)
         notes += [UNKEPT.format(_names(incomplete))] if incomplete else []
+        _require_approval(context, left_out)
     context.unsettled.add(sensitive.closed)
     return sensitive, notes
 
 
+def _require_approval(context: ToolContext, left_out: Sequence[str]) -> None:
+    """Raise Problem if git history in the folders `left_out` could not be kept and the call is not approved."""
+    if left_out and not context.grant.unsandboxed:
+        context.unsettled.add(left_out)
+        cause = f"There are too many repositories to keep the history of these: {_names(tuple(left_out))}."
+        raise Problem("The command was not run.", cause, "Call again: the user is asked to approve it.")
+
+
 async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context: ToolContext) -> ToolResult:
-    """Start a command in the background."""
+    """Start a command in the background, and return at once with the ID for the `check` tool."""
     call, listener = context.call, context.output_listener()
     forked_context, loop = replace(context, scan=context.scan.fork()), asyncio.get_running_loop()
 
@@ -185,14 +197,10 @@ async def _run_in_background(sandbox: Sandbox, request: CommandRequest, context:
     guard = TrustedFilesGuard(forked_context, report, record)
 
     def scan_changes() -> CommandEnd:
-        # Not all that other calls of the run changed: a change of this command that could not be reverted at once looks
-        # like one of the call that was running then.
-        allowed = (*context.grant.protected_paths, *guard.approved)
-        grant = replace(context.grant, protected_paths=allowed)
-        outcome = scan_and_revert(replace(forked_context, grant=grant), guard)
+        outcome = scan_and_revert(forked_context, guard)
         guard.close()
         reverted = tuple(sorted({*guard.reverted, *outcome.reverted}))
-        notes = [*_revert_notes(reverted, outcome.unsettled), *_history_notes(context, request.command)]
+        notes = [*_revert_notes(reverted, outcome.unsettled), *_history_notes(context)]
         return _command_end(context, forked_context.scan, outcome, "".join(f"\n[{note}]" for note in notes))
 
     background = BackgroundCommand(request.command, scan_changes, guard)
@@ -222,7 +230,7 @@ def _command_end(context: ToolContext, scan: FolderScan, outcome: CommandChanges
 
 
 def _changed_history(context: ToolContext, scan: FolderScan) -> tuple[str, ...]:
-    """Return the git folders in which commands have changed references. `scan` has scanned the folder after them."""
+    """Return the git folders whose references have changed since the last call. `scan` was made after the command."""
     if context.grant.read_only:
         return ()
     with context.scan.lock:
@@ -230,7 +238,7 @@ def _changed_history(context: ToolContext, scan: FolderScan) -> tuple[str, ...]:
 
 
 async def _permissions(context: ToolContext) -> SandboxPermissions:
-    """Return what the user allowed this run and this call. A command that only reads is given no network access."""
+    """Return the sandbox permissions for this call. A read-only command gets no network access."""
     grant = context.grant
     return replace(
         SandboxPermissions(read_only=True) if grant.read_only else await context.network_access.permission(),
@@ -243,7 +251,7 @@ async def _permissions(context: ToolContext) -> SandboxPermissions:
 def result_notes(
     finished: FinishedCommand, missed: UnrecordedChanges, refused: tuple[str, ...] = (), *, read_only: bool = False
 ) -> list[str]:
-    """Return what the model must know beyond the output, such as files that cannot be reverted."""
+    """Return notes for the model about the command's effects, such as changes that cannot be reverted."""
     notes = [finished.killed_because] if finished.killed_because else []
     if missed.protected:
         notes.append(f"created or changed protected files: {_names(missed.protected)}")
@@ -259,9 +267,10 @@ def result_notes(
 
 
 def _loses_history(command: str, context: ToolContext) -> bool:
-    """Return whether the user approved that a command deletes history, as it says: by naming git, or a repository.
+    """Return whether the user has approved an irreversible command that may delete git history.
 
-    Words that are only text, as in `echo git gc`, do not count.
+    The command must name a repository or `.git`, or run git with one of HISTORY_VERBS. Words that are only text, as in
+    `echo git gc`, do not count.
     """
     if not context.grant.irreversible:
         return False
@@ -281,18 +290,29 @@ def _loses_history(command: str, context: ToolContext) -> bool:
     return False
 
 
-def _history_notes(context: ToolContext, command: str) -> list[str]:
-    """Restore the history of the repositories if the command deleted it, unless the user approved just that."""
-    with context.scan.lock:  # a command in the background may end at the same time
-        if _loses_history(command, context):
-            context.history.drop()
+async def _drop_history(context: ToolContext, *, background: bool) -> None:
+    """Drop the kept git history, so that history which an approved command deletes is not restored.
+
+    Raise Problem if other commands run or the command is to run in the `background`: history deleted by another command
+    could then not be restored either.
+    """
+    if background:
+        cause = "It deletes history, and other commands could delete more while it runs."
+        raise Problem("The command was not run.", cause, "Call again without background.")
+    await context.commands.refuse_while_running()
+    await run_to_completion(context.history.drop)
+
+
+def _history_notes(context: ToolContext) -> list[str]:
+    """Restore git history that a command deleted without approval. Return notes about it for the model."""
+    with context.scan.lock:  # A background command may end at the same time.
         return _restore_history(context)
 
 
 def _restore_history(context: ToolContext) -> list[str]:
     try:
         restored = context.history.restore()
-    except Exception as error:  # A command may have written anything there. The trusted files are still reverted.
+    except Exception as error:  # A command may have corrupted the repository. Still revert the trusted files.
         context.unsettled.add(f"{place}/objects" for place in context.scan.git_places)
         return [UNCHECKED.format(f"{type(error).__name__}: {error}")]
     return [RESTORED.format(", ".join(restored))] if restored else []
@@ -304,13 +324,13 @@ def _revert_notes(reverted: tuple[str, ...], unsettled: tuple[str, ...]) -> list
 
 
 def display_paths(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the first paths as they are displayed, and how many more there are."""
+    """Return the display names of the first MAX_NAMED_PATHS paths, then "and N more" if there are more."""
     more = (f"and {len(paths) - MAX_NAMED_PATHS:,} more",) if len(paths) > MAX_NAMED_PATHS else ()
     return (*(visible_name(path) for path in paths[:MAX_NAMED_PATHS]), *more)
 
 
 def summarized_paths(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the paths as they are displayed; if there are many, name their folders instead, with a trailing slash."""
+    """Return the display names of the paths, or of their top-level folders (with a slash) if there are many paths."""
     if len(paths) <= MAX_NAMED_PATHS:
         return display_paths(paths)
     tops = dict.fromkeys(top + slash for top, slash, _ in (path.partition("/") for path in paths))
@@ -333,6 +353,6 @@ RUN = Tool(
 
 
 def runs_command(call: ToolCall, command: str) -> bool:
-    """Return whether a call runs a command, perhaps as a part of a longer one."""
+    """Return whether a call is a `run` call whose command contains this command."""
     command_as_json = json.dumps(command, ensure_ascii=False)[1:-1]
     return call.tool == RUN.name and command_as_json in call.arguments.head

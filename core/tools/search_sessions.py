@@ -1,4 +1,4 @@
-"""The parameters of `search_sessions`. The engine runs this call itself: it reads earlier sessions."""
+"""The parameters of the `search_sessions` tool. The engine executes its calls, which read earlier sessions."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -16,5 +16,7 @@ SEARCH_SESSIONS_DESCRIPTION = (
 @dataclass(frozen=True, slots=True)
 class SearchSessionsArguments:
     query: Annotated[str, MinLen(1), MaxLen(400), ParameterDescription("Words that must all occur.")]
-    session: Annotated[str, ParameterDescription("Only this session; with `event`, read the events around it.")] = ""
+    session: Annotated[
+        str, ParameterDescription("Only this session; with `event`, read its run's report and the events around it.")
+    ] = ""
     event: Annotated[int, Ge(0), ParameterDescription("The number of a match in that session.")] = 0

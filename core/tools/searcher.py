@@ -56,10 +56,10 @@ def open_beneath(root: bytes, parts: list[bytes]) -> int:
         os.close(folder)
 
 
-def hits(body: str, pattern: "re.Pattern[str]", limit: int) -> list[tuple[int, str]]:
-    """Return the number and text of each matching line, once.
+def hits(body: str, pattern: re.Pattern[str], limit: int) -> list[tuple[int, str]]:
+    """Return the number and text of each line with a match, up to `limit` lines.
 
-    The text is searched as a whole, not line by line, because most files have no match.
+    The text is searched as a whole instead of line by line, which is faster because most files have no match.
     """
     lines: list[tuple[int, str]] = []
     position = number = counted_to = 0
@@ -70,7 +70,7 @@ def hits(body: str, pattern: "re.Pattern[str]", limit: int) -> list[tuple[int, s
         start = body.rfind("\n", 0, hit.start()) + 1
         end = body.find("\n", hit.start())
         end = len(body) if end < 0 else end
-        if hit.end() > end and not pattern.search(body[start:end]):  # it matches across lines only
+        if hit.end() > end and not pattern.search(body[start:end]):  # no match within one line
             position = max(end + 1, hit.start() + 1)
             continue
         number += body.count("\n", counted_to, start)

@@ -1,7 +1,7 @@
 """Guards the git folder that a linked worktree shares with its repository, outside the folder of the session.
 
-Commands write objects, branches and the state of the worktree there. The sandbox protects the hooks and settings that
-exist; files that would make git run a program and appear during a command are removed after it.
+Commands may write objects, branches and the state of the worktree there. The sandbox protects existing hooks and
+settings. New files that would make git run a program are removed after the command.
 """
 
 import contextlib
@@ -15,36 +15,39 @@ from core.domain.sensitive_paths import LARGE_IN_GIT, READ_ONLY_IN_GIT
 from core.tools.expected_git_files import expected_in_git
 from core.workspace import forced_access
 from core.workspace.broker import FileBroker
+from core.workspace.file_change import FileChange
 from core.workspace.folder_listing import FILES, GitTrees
-from core.workspace.folder_scan import ScannedChange
 from core.workspace.git_branch import worktree_git_folders
 from core.workspace.paths import is_in_any
 from core.workspace.trusted_places import git_acts_on
 
-SUBFOLDERS = ("modules", "worktrees")  # whose entries are git folders of any name
+SUBFOLDERS = ("modules", "worktrees")  # folders in `.git` that contain git folders of submodules and worktrees
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file that git acts on. `body` is None for a link, and for a file that cannot be read."""
+    """A file whose contents git acts on. `body` is None for a symbolic link and for an unreadable file."""
 
     body: bytes | None
     mode: int
 
 
 class SharedRepository:
-    """The shared git folder of the worktree in `folder`; nothing happens unless the folder is a linked worktree."""
+    """The git folder of the repository to which `folder` belongs as a linked worktree.
+
+    For any other folder, all methods do nothing.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._git: Path | None = None
         self._files: dict[str, _File] = {}
         self._folders: set[str] = set()
-        self._protected: set[str] = set()
+        self._protected: dict[str, int] = {}  # protected path → inode; 0 if the sandbox creates it
         self._trees = GitTrees()
 
     def keep(self) -> None:
-        """Keep the files that git acts on as they are before a command."""
+        """Remember the contents of all files that git acts on, before a command."""
         folders = worktree_git_folders(self._folder)
         self._git = folders[1] if folders else None
         if self._git is None:
@@ -54,25 +57,25 @@ class SharedRepository:
             self._files = dict(_read(broker, entries))
             self._folders = {path for path, kind in entries if kind == "folder"}
             heads = (path for path, kind in entries if kind == "file" and path.endswith("/HEAD"))
-            tops = {"", *(path.removesuffix("/HEAD") for path in heads)}  # also those of submodules and worktrees
+            tops = {"", *(path.removesuffix("/HEAD") for path in heads)}  # git folders, also those of submodules
             self._protected = {
-                place
+                place: status.st_ino if status else 0
                 for top in tops
                 for parts in READ_ONLY_IN_GIT
-                if broker.stat(place := "/".join(filter(None, (top, *parts)))) or parts == ("hooks",)
+                if (status := broker.stat(place := "/".join(filter(None, (top, *parts))))) or parts == ("hooks",)
             }
 
     def revert(self) -> tuple[str, ...]:
-        """Revert what makes git run a program since `keep`, and return the paths."""
+        """Revert changes since `keep` that would make git run a program. Return the absolute paths of those files."""
         reverted: list[str] = []
         if self._git is None:
             return ()
         with self._open() as broker:
             for path, file in _read(broker, self._walk(broker)):
                 before = self._files.get(path)
-                if file == before or self._is_protected(path):
+                if file == before or self._is_protected(broker, path):
                     continue
-                change = ScannedChange(path, before.body if before else None, file.body)
+                change = FileChange(path, before.body if before else None, file.body)
                 expected = expected_in_git(path, change)
                 if expected == "as it is":
                     continue
@@ -89,14 +92,20 @@ class SharedRepository:
         assert self._git
         return FileBroker(self._git)
 
-    def _is_protected(self, path: str) -> bool:
-        """Return whether only the user can have changed a file, because the sandbox kept commands from it."""
-        return is_in_any(path, self._protected)
+    def _is_protected(self, broker: FileBroker, path: str) -> bool:
+        """Return whether the sandbox has kept commands from changing a file, so that the user must have changed it.
+
+        False if the file was replaced by a new one (another inode), which the sandbox does not protect.
+        """
+        place = next((place for place in self._protected if is_in_any(path, (place,))), "")
+        status = broker.stat(place) if place else None
+        return status is not None and self._protected[place] in (0, status.st_ino)
 
     def _walk(self, broker: FileBroker) -> Iterator[tuple[str, str]]:
-        """Yield each path in the git folder with its kind; of the large folders of repositories only what is foreign.
+        """Yield each path in the git folder with its kind.
 
-        Raise Problem if there are too many.
+        In large folders such as `objects`, only subfolders that do not belong there are searched. Raise Problem if
+        there are too many files.
         """
         waiting, count = [""], 0
         while waiting:
@@ -123,7 +132,7 @@ class SharedRepository:
 
 
 def _read(broker: FileBroker, entries: Iterable[tuple[str, str]]) -> Iterator[tuple[str, _File]]:
-    """Yield the files that git acts on, and links."""
+    """Yield the path and contents of the entries that are files git acts on, or symbolic links."""
     for path, kind in entries:
         if kind == "link" and (path.rpartition("/")[2] != "HEAD" or "logs" in path.split("/")):
             yield path, _File(None, 0)

@@ -1,25 +1,16 @@
 """The definition of a tool: its parameters, its line in the timeline, and the function that executes a call."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from core.domain.events import SessionEvent
 from core.tools.tool_context import ToolContext
+from core.workspace.file_change import FileChange
 
 Access = Literal["none", "read", "write", "execute", "network"]
-NOTHING_CHANGED = "Nothing was changed."  # ends the result of a call that found its work done
+NOTHING_CHANGED = "Nothing was changed."  # ends the result of a successful call that had nothing to change
 READ_ONLY_ACCESS: frozenset[Access] = frozenset({"none", "read"})
-
-
-@dataclass(frozen=True, slots=True)
-class FileChange:
-    """The contents of a file before and after a call; None if the file did not or does not exist."""
-
-    path: str
-    before: bytes | None
-    after: bytes | None
-    modes: tuple[int, int] = field(default=(0, 0), compare=False)  # permission bits; 0 if unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +51,9 @@ class Tool:
 
     Attributes:
         parameters: a dataclass, from which the JSON Schema is made.
-        kind: the kind of step by which the timeline groups calls.
-        access: what a call affects, which decides whether it needs approval.
+        kind: the kind of step as which the timeline shows a call.
+        access: what a call affects, which decides whether it needs approval. The policy reads the file, command or
+            address from the parameter `path`, `command` or `url`.
         describe: returns what a call acts on, for the timeline.
         run: runs a call.
         with_known_files: adds to the parameters the digests of the files that the session has read.

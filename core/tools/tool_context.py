@@ -1,4 +1,4 @@
-"""The context that tools of a run work in: folder, file access, sandbox, network access, and what was approved."""
+"""The context passed to the tools of a run: folder, file access, sandbox, network access and approvals."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from core.workspace.sandbox import Sandbox, machine_sandbox
 from core.workspace.threads import run_to_completion
 from core.workspace.unsettled import UnsettledPaths
 
-SANDBOX_PROOF_FILE = "sandbox.json"  # in the data folder: the result of the last sandbox test since the machine started
+SANDBOX_PROOF_FILE = "sandbox.json"  # file in the data folder with the result of the sandbox test since the last boot
 
 if TYPE_CHECKING:
     from core.mcp.elicitation import ElicitCallback
@@ -57,7 +57,7 @@ NO_GRANT = CallGrant()
 
 @dataclass(slots=True)
 class LazySandbox:
-    """The sandbox, chosen at its first use. `recorded`: the run has recorded which one it is."""
+    """The sandbox, chosen and tested at its first use. `recorded` is set once the run has recorded its level."""
 
     choose: Callable[[], Sandbox]
     recorded: bool = False
@@ -77,11 +77,11 @@ class ToolContext:
         data: the data folder of Journeyman, which no tool may read.
         network_access: the hosts that the user allowed for the commands of this run, and their proxy.
         commands: the background commands.
-        committed: the files in commits that the user made.
+        committed: finds files that are contained in the user's commits.
         history: the history of the repositories in the folder, as it was before the last command that could write.
         history_changes: finds the repositories whose references commands have changed.
         shared: the git folder outside the folder, if the folder is a linked worktree.
-        unsettled: what commands left in a state that cannot be checked.
+        unsettled: paths that commands have left in a state that can be neither checked nor reverted.
         memory: the memory of this run; None if it has none.
         on_output: receives the output of commands while they run.
         safe_mode: the user's hooks do not run.
@@ -162,19 +162,19 @@ def open_context(
         raise Problem(message, f"{error.strerror}.", fix) from error
     sandbox = LazySandbox(choose_sandbox or partial(machine_sandbox, data / SANDBOX_PROOF_FILE))
     return ToolContext(
-        folder,
-        data,
-        broker,
-        FolderScan(folder, broker=broker),
-        sandbox,
-        NetworkAccess(),
-        BackgroundCommands(),
-        CommittedFiles(folder, data),
-        GitHistory(folder, data),
-        HistoryChanges(folder),
-        SharedRepository(folder),
-        UnsettledPaths(folder),
-        on_output,
+        folder=folder,
+        data=data,
+        broker=broker,
+        scan=FolderScan(folder, broker=broker),
+        lazy_sandbox=sandbox,
+        network_access=NetworkAccess(),
+        commands=BackgroundCommands(),
+        committed=CommittedFiles(folder, data),
+        history=GitHistory(folder, data),
+        history_changes=HistoryChanges(folder),
+        shared=SharedRepository(folder),
+        unsettled=UnsettledPaths(folder),
+        on_output=on_output,
         safe_mode=safe_mode,
         web=web,
     )

@@ -4,7 +4,7 @@ Trusted files are those whose contents other programs act on: the configuration 
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
 from core.domain.git_config import is_harmless
@@ -13,14 +13,14 @@ from core.domain.sensitive_paths import is_read_only, path_in_git
 from core.tools.expected_git_files import ExpectedContents, expected_in_git, is_gone
 from core.tools.tool_context import ToolContext
 from core.workspace.broker import FileBroker
+from core.workspace.file_change import FileChange
 from core.workspace.folder_listing import inside_git
-from core.workspace.folder_scan import ScannedChange
 from core.workspace.git_branch import worktree_git_folders
-from core.workspace.trusted_places import COMMONDIR, CONFIG_FILES
+from core.workspace.trusted_places import COMMONDIR, CONFIG_FILES, REMOTE_FOLDERS
 
 
-def expected_contents(context: ToolContext, change: ScannedChange) -> ExpectedContents:
-    """Return the contents that the file should have: "as it is", other contents, or None for no file."""
+def expected_contents(context: ToolContext, change: FileChange) -> ExpectedContents:
+    """Return the contents to restore in a changed file: "as it is" if it is harmless, None if it must be removed."""
     broker, path = context.broker, PurePosixPath(change.path)
     if inner_path := _in_git(broker, path):
         return expected_in_git(inner_path, change)
@@ -32,23 +32,23 @@ def expected_contents(context: ToolContext, change: ScannedChange) -> ExpectedCo
 
 
 def is_trusted(context: ToolContext, path: str) -> bool:
-    """Return whether other programs act on this path, also if it belongs to a repository of any name."""
+    """Return whether other programs act on the file at this path, including files in a git folder of any name."""
     name = PurePosixPath(path)
     try:
         inner_path = _in_git(context.broker, name)
         return context.scan.is_trusted(path) or bool(inner_path) or (name.name == "HEAD" and not inside_git(path))
-    except (Problem, ValueError):  # it cannot be examined
+    except (Problem, ValueError):  # The path cannot be examined, so assume the worst.
         return True
 
 
-def moved_unchanged(changes: Iterable[ScannedChange], had_folder: Callable[[str], bool]) -> set[str]:
-    """Return the old and new paths of files that were moved with their folder, unchanged.
+def moved_unchanged(changes: Iterable[FileChange], had_folder: Callable[[str], bool]) -> set[str]:
+    """Return the old and new paths of files that were moved unchanged together with their folder.
 
-    The folder must be new, and must come from a single one: otherwise, other programs would begin to act on a file, as
-    git does on a `config` once its folder has a `HEAD`.
+    The folder must be new, and all of its files must come from one folder. Otherwise, other programs could begin to act
+    on a file, as git does on a `config` once there is a `HEAD` next to it.
     """
     removed: dict[tuple[str, bytes], str] = {}
-    moves: dict[str, list[tuple[str, str]]] = {}  # by the new folder: the old and the new path of each file
+    moves: dict[str, list[tuple[str, str]]] = {}  # new folder → (old path, new path) of each file
     removed_first = sorted(changes, key=lambda change: change.before is None)
     for change in removed_first:
         body = change.before if change.after is None else change.after
@@ -70,7 +70,7 @@ def moved_unchanged(changes: Iterable[ScannedChange], had_folder: Callable[[str]
 
 
 def _tail(path: str) -> str:
-    """Return the part of a path by which other programs recognize the file."""
+    """Return the end of a path by which other programs recognize a trusted file, such as `hooks/pre-commit`."""
     parts = path.split("/")
     leaf = len(parts) - (2 if parts[-2:-1] == ["hooks"] else 1)
     index = next((index for index in range(len(parts)) if is_read_only("/".join(parts[: index + 1]))), leaf)
@@ -84,34 +84,48 @@ def _in_git(broker: FileBroker, path: PurePosixPath) -> str:
     """
     if inner_path := path_in_git(str(path)):
         return inner_path
-    base = path.parent.parent if path.parent.name == "hooks" else path.parent
+    is_in_folder = path.parent.name in REMOTE_FOLDERS or path.parts[-2:] == ("info", "attributes")
+    if is_in_folder and "refs" in path.parts:  # a branch with such a name
+        return ""
+    base = path.parent.parent if is_in_folder or path.parent.name == "hooks" else path.parent
     if path.name not in (*CONFIG_FILES, COMMONDIR, "hooks") and base == path.parent:
         return ""
     return str(path.relative_to(base)) if broker.stat(f"{base}/HEAD") else ""
 
 
 def _is_worktree(folder: Path, inner: PurePosixPath) -> bool:
-    """Return whether this `.git` file leads to the repository of the workspace, as that of a worktree does."""
+    """Return whether `inner` is a linked worktree of the workspace's own repository."""
     of_folder, of_worktree = worktree_git_folders(folder), worktree_git_folders(folder / inner)
     common = of_folder[1] if of_folder else Path(os.path.realpath(folder), ".git")
     return of_worktree is not None and of_worktree[1] == common
 
 
 def _is_plain(broker: FileBroker, folder: PurePosixPath) -> bool:
-    """Return whether the folder, read as a repository, has no configuration or hook that makes git run a program.
+    """Return whether the folder, if git used it as a repository, would not make git run a program.
 
-    Links count as one, because what they lead to can change without a change in the folder.
+    Configuration and hooks must be harmless. Symbolic links are not, because their targets can change later.
     """
     try:
         kinds = dict(broker.entries(str(folder)))
         hooks = broker.entries(f"{folder}/hooks") if kinds.get("hooks") == "folder" else []
         configs = [broker.read(f"{folder}/{name}") for name in CONFIG_FILES if kinds.get(name) == "file"]
+        names_more = "refs" not in folder.parts and _has_remotes_or_attributes(broker, folder, kinds)
     except Problem:
         return False
     usual = {"hooks": "folder", **dict.fromkeys(CONFIG_FILES, "file")}
     return (
         COMMONDIR not in kinds
+        and not names_more
         and all(kinds.get(name, kind) == kind for name, kind in usual.items())
         and all(is_harmless(config.decode("utf-8", "replace")) for config in configs)
         and all(name.endswith(".sample") for name, _ in hooks)
+    )
+
+
+def _has_remotes_or_attributes(broker: FileBroker, folder: PurePosixPath, kinds: Mapping[str, str]) -> bool:
+    """Return whether a repository has remotes or attributes in files other than its `config`."""
+    return (
+        "link" in map(kinds.get, ("info", *REMOTE_FOLDERS))
+        or broker.stat(f"{folder}/info/attributes") is not None
+        or any(broker.entries(f"{folder}/{name}") for name in REMOTE_FOLDERS if kinds.get(name) == "folder")
     )

@@ -12,7 +12,7 @@ UNSUPPORTED = ("GIT binary patch", "Binary files ", "rename from ", "rename to "
 
 @dataclass(slots=True)
 class PatchHunk:
-    """A hunk. `start` is its line in the old text, from 1; lines keep their line endings."""
+    """A hunk of a diff. `start` is the number of its first line in the old text, from 1. Lines keep their endings."""
 
     start: int
     old: list[str] = field(default_factory=list)
@@ -54,7 +54,7 @@ def parse_diff(text: str) -> list[FilePatch]:
             raise _problem_at(index, "A hunk is longer than its @@ line says.", "Correct the counts in the @@ line.")
         else:
             index += 1
-    _refuse_useless(files)
+    _check_files(files)
     return files
 
 
@@ -63,7 +63,7 @@ def split_lines(text: str) -> list[str]:
     return re.findall(r"[^\n]*\n|[^\n]+", text)
 
 
-def _refuse_useless(files: list[FilePatch]) -> None:
+def _check_files(files: list[FilePatch]) -> None:
     if not files or not all(file.hunks for file in files):
         raise Problem("This is not a unified diff.", "It has no file or no hunk.", "Use ---, +++ and @@ lines.")
     paths = [file.path for file in files]
@@ -108,8 +108,11 @@ def _parse_hunk(lines: list[str], index: int, file: FilePatch) -> int:
 
 
 def _add_line(line: str, hunk: PatchHunk, previous: str) -> None:
-    """Add a line, which follows the line `last`. An empty line counts as context: models omit its space."""
-    if line.startswith("\\"):  # "No newline at end of file", about the previous line
+    """Add a line of the diff to the hunk. `previous` is the line before it.
+
+    A line without any character counts as an empty context line, because models omit the space before it.
+    """
+    if line.startswith("\\"):  # `\ No newline at end of file` refers to the previous line.
         for side, sign in ((hunk.old, "+"), (hunk.new, "-")):
             if side and previous[0] != sign:
                 side[-1] = side[-1].removesuffix("\n")
@@ -128,7 +131,8 @@ def apply_diff(file: FilePatch, text: str) -> str:
     lines = split_lines(text)
     shift = next_line = 0
     for number, hunk in enumerate(file.hunks, 1):
-        expected = max(hunk.start - 1 if hunk.old else hunk.start, 0) + shift
+        first = hunk.start - 1 if hunk.old else hunk.start  # A hunk without old lines gives the line before it.
+        expected = max(first, 0) + shift
         index = _position(lines, hunk.old, expected, next_line)
         if index is None:
             excerpt = "".join(hunk.old[:3]).rstrip()
@@ -144,6 +148,7 @@ def apply_diff(file: FilePatch, text: str) -> str:
 
 
 def _position(lines: list[str], old: list[str], expected: int, next_line: int) -> int | None:
+    """Return the index of the lines `old` in `lines`: `expected`, or the only match from `next_line` on; else None."""
     if not old:
         return expected if next_line <= expected <= len(lines) else None
     if expected >= next_line and lines[expected : expected + len(old)] == old:

@@ -7,8 +7,9 @@ from core.domain.problems import Problem
 from core.tools.file_changes import refuse_undecodable_name
 from core.tools.parameter_description import ParameterDescription
 from core.tools.read_before_edit import content_digest
-from core.tools.tool import NOTHING_CHANGED, FileChange, Tool, ToolResult
+from core.tools.tool import NOTHING_CHANGED, Tool, ToolResult
 from core.tools.tool_context import ToolContext
+from core.workspace.file_change import FileChange
 from core.workspace.threads import run_to_completion
 
 
@@ -42,15 +43,15 @@ def _write(parameters: WriteArguments, context: ToolContext) -> ToolResult:
 
 
 def keep_final_newline(content: str, *, ends_with_newline: bool) -> str:
-    """Return the new text of a file; `ends_with_newline` is whether the file to replace does."""
+    """Add a final newline to `content` if it has none but the file to replace ends with one (`ends_with_newline`)."""
     return f"{content}\n" if content and ends_with_newline and not content.endswith("\n") else content
 
 
 def _ends_with_newline(path: str, context: ToolContext) -> bool:
-    """Return whether the file to replace ends with a newline, which models forget when they rewrite the file."""
+    """Return whether the file to replace ends with a newline. Models forget it when they rewrite a file."""
     try:
         return (context.broker.read_small(path) or b"").endswith(b"\n")
-    except Problem:  # there is no such file, or writing it reports what is wrong
+    except Problem:  # The file does not exist, or writing it will report the error.
         return False
 
 

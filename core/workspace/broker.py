@@ -1,4 +1,4 @@
-"""The file broker: all file access of tools goes through a descriptor of the workspace folder, opened once."""
+"""The file broker, through which tools access files: paths are opened relative to one descriptor of the workspace."""
 
 import contextlib
 import errno
@@ -12,7 +12,8 @@ from types import TracebackType
 
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_protected, is_secret
-from core.workspace import beneath
+from core.workspace import beneath, own_writes
+from core.workspace.mount_watch import is_mounted
 from core.workspace.paths import outside_folder, printable, relative_path
 
 READ_LIMIT = 8 << 20
@@ -21,13 +22,14 @@ WRITE_LIMIT = 32 << 20
 
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 _BARE = getattr(os, "O_PATH", os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)) | getattr(os, "O_NOFOLLOW", 0)
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)  # so that a FIFO does not block
+# O_NONBLOCK: opening a FIFO must not block.
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
 @dataclass(frozen=True, slots=True)
 class ReplacedFile:
-    """The contents that a write replaced; None for a new file. `links` counts its hard links, `mode` are its bits."""
+    """A file that a write replaced: its contents (None if there was none), number of hard links and permission bits."""
 
     before: bytes | None
     links: int = 1
@@ -37,7 +39,7 @@ class ReplacedFile:
 class FileBroker:
     """Reads, writes, removes and lists files beneath one folder, for one run.
 
-    Its methods raise a Problem for paths that leave the folder, and for every error of the file system.
+    Its methods raise a Problem for paths that leave the folder, and for every file system error.
     """
 
     def __init__(self, folder: Path, *, without_openat2: bool = False) -> None:
@@ -63,11 +65,11 @@ class FileBroker:
 
     @property
     def descriptor(self) -> int:
-        """The open folder; the broker closes it."""
+        """The descriptor of the workspace folder, which `close` closes; callers must not."""
         return self._root
 
     def read_link(self, name: str) -> bytes:
-        """Return the target of a link as it is stored."""
+        """Return the target of a symbolic link exactly as stored."""
         with self._errors_as_problems(name), self._open_parent(name) as (folder, leaf):
             return os.readlink(os.fsencode(leaf), dir_fd=folder)
 
@@ -81,18 +83,24 @@ class FileBroker:
                 return None
 
     def read(self, name: str, limit: int = READ_LIMIT, *, allow_secrets: bool = True) -> bytes:
-        """Return the contents of a regular file of at most `limit` bytes; refuse secrets without `allow_secrets`."""
+        """Return the contents of a regular file.
+
+        Raise a Problem if it is larger than `limit` bytes, or if it contains secrets and `allow_secrets` is False.
+        """
         with self._open_to_read(name, allow_secrets) as descriptor:
             return _contents(descriptor, name, limit)
 
     def read_small(self, name: str, *, allow_secrets: bool = True) -> bytes | None:
-        """Return the contents like `read`, but None if the file is too large to read without a thread."""
+        """Like `read`, but return None if the file is so large that it should be read in a thread."""
         with self._open_to_read(name, allow_secrets) as descriptor:
             return _contents(descriptor, name, READ_LIMIT) if os.fstat(descriptor).st_size <= SMALL else None
 
     @contextlib.contextmanager
     def _open_to_read(self, name: str, allow_secrets: bool) -> Iterator[int]:
-        """Open a file for reading. Whether it has secrets is decided by the open file: a link may change meanwhile."""
+        """Open a file for reading.
+
+        Secrets are recognized by the real path of the open file, because a link could change between check and open.
+        """
         with self._errors_as_problems(name, f"There is no file {printable(name)}."):
             descriptor = self._open(self._root, self._name(name), _READ)
             try:
@@ -103,10 +111,12 @@ class FileBroker:
                 os.close(descriptor)
 
     def write(self, name: str, body: bytes, *, allow_protected: bool = False, mode: int = 0) -> ReplacedFile:
-        """Replace the contents of a file atomically.
+        """Replace the contents of a file, following a final link; create missing folders.
 
-        Pass `allow_protected` if the user allowed a write to a protected file. The file gets the permission bits
-        `mode`; 0 keeps the present bits.
+        The file is replaced atomically, unless that would end a running command: see `_overwrite`.
+
+        `allow_protected`: the user approved a write to a protected file. `mode`: the new permission bits; 0 keeps the
+        present ones.
         """
         if len(body) > WRITE_LIMIT:
             raise Problem(
@@ -114,21 +124,23 @@ class FileBroker:
             )
         status = self.stat(name)
         if status and stat.S_ISLNK(status.st_mode):
-            name = self.resolve(name)  # write the target and keep the link
+            name = self.resolve(name)  # replace the target, not the link
         with (
             self._errors_as_problems(name),
             self._open_parent(name, make=True, protected=allow_protected) as (folder, leaf),
         ):
             if not leaf:
                 raise Problem(f"{printable(name)} is a folder.", "", "Use a file.")
-            before = self._replaced(folder, leaf, name)
-            status = None if before is None else os.lstat(leaf, dir_fd=folder)
-            former_mode = stat.S_IMODE(status.st_mode) & 0o777 if status else 0
-            _replace(folder, leaf, body, mode or (former_mode if status else None))
+            with own_writes.noted(f"{beneath.path_of_descriptor(folder)}/{leaf}", body):
+                before = self._replaced(folder, leaf, name)
+                status = None if before is None else os.lstat(leaf, dir_fd=folder)
+                former_mode = stat.S_IMODE(status.st_mode) & 0o777 if status else 0
+                if not (status and is_mounted(status) and _overwrite(folder, leaf, body, mode or former_mode)):
+                    _replace(folder, leaf, body, mode or (former_mode if status else None))
             return ReplacedFile(before, status.st_nlink if status else 1, former_mode)
 
     def remove(self, name: str, *, allow_protected: bool = False) -> None:
-        """Remove a file or a link, never a folder."""
+        """Remove a file or a link. Folders are refused."""
         missing = f"There is no file {printable(name)}."
         with (
             self._errors_as_problems(name, missing),
@@ -136,7 +148,8 @@ class FileBroker:
         ):
             if not leaf:
                 raise Problem(f"{printable(name)} is a folder.", "", "Use a file.")
-            os.unlink(leaf, dir_fd=folder)
+            with own_writes.noted(f"{beneath.path_of_descriptor(folder)}/{leaf}", None):
+                os.unlink(leaf, dir_fd=folder)
 
     def mode(self, name: str) -> int:
         """Return the permission bits of a regular file, or 0 if the path is not a regular file."""
@@ -144,7 +157,7 @@ class FileBroker:
         return stat.S_IMODE(status.st_mode) & 0o777 if status and stat.S_ISREG(status.st_mode) else 0
 
     def entries(self, name: str = ".") -> list[tuple[str, str]]:
-        """Return every name in a folder with its kind: folder, file, link or other."""
+        """Return the sorted entries of a folder, each with its kind: "folder", "file", "link" or "other"."""
         with self._errors_as_problems(name, f"There is no folder {printable(name)}."):
             descriptor = self._open(self._root, self._name(name), _FOLDER)
             try:
@@ -155,7 +168,7 @@ class FileBroker:
 
     @contextlib.contextmanager
     def open_folder(self, name: str = ".") -> Iterator[int]:
-        """Open a folder, for callers that read many of its files."""
+        """Open a folder and yield its descriptor, for callers that read many files in it."""
         with self._errors_as_problems(name, f"There is no folder {printable(name)}."):
             descriptor = self._open(self._root, self._name(name), _FOLDER)
         try:
@@ -164,11 +177,11 @@ class FileBroker:
             os.close(descriptor)
 
     def is_protected(self, name: str) -> bool:
-        """Return whether a write to this path needs approval, also through a link or another spelling."""
+        """Return whether a write to this path needs approval, with links and alternative spellings resolved."""
         return is_protected(self.resolve(name))
 
     def resolve(self, name: str) -> str:
-        """Return the path with links resolved; parts that do not exist yet stay as they are."""
+        """Return the path relative to the workspace with links resolved; missing final components stay as they are."""
         relative_name = self._name(name)
         with contextlib.suppress(OSError):
             return self._real_of(self._open(self._root, relative_name, _BARE & ~getattr(os, "O_NOFOLLOW", 0)))
@@ -184,7 +197,7 @@ class FileBroker:
         return relative_name
 
     def _real_of(self, descriptor: int) -> str:
-        """Return the path of an open file, and close it."""
+        """Return the path of an open file relative to the workspace, and close the descriptor."""
         try:
             return self._path_of(descriptor)
         finally:
@@ -200,7 +213,10 @@ class FileBroker:
         return relative_path(name, self.folder)
 
     def check_identity(self) -> None:
-        """Raise a Problem unless the path still leads to the folder that was opened: the user sees the path."""
+        """Raise a Problem if the workspace path leads to another folder than the one that was opened.
+
+        The user judges by the path, so files must not be changed in a folder that has been moved elsewhere.
+        """
         try:
             status = os.lstat(self._real)
         except OSError:
@@ -214,7 +230,11 @@ class FileBroker:
     def _open_parent(
         self, name: str, *, make: bool = False, change: bool = False, protected: bool = False
     ) -> Iterator[tuple[int, str]]:
-        """Open the parent folder of a path; yield it with the last part, which is "" for the workspace itself."""
+        """Open the parent folder of a path; yield its descriptor and the last component ("" for the workspace itself).
+
+        `make` creates missing folders. With `make` or `change`, raise a Problem for protected paths, unless `protected`
+        allows them.
+        """
         parts = [part for part in self._name(name).split("/") if part not in ("", ".")]
         leaf = parts.pop() if parts else ""
         if leaf == "..":
@@ -224,7 +244,7 @@ class FileBroker:
             raise Problem(message, "Programs outside the sandbox run or trust its contents.", fix)
         folder = self._folder(parts, make)
         try:
-            # Checked again by the open folder: a link in the path may have changed meanwhile.
+            # Check again with the opened folder: a link in the path may have changed since the first check.
             path = f"{self._path_of(folder)}/{leaf}"
             if (make or change) and not protected and (is_protected(path) or is_secret(path)):
                 raise Problem(f"{printable(name)} is protected.", "It leads to a protected place.", "")
@@ -247,7 +267,7 @@ class FileBroker:
         return self._open(self._root, "/".join(parts), _FOLDER)
 
     def _replaced(self, folder: int, leaf: str, name: str) -> bytes | None:
-        """Return the current contents of a file to be replaced; refuse links and everything but regular files."""
+        """Return the contents of a file before it is replaced, or None without one; raise a Problem for a link."""
         try:
             descriptor = os.open(leaf, _READ | getattr(os, "O_NOFOLLOW", 0), dir_fd=folder)
         except FileNotFoundError:
@@ -263,7 +283,7 @@ class FileBroker:
 
     @contextlib.contextmanager
     def _errors_as_problems(self, name: str, missing: str = "") -> Iterator[None]:
-        """Convert errors of the file system into Problems."""
+        """Convert OSErrors into Problems about the path `name`; `missing` is the message if the path does not exist."""
         try:
             yield
         except FileNotFoundError as error:
@@ -288,7 +308,7 @@ def _contents(descriptor: int, name: str, limit: int) -> bytes:
         raise Problem(f"{printable(name)} is not a regular file.", "", "Use a file.")
     size, chunks = status.st_size, []
     if size <= limit:
-        remaining = limit + 1  # it may grow while it is read
+        remaining = limit + 1  # one byte more, to notice a file that grows while it is read
         while remaining > 0 and (chunk := os.read(descriptor, min(remaining, 1 << 20))):
             chunks.append(chunk)
             remaining -= len(chunk)
@@ -299,7 +319,7 @@ def _contents(descriptor: int, name: str, limit: int) -> bytes:
 
 
 def _replace(folder: int, leaf: str, body: bytes, mode: int | None) -> None:
-    """Replace a file by a new one in the same folder, so that a crash leaves either the old or the new contents."""
+    """Write a new file and rename it over the old one, so that a crash leaves either the old or the new contents."""
     temporary = f".journeyman-{secrets.token_hex(8)}"
     descriptor = os.open(temporary, _NEW, 0o666, dir_fd=folder)
     try:
@@ -315,6 +335,29 @@ def _replace(folder: int, leaf: str, body: bytes, mode: int | None) -> None:
             os.unlink(temporary, dir_fd=folder)
         raise
     os.fsync(folder)
+
+
+def _overwrite(folder: int, leaf: str, body: bytes, mode: int) -> bool:
+    """Write a file in place, so that the mounts by which sandboxes protect or hide it stay.
+
+    Return False if that is not possible: the file is read-only or has other hard links. A full disk changes nothing.
+    """
+    try:
+        descriptor = os.open(leaf, _NEW & ~(os.O_CREAT | os.O_EXCL) | os.O_NONBLOCK, dir_fd=folder)
+    except PermissionError:
+        return False
+    with os.fdopen(descriptor, "wb") as file:
+        status = os.fstat(descriptor)
+        if status.st_nlink > 1 or not stat.S_ISREG(status.st_mode):
+            return False
+        if body:
+            os.posix_fallocate(descriptor, 0, len(body))
+        file.write(body)
+        file.flush()
+        os.ftruncate(descriptor, len(body))
+        os.fchmod(descriptor, mode)
+        os.fsync(descriptor)
+    return True
 
 
 def _kind(entry: os.DirEntry[str]) -> str:

@@ -1,4 +1,4 @@
-"""The sandbox on Linux by bubblewrap: a file system view made for each command, and a filter of system calls."""
+"""The bubblewrap sandbox on Linux: each command gets its own view of the file system, and a system call filter."""
 
 import contextlib
 import functools
@@ -18,6 +18,7 @@ from core.workspace.beneath import has_openat2, open_by_walking, open_folder, op
 from core.workspace.broker import READ_LIMIT
 from core.workspace.git_branch import read_small_text, worktree_git_folders
 from core.workspace.launcher import CommandRequest, ProcessLaunch, clean_environment, with_limits
+from core.workspace.mount_watch import WatchedMount
 from core.workspace.program_search import find_system_program
 from core.workspace.public_git_config import public_git_config
 from core.workspace.scratch_folder import ScratchFolder
@@ -30,16 +31,19 @@ ISOLATION_OPTIONS = (
     *("--die-with-parent", "--new-session", "--cap-drop", "ALL"),
 )
 OWN_IN_GIT = frozenset({"hooks", "info", "branches"})
-# What all work trees of a repository use. Of the last two, only parts are opened.
+# Names in a git folder that all work trees share. In `modules` and `worktrees`, only some subfolders are writable.
 SHARED_IN_GIT = LARGE_IN_GIT | {"packed-refs", "packed-refs.new", "shallow", "gc.pid", "modules", "worktrees"}
-MAX_MOUNTS = 200  # protected or hidden places in one folder; each is a mount
-MAX_PACK_MOUNTS = 12  # files; if there are more, git cannot add packs either
-# What root may write in /proc as its owner, without any capability; other users cannot write it anyway.
+MAX_MOUNTS = 200  # limit of protected or hidden paths in one folder, because each needs a mount
+MAX_PACK_MOUNTS = 12  # with more pack files, the whole pack folder is mounted read-only, so git cannot add packs
+# Files that root, as their owner, may write in /proc without any capability. Other users cannot write them anyway.
 KERNEL = tuple(f"/proc/{name}" for name in ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi", "mtrr"))
 
 
 class Bubblewrap:
-    """Builds the bubblewrap command line for each command. Tests pass `weaken` to show that the self-test notices."""
+    """Builds the bubblewrap command line for each command.
+
+    Tests pass `weaken`, which removes options, to show that the self-test detects a weak sandbox.
+    """
 
     name = "bubblewrap"
     level: SandboxLevel = "verified"
@@ -62,7 +66,7 @@ class Bubblewrap:
         self._empty_file = self._scratch.path / "empty"
         self._empty_file.touch()
         self._home = readable_system.home_folder()
-        # Copies: each mount costs a third of a millisecond, and these would be thirty mounts for every command.
+        # A copy of /etc, because about thirty mounts per command would cost a third of a millisecond each.
         self._etc = self._scratch.path / "etc"
         self._common_by_scratch: dict[int, list[str]] = {}
 
@@ -71,7 +75,7 @@ class Bubblewrap:
 
     @property
     def available(self) -> bool:
-        """Whether a bubblewrap that binds open files is installed, and there is a filter for this machine."""
+        """Whether bubblewrap is installed and can bind open files, and this architecture has a system call filter."""
         return bool(self._program and self._filter and _binds_open_files(self._program))
 
     @property
@@ -92,7 +96,7 @@ class Bubblewrap:
         covered = [] if request.permit.secrets else self._covered_files(request, folder)
         command = with_limits(request, WATCHDOG + self._check_of_covers(covered, folder))
         arguments = [*self._isolation, *self._common_options(request), *self._workspace_options(request, folder)]
-        for path in covered:  # by an empty file
+        for path in covered:  # an unreadable empty file hides each one
             arguments += ["--ro-bind", str(self._unreadable_file), str(path)]
         if request.permit.proxy:
             arguments += ["--ro-bind", str(request.permit.proxy.parent), "/run/journeyman"]
@@ -106,10 +110,13 @@ class Bubblewrap:
                 *command,
             )
             environment |= proxy_environment(PORT)
-        arguments += ["--remount-ro", "/", "--chdir", str(folder)]  # the root is a tmpfs without a size limit
+        # Read-only, because the root is a tmpfs without a size limit.
+        arguments += ["--remount-ro", "/", "--chdir", str(folder)]
         if self._weaken:
             arguments = self._weaken(arguments)
-        arguments, sources = _open_sources(arguments, _writable_folders(folder))
+        roots = _writable_folders(folder)
+        covers = self._watched_covers(arguments, roots)
+        arguments, sources, mounts = _open_sources(arguments, roots)
         filter_fd, filter_end = os.pipe()
         os.write(filter_end, self._filter)
         os.close(filter_end)
@@ -124,10 +131,11 @@ class Bubblewrap:
             (filter_fd, info_end, *sources),
             stdin_is_watchdog=True,
             info_fd=info,
+            mounts=(*mounts, *covers),
         )
 
     def _common_options(self, request: CommandRequest) -> list[str]:
-        """Return the options for the system and the home folder, which are the same for every command."""
+        """Return the options for the system and the home folder, which are cached by the scratch size of commands."""
         scratch = request.limits.scratch
         if scratch not in self._common_by_scratch:
             system, home = self._system_options(request), self._home_options(request)
@@ -136,7 +144,7 @@ class Bubblewrap:
 
     @functools.cached_property
     def _large_etc_options(self) -> list[str]:
-        """The mounts for large folders of /etc, which are not copied."""
+        """The mount options for large folders of /etc, which are mounted rather than copied."""
         return [*_read_only_options(readable_system.copy_etc(self._etc))]
 
     def _system_options(self, request: CommandRequest) -> Iterator[str]:
@@ -165,12 +173,13 @@ class Bubblewrap:
         if not settings.exists():
             settings.write_text(public_git_config(self._home), encoding="utf-8")
         yield from ("--ro-bind", str(settings), str(self._home / ".gitconfig"))
-        mounted = tuple(self._home / name for name in readable_system.HOME_PATHS)  # each mount takes time
+        # Skipped below, because each mount takes time.
+        mounted = tuple(self._home / name for name in readable_system.HOME_PATHS)
         further = (path for path in self._readable if not any(map(path.is_relative_to, mounted)))
         yield from _read_only_options(path for path in further if self._is_in_home(path))
 
     def _workspace_options(self, request: CommandRequest, folder: Path) -> Iterator[str]:
-        """Return the options for the workspace: protected places are read-only, files with secrets are hidden."""
+        """Return the options that mount the workspace, read-only if the command may not write."""
         if request.permit.read_only:
             yield from _read_only_options([folder, *(worktree_git_folders(folder) or ())])
         else:
@@ -182,7 +191,7 @@ class Bubblewrap:
         if worktree_folders := worktree_git_folders(folder):
             own, common = worktree_folders
             yield from self._git_options(common, request)
-            yield from _read_only_options(_state_of_others(own, common))
+            yield from _replaceable_options(_state_of_others(own, common))
             yield from _read_only_options(own / name for name in ("commondir", "config.worktree"))
             yield from self._prevent_worktree_config(common / "config", own / "config.worktree")
         yield from _read_only_options(installation.installation_inside(folder))
@@ -195,27 +204,44 @@ class Bubblewrap:
                 raise Problem(message, "A command could not be kept from changing its target.", fix)
             if Path(name).name == ".git" and path.is_dir():
                 yield from self._git_options(path, request, {folder / approved for approved in allowed})
+                if not request.loses_history:
+                    yield from _replaceable_options(_states_of_worktrees_outside(path, folder))
             elif name != ".git" and Path(name).name == ".git" and worktree_git_folders(path.parent):
-                continue  # commands may remove a worktree in the folder; a changed `.git` file is reverted
+                continue  # commands may remove a nested worktree; a changed `.git` file is reverted afterwards
             elif not any(approved == name or approved.startswith(f"{name}/") for approved in allowed):
                 yield from _read_only_options(_target_inside(path, folder))
 
     def _covered_files(self, request: CommandRequest, folder: Path) -> list[Path]:
-        """Return the files with secrets and the sockets to cover, also those that a link leads to."""
+        """Return the files with secrets and the sockets that the command must not see, including targets of links."""
         names = (*(name for name in (".env", ".npmrc", ".netrc") if is_hidden_from_commands(name)), *request.hidden)
         targets = (path for name in names for path in _target_inside(folder / name, folder))
         paths = {path: None for path in targets if path.is_file() or path.is_socket()}
         if len(paths) > MAX_MOUNTS:
             message, fix = f"No command can run in {folder}.", "Move them away, or work in one of its subfolders."
             raise Problem(message, f"It contains more than {MAX_MOUNTS} files with secrets, too many to hide.", fix)
-        if any(not os.path.lexists(folder / name) for name in request.hidden):  # it was there a moment ago
+        if any(not os.path.lexists(folder / name) for name in request.hidden):  # the scan before the command found it
             raise Problem("The command was not run.", "A file with secrets was moved just now.", "Try again.")
         return list(paths)
 
-    def _check_of_covers(self, covered: Iterable[Path], folder: Path) -> str:
-        """Return shell code that ends unless every file is covered in the folder that it is in now.
+    def _watched_covers(self, arguments: Sequence[str], roots: Sequence[Path]) -> list[WatchedMount]:
+        """Return the mounts inside the writable `roots` that cover a path with a file or folder from elsewhere."""
+        tops = tuple(f"{root}/" for root in roots)
+        covers: list[tuple[str, str]] = []  # target and source of each mount; the source of a tmpfs is ""
+        for option, first, second in zip(arguments, arguments[1:], arguments[2:], strict=False):
+            if option == "--ro-bind" and second.startswith(tops) and not f"{first}/".startswith(tops):
+                covers.append((second, first))
+            elif option == "--tmpfs" and first.startswith(tops):
+                covers.append((first, ""))
+        return [
+            _watched_mount(Path(target), roots, _inode(target), hides=source == str(self._unreadable_file))
+            for target, source in covers
+        ]
 
-        Another command can swap that folder for another one while the covers are mounted, so names prove nothing.
+    def _check_of_covers(self, covered: Iterable[Path], folder: Path) -> str:
+        """Return shell code that exits with 126 unless every covered file appears empty inside the sandbox.
+
+        Another command could swap a folder with secrets for another while bubblewrap mounts, so the shell code compares
+        the inodes of folders, not only names.
         """
         names_by_folder: dict[Path, list[str]] = {}
         for path in covered:
@@ -235,7 +261,7 @@ class Bubblewrap:
                 raise Problem("The command was not run.", "A file with secrets was moved just now.", "Try again.")
             empty = "".join(f"[ ! -s ./{shlex.quote(name)} ] && " for name in names)
             lines.append(f'cd -P {shlex.quote(str(parent))} 2>/dev/null && {empty}s="$s $({self._stat} -c %i .) "; ')
-        if len(expected) < len(lines):  # two names led to the same folder, one after the other
+        if len(expected) < len(lines):  # a folder was renamed in between, and so was found under two names
             raise Problem("The command was not run.", "Folders with secrets are being moved.", "Try again.")
         if not lines:
             return ""
@@ -246,21 +272,25 @@ class Bubblewrap:
         return f"s=; {''.join(lines)}cd {shlex.quote(str(folder))}; {check}"
 
     def _git_options(self, folder: Path, request: CommandRequest, allowed: Collection[Path] = ()) -> Iterator[str]:
-        """Open a git folder except for its hooks, settings and packs. As a mount it cannot be moved and replaced."""
+        """Make a git folder writable except for its hooks, settings and packs.
+
+        The git folder becomes a mount point, so that a command cannot move it away and replace it.
+        """
         for git in git_folders(folder):
             yield from ("--bind", str(git), str(git))
             protected = [git.joinpath(*parts) for parts in READ_ONLY_IN_GIT]
             hooks, config, worktree_config = protected[:3]
             if not hooks.exists() and hooks not in allowed and (git / "HEAD").exists():
-                yield from ("--tmpfs", str(hooks), "--remount-ro", str(hooks))  # so that it cannot be created
+                # An empty read-only folder, so that the command cannot create hooks.
+                yield from ("--tmpfs", str(hooks), "--remount-ro", str(hooks))
             yield from _read_only_options(path for path in protected if path not in allowed)
             if not request.loses_history:
-                yield from _read_only_options(_packs(git))
+                yield from _replaceable_options(_packs(git))
             if worktree_config not in allowed:
                 yield from self._prevent_worktree_config(config, worktree_config)
 
     def _prevent_worktree_config(self, config: Path, worktree: Path) -> Iterator[str]:
-        """Prevent the creation of `config.worktree` if the configuration makes git read it."""
+        """Cover `config.worktree` with an empty read-only file, if the configuration would make git read it."""
         with contextlib.suppress(OSError):
             large = config.stat().st_size > READ_LIMIT
             if not worktree.exists() and (large or "worktreeconfig" in read_small_text(config, READ_LIMIT).lower()):
@@ -268,7 +298,7 @@ class Bubblewrap:
 
 
 def git_folders(root: Path) -> list[Path]:
-    """Return a git folder, the git folders of its submodules at any depth, and the folders between."""
+    """Return a git folder, the git folders of its submodules at any depth, and the folders in between."""
     folders, waiting = [root], [root / "modules"]
     while waiting and len(folders) < MAX_MOUNTS:
         folder = waiting.pop()
@@ -281,14 +311,28 @@ def git_folders(root: Path) -> list[Path]:
 
 
 def _state_of_others(own: Path, common: Path) -> list[Path]:
-    """Return what belongs to the main work tree and to the other linked ones, which a command in this one must keep."""
+    """Return the state of the main and of other linked work trees, which a command in this work tree must not change.
+
+    `own` is the git folder of this work tree, and `common` the one that all work trees share.
+    """
     main = [path for path in common.iterdir() if path.name not in SHARED_IN_GIT and path.suffix != ".lock"]
     linked = [path for path in (common / "worktrees").iterdir() if path != own]
     return [path for path in sorted(main) + sorted(linked) if not path.is_symlink()][:MAX_MOUNTS]
 
 
+def _states_of_worktrees_outside(git: Path, folder: Path) -> list[Path]:
+    """Return the state folders of linked work trees outside `folder`. They contain what the user has staged there."""
+    states = [] if (git / "worktrees").is_symlink() else sorted((git / "worktrees").glob("*/gitdir"))
+    outside: list[Path] = []
+    for pointer in states:
+        tree = os.path.realpath(read_small_text(pointer).strip())
+        if not pointer.parent.is_symlink() and os.path.lexists(tree) and not Path(tree).is_relative_to(folder):
+            outside.append(pointer.parent)
+    return outside[:MAX_MOUNTS]
+
+
 def _packs(git: Path) -> list[Path]:
-    """Return the packs of a git folder, or their folder if there are many; nothing if they are elsewhere."""
+    """Return the pack files of a git folder, or the pack folder if there are many; nothing if it is a link."""
     folder = git / "objects" / "pack"
     if folder.is_symlink() or folder.parent.is_symlink() or not folder.is_dir():
         return []
@@ -297,7 +341,7 @@ def _packs(git: Path) -> list[Path]:
 
 
 def _target_inside(path: Path, folder: Path) -> list[Path]:
-    """Return the target of a path in the folder, unless it is outside."""
+    """Return a path with its link resolved, as a list; an empty list if the link leads outside the folder."""
     if not path.is_symlink():
         return [path]
     target = Path(os.path.realpath(path))
@@ -305,7 +349,7 @@ def _target_inside(path: Path, folder: Path) -> list[Path]:
 
 
 def proxy_environment(port: int) -> dict[str, str]:
-    """Return the environment variables by which programs find the proxy."""
+    """Return the environment variables that make programs use the HTTP proxy on this local port."""
     url = f"http://127.0.0.1:{port}"
     local = {"no_proxy": "localhost,127.0.0.1,::1", "NO_PROXY": "localhost,127.0.0.1,::1"}
     return local | dict.fromkeys(("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY"), url)
@@ -317,24 +361,52 @@ def _read_only_options(paths: Iterable[Path]) -> Iterator[str]:
             yield from ("--ro-bind", str(path), str(path))
 
 
+def _replaceable_options(paths: Iterable[Path]) -> Iterator[str]:
+    """Return options for read-only mounts of files that git outside the sandbox often replaces or deletes.
+
+    Unlike with `_read_only_options`, the command keeps running if such a mount is lost. None of these files can make
+    git run a program.
+    """
+    for path in paths:
+        if path.exists():
+            yield from ("--ro-bind-try", str(path), str(path))
+
+
 def _writable_folders(folder: Path) -> list[Path]:
-    """Return the folders in which commands, also others at the same time, can replace files by links."""
+    """Return the folders where running commands can replace files by links: the workspace and a shared git folder."""
     worktree_folders = worktree_git_folders(folder)
     return [folder, worktree_folders[1]] if worktree_folders else [folder]
 
 
-def _open_sources(arguments: Sequence[str], roots: Sequence[Path]) -> tuple[list[str], list[int]]:
-    """Open the sources of mounts inside folders in which commands run, and return the arguments that name these.
+def _watched_mount(
+    path: Path, roots: Sequence[Path], inode: tuple[int, int] | None, *, hides: bool = False
+) -> WatchedMount:
+    name = path.relative_to(roots[0]) if path.is_relative_to(roots[0]) else path
+    return WatchedMount(str(path), str(name), inode, hides)
 
-    bubblewrap looks up the names of sources again. Meanwhile, another command could replace one by a link to anywhere.
+
+def _inode(path: str) -> tuple[int, int] | None:
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _open_sources(arguments: Sequence[str], roots: Sequence[Path]) -> tuple[list[str], list[int], list[WatchedMount]]:
+    """Open the mount sources inside `roots`, and return arguments that refer to their descriptors.
+
+    bubblewrap would look sources up by name, and another command could replace one by a link to anywhere before that.
+    Return the new arguments, the descriptors, and the mounts to watch, whose sources were mounted on themselves.
     """
     opened: list[int] = []
     result: list[str] = []
+    mounts: list[WatchedMount] = []
     iterator = iter(arguments)
     try:
         for option in iterator:
             result.append(option)
-            if option not in ("--bind", "--ro-bind"):
+            if option not in ("--bind", "--ro-bind", "--ro-bind-try"):
                 continue
             source, target = Path(next(iterator)), next(iterator)
             root = next((each for each in roots if source.is_relative_to(each)), None)
@@ -343,22 +415,25 @@ def _open_sources(arguments: Sequence[str], roots: Sequence[Path]) -> tuple[list
                 continue
             try:
                 descriptor = _open_beneath(root, source.relative_to(root))
-            except FileNotFoundError:  # a program has removed it just now
+            except FileNotFoundError:  # optional mount sources may be deleted at any time
                 result.pop()
                 continue
             opened.append(descriptor)
             target = path_of_descriptor(descriptor) if str(source) == target else target
-            result[-1:] = [f"{option}-fd", str(descriptor), target]
+            result[-1:] = [f"{option.removesuffix('-try')}-fd", str(descriptor), target]
+            if option != "--ro-bind-try" and source not in roots:
+                status = os.fstat(descriptor)
+                mounts.append(_watched_mount(Path(target), roots, (status.st_dev, status.st_ino)))
     except OSError as error:
         for descriptor in opened:
             os.close(descriptor)
         message, cause = "The command was not run.", "A program is replacing protected files of the folder by links."
         raise Problem(message, cause, "End the commands in the background.") from error
-    return result, opened
+    return result, opened, mounts
 
 
 def _open_beneath(root: Path, inner: Path) -> int:
-    """Open a file in a folder whose path has no links. The folder itself can be in one in which commands run."""
+    """Open the path `inner` beneath `root`, following no link in either; return an O_PATH descriptor."""
     folder = open_folder(str(root))
     try:
         open_file = openat2 if has_openat2() else open_by_walking

@@ -1,9 +1,10 @@
-"""The processes of a command: starts the first one, and kills it with everything that it has started."""
+"""Starts the first process of a command, and kills it together with all its descendants."""
 
 import contextlib
 import os
 import subprocess
 import tempfile
+import threading
 from collections.abc import Mapping
 from secrets import token_hex
 from typing import IO
@@ -12,14 +13,14 @@ from core.domain.problems import Problem
 from core.workspace import job_object, process_tree
 from core.workspace.launcher import CommandLimits, ProcessLaunch, StartedProcess
 
-MARKER_VARIABLE = "JOURNEYMAN_CALL"  # in the environment of all processes of a command
+MARKER_VARIABLE = "JOURNEYMAN_CALL"  # environment variable that marks all processes of a command
 
 
 class CommandProcess:
-    """The first process of a command and all that it has started. They end together.
+    """The first process of a command and all its descendants, which end together.
 
-    `output` is the read end of the pipe for its output. The lifeline is the write end of another pipe: a launcher can
-    let the process end when it is closed, which also happens if Journeyman is killed.
+    `output` is the read end of the pipe for stdout and stderr. The private lifeline is the write end of another pipe:
+    the command can notice on its standard input that it is closed, which also happens if Journeyman is killed.
     """
 
     def __init__(self, launch: ProcessLaunch, limits: CommandLimits) -> None:
@@ -27,7 +28,9 @@ class CommandProcess:
         self._launch = launch
         self._marker = token_hex(8)
         self._was_killed = False
-        self._exited_normally = False  # and not because of a signal
+        self._reap_lock = threading.Lock()
+        self._is_reaped = False
+        self._exited_normally = False  # False also after an exit because of a signal
         self._process, self.output, self._lifeline = _start(launch, {MARKER_VARIABLE: self._marker})
         self._job = self._assign_to_job(limits) if launch.scope == "job" else 0
 
@@ -36,7 +39,7 @@ class CommandProcess:
         return self._process.pid
 
     def wait_for_exit(self) -> None:
-        """Block until the process has exited. On POSIX its pid is not reused before `reap`."""
+        """Block until the first process has exited, without reaping it, so that on POSIX its pid is not reused."""
         if hasattr(os, "waitid"):
             status = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
             self._exited_normally = status is not None and status.si_code == os.CLD_EXITED
@@ -46,14 +49,18 @@ class CommandProcess:
             process_tree.await_namespace(self._launch.info_fd)
 
     def kill(self) -> None:
-        """Kill all processes of the command. They may still be ending afterwards."""
-        self._was_killed = True
-        self._kill_all()
+        """Kill all processes of the command; callable from any thread. They may still be ending when this returns."""
+        with self._reap_lock:
+            if not self._is_reaped:  # afterwards the pid may belong to another process
+                self._was_killed = True
+                self._kill_all()
 
     def reap(self) -> int:
-        """Kill the processes that are left after the first one has exited, and return its exit code."""
-        self._kill_all()
-        exit_code = self._process.wait()
+        """Kill the remaining processes after the first one has exited, and return its exit code."""
+        with self._reap_lock:
+            self._kill_all()
+            exit_code = self._process.wait()
+            self._is_reaped = True
         os.close(self._lifeline)
         return exit_code
 
@@ -69,7 +76,7 @@ class CommandProcess:
             raise
 
     def _kill_all(self) -> None:
-        """Kill the processes that belong to the scope of the launch (see ProcessScope)."""
+        """Kill the processes that belong to the command according to its ProcessScope."""
         match self._launch.scope:
             case "job":
                 self._close_job()
@@ -77,10 +84,11 @@ class CommandProcess:
                 self._kill_namespace()
             case "tree":
                 process_tree.kill_tree(self.pid)
-                if not self._exited_normally:  # otherwise no descendant is left: it adopts them and ends last
+                # The confining process adopts and kills all descendants before it exits normally.
+                if not self._exited_normally:
                     self._kill_escaped()
             case "group":
-                process_tree.kill_group(self.pid)  # first, so that no shell reports that its children were killed
+                process_tree.kill_group(self.pid)  # the whole group first, so that no shell reports killed children
                 process_tree.kill_tree(self.pid)
                 self._kill_escaped()
 
@@ -90,9 +98,10 @@ class CommandProcess:
             job_object.close_job(job)
 
     def _kill_namespace(self) -> None:
-        """Kill every descendant.
+        """Kill every descendant, not only bubblewrap.
 
-        The first process in the namespace dies with bubblewrap, but not before it has requested that from the kernel.
+        The first process in the namespace dies with bubblewrap only after it has asked the kernel for that, early in
+        its life.
         """
         for pid in (*process_tree.descendants(self.pid), self.pid):
             process_tree.kill_process(pid)
@@ -100,7 +109,7 @@ class CommandProcess:
             self._kill_marked()
 
     def _kill_escaped(self) -> None:
-        """Kill processes that are no longer descendants: those of the process group, and those that left it."""
+        """Kill processes that are no longer descendants, by their process group and by their marker variable."""
         process_tree.kill_group(self.pid)
         self._kill_marked()
 
@@ -109,9 +118,9 @@ class CommandProcess:
 
 
 def _start(launch: ProcessLaunch, variables: Mapping[str, str]) -> tuple[StartedProcess, IO[bytes], int]:
-    """Start the process, or raise Problem. Return it with the read end of its output and its lifeline.
+    """Start the process, or raise Problem. Return the process, the read end of its output, and its lifeline.
 
-    The ends of pipes that belong to the child are always closed here, ours only if the process cannot be started.
+    The child's ends of the pipes are always closed in this process; our ends only if the start fails.
     """
     with contextlib.ExitStack() as child_ends, contextlib.ExitStack() as our_ends:
         for descriptor in launch.descriptors:
@@ -119,7 +128,7 @@ def _start(launch: ProcessLaunch, variables: Mapping[str, str]) -> tuple[Started
         if launch.info_fd >= 0:
             our_ends.callback(os.close, launch.info_fd)
         try:
-            # Pipes of our own: with asyncio's pipes, waiting would last until every child process has closed them.
+            # os.pipe rather than asyncio's pipes, whose wait() returns only after every child process has closed them.
             output_read, output_write = _pipe(our_ends, child_ends)
             lifeline_read, lifeline = _pipe(child_ends, our_ends)
             stdin = _open_stdin(launch.stdin_data)
@@ -142,12 +151,12 @@ def _start(launch: ProcessLaunch, variables: Mapping[str, str]) -> tuple[Started
         except OSError as error:
             fix = "Check that the folder still exists."
             raise Problem("The command cannot be started.", f"{error}.", fix) from error
-        our_ends.pop_all()  # From now on they belong to the caller.
+        our_ends.pop_all()  # from now on the caller closes them
     return process, os.fdopen(output_read, "rb"), lifeline
 
 
 def _pipe(read_end: contextlib.ExitStack, write_end: contextlib.ExitStack) -> tuple[int, int]:
-    """Return the read end and the write end of a new pipe, which these stacks close."""
+    """Return the read and the write end of a new pipe; each is closed by its exit stack."""
     read, write = os.pipe()
     read_end.callback(os.close, read)
     write_end.callback(os.close, write)
@@ -155,7 +164,10 @@ def _pipe(read_end: contextlib.ExitStack, write_end: contextlib.ExitStack) -> tu
 
 
 def _open_stdin(data: bytes | None) -> int:
-    """Return a descriptor to read the data from: a temporary file, because a pipe blocks if nobody reads it."""
+    """Return a descriptor from which a child can read the data, or /dev/null for None.
+
+    The data is in a temporary file, because writing to a pipe blocks if the child does not read.
+    """
     if data is None:
         return os.open(os.devnull, os.O_RDONLY)
     with tempfile.TemporaryFile() as file:

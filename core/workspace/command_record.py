@@ -1,6 +1,7 @@
-"""Records in the data folder that a command runs, with what is needed to revert its changes if Journeyman is killed.
+"""Records of running commands in the data folder, for reverting their changes if Journeyman is killed meanwhile.
 
-A record is a file that its process keeps locked. Its time of change says when the command was last seen running.
+The recording process keeps its record locked. The modification time of a record is when the command was last seen
+running.
 """
 
 import contextlib
@@ -9,60 +10,51 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 if sys.platform != "win32":
     import fcntl
 
 RECORDS_FOLDER = "commands"
-ALIVE_INTERVAL_S = 1.0  # between two notes that the command still runs
+ALIVE_INTERVAL_S = 1.0  # seconds between two updates of the modification time of a record
 
 
 class CommandRecord:
-    """The record of one running command."""
+    """The record of one running command: the given `state` as JSON, on disk before the command starts."""
 
     def __init__(self, data: Path, folder: Path, state: dict[str, Any]) -> None:
         records = data / RECORDS_FOLDER
-        records.mkdir(mode=0o700, parents=True, exist_ok=True)
+        records.mkdir(mode=0o700, exist_ok=True)  # not with parents: a deleted data folder must stay deleted
         self._path = records / f"{folder_prefix(folder)}{os.getpid()}-{time.monotonic_ns()}.json"
-        self._next = 0.0
+        self._next_note = 0.0
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
         lock(self._file)
-        self._write(state | {"folder": str(folder)})
-
-    def approve(self, paths: Iterable[str]) -> None:
-        """Record trusted files that another call is allowed to change from now on, so that they are not reverted."""
-        if (approved := sorted(paths)) and self._file >= 0:
-            self._write({"approved": approved})
+        with open(os.dup(self._file), "w", encoding="utf-8", errors="surrogatepass") as file:  # noqa: PTH123 - a descriptor
+            json.dump(state | {"folder": str(folder)}, file)
+            file.flush()
+            os.fsync(file.fileno())
 
     def note_alive(self) -> None:
-        """Note that the command still runs. Called several times a second."""
-        if (now := time.monotonic()) >= self._next and self._file >= 0:
-            self._next = now + ALIVE_INTERVAL_S
+        """Update the modification time of the record, at most once per second however often this is called."""
+        if (now := time.monotonic()) >= self._next_note and self._file >= 0:
+            self._next_note = now + ALIVE_INTERVAL_S
             with contextlib.suppress(OSError):
                 os.utime(self._path)
 
     def close(self) -> None:
-        """Remove the record: the changes of the command were reverted."""
+        """Delete the record, after the changes of the command have been recorded or reverted."""
         if self._file >= 0:
             self._path.unlink(missing_ok=True)
             os.close(self._file)
             self._file = -1
 
-    def _write(self, state: dict[str, Any]) -> None:
-        """Write a line, to the disk before this returns."""
-        with open(os.dup(self._file), "a", encoding="utf-8", errors="surrogatepass") as file:  # noqa: PTH123 - a descriptor
-            file.write(json.dumps(state) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-
 
 def interrupted_commands(data: Path, folder: Path | None = None) -> Iterator[tuple[dict[str, Any], float]]:
-    """Yield the states recorded by processes that are gone, with the time when each command was last seen running.
+    """Yield the state and the last seen time of each record whose process is gone; delete a record after its use.
 
-    A record is removed when the caller asks for the next one. `folder` selects the commands of one folder.
+    A record is deleted when the caller asks for the next one. `folder` selects the commands of one folder.
     """
     for path in sorted((data / RECORDS_FOLDER).glob(f"{folder_prefix(folder) if folder else ''}*.json")):
         with contextlib.suppress(OSError):
@@ -75,26 +67,35 @@ def interrupted_commands(data: Path, folder: Path | None = None) -> Iterator[tup
                 path.unlink(missing_ok=True)
 
 
-def _read(lines: Iterable[str]) -> dict[str, Any] | None:
-    """Return the state in a record with everything approved; None if it was not written before the process ended."""
-    state: dict[str, Any] | None = None
-    with contextlib.suppress(ValueError):  # killed while it wrote, so before the command, or the approved call, began
-        for line in lines:
-            entry = json.loads(line)
-            if state is None:
-                state = entry
-            else:
-                state["approved"] = sorted({*state.get("approved", ()), *entry["approved"]})
+def interrupted_folders(data: Path) -> list[Path]:
+    """Return the folders of all records whose processes are gone, without deleting the records."""
+    folders: dict[Path, None] = {}
+    for path in sorted((data / RECORDS_FOLDER).glob("*.json")):
+        with contextlib.suppress(OSError), path.open(encoding="utf-8", errors="surrogatepass") as file:
+            if lock(file.fileno()) and (state := _read(file)):
+                folders[Path(state["folder"])] = None
+    return list(folders)
+
+
+def _read(record: IO[str]) -> dict[str, Any] | None:
+    """Return the state in a record; None if it is incomplete: then the process was killed before the command began."""
+    try:
+        state: dict[str, Any] = json.load(record)
+    except ValueError:
+        return None
     return state
 
 
 def folder_prefix(folder: Path) -> str:
-    """Return what the names of all records of a folder begin with."""
+    """Return the file name prefix shared by all records of a folder."""
     return f"{hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]}-"
 
 
 def lock(descriptor: int) -> bool:
-    """Lock a file until it is closed; return whether no other process has."""
+    """Lock a file until its descriptor is closed; return False if another process has locked it.
+
+    Windows has no such lock: always True there.
+    """
     if sys.platform == "win32":
         return True
     try:

@@ -1,8 +1,8 @@
-"""Knows which files are in commits that the user made, as opposed to commits that commands of an agent created.
+"""Tells files in commits that the user made from files in commits that an agent's commands made.
 
-A command can create any object in a repository, so a file that a checkout brings is trusted only if a commit contains
-it that was reachable before the commands. Git reads the objects, and each one is checked against its hash, because a
-command can also replace objects.
+A command can create any git object, so a file that a checkout creates is trusted only if it is in a commit that was
+reachable before the commands ran. Objects are read by git and checked against their hashes, because a command can also
+replace objects.
 """
 
 import contextlib
@@ -22,19 +22,20 @@ from core.workspace.git_branch import read_small_text, worktree_git_folders
 from core.workspace.git_plumbing import plumbing_command, plumbing_environment
 from core.workspace.program_search import find_program
 
-RECORDS_FOLDER = "repositories"  # in the data folder: the references of each repository, as commands left them
+# The folder in the data folder with one file per workspace: the references of its repositories after the last run.
+RECORDS_FOLDER = "repositories"
 HEAD, BRANCHES = "HEAD", "refs/heads/"
 MAX_REPOSITORIES = 20
-MAX_UNTRACKED = 10_000  # repositories beyond these
+MAX_UNTRACKED = 10_000  # limit of recorded repositories that are not tracked
 MAX_COMMITS = 5_000
-SECONDS = 5.0  # for one search, and for listing references
-_MAX_ENTRY = 4096 + 8  # bytes of a name and a mode in a tree
-References = dict[str, str]  # the object that each reference names
+SECONDS = 5.0  # time limit of one search, and of one listing of references
+_MAX_ENTRY = 4096 + 8  # most bytes of the mode and name of one entry of a tree object
+References = dict[str, str]  # hash of an object, by the name of the reference that points to it
 
 
 @dataclass(frozen=True, slots=True)
 class FileVersion:
-    """A file with certain contents, or a link with its target."""
+    """The contents of a file at a path, or the target of a link."""
 
     path: str
     body: bytes
@@ -44,16 +45,17 @@ class FileVersion:
 
 @dataclass(slots=True)
 class _Repository:
-    """The references of a repository: as commands last left them, and those that the user set."""
+    """The references of a repository: `seen` as commands last left them, and `good` as the user set them."""
 
     seen: References = field(default_factory=dict)
     good: References = field(default_factory=dict)
 
 
 class CommittedFiles:
-    """The commits of the user in the repositories of a folder. `begin` comes before the first command of a run.
+    """The user's commits in the repositories of a folder. Call `begin` before the first command of a run.
 
-    A reference that commands moved keeps its former commit until the user moves it; this is recorded across runs.
+    A reference that a command moved counts with its earlier commit until the user moves it. The references are stored,
+    so that this holds across runs.
     """
 
     def __init__(self, folder: Path, data: Path) -> None:
@@ -63,7 +65,10 @@ class CommittedFiles:
         self._repositories: dict[str, _Repository] | None = None
 
     def begin(self, git_places: Iterable[str]) -> None:
-        """Note the references of the repositories, unless this was done. Git places are folders or files `.git`."""
+        """Note the references of the repositories; do nothing when called again.
+
+        `git_places` are the paths of `.git` folders, and of `.git` files that point to one.
+        """
         if self._repositories is not None:
             return
         self._repositories = {}
@@ -74,13 +79,13 @@ class CommittedFiles:
         for git_place in outermost:
             current, record = self._references(git_place), records.get(git_place)
             if git_place in untracked or len(untracked) >= MAX_UNTRACKED:
-                good = {}  # commands may have created it
+                good = {}  # a command of an earlier run may have created this repository
             elif record is None:
                 good = current
             else:
                 good = {name: object_name for name, object_name in record.good.items() if name in current}
-                if not interrupted:  # an interrupted run may have moved references that it did not record
-                    good |= {  # what is as commands left it is not the user's
+                if not interrupted:  # an interrupted run may have moved references without recording that
+                    good |= {  # moved since the commands of the last run, so by the user
                         name: object_name
                         for name, object_name in current.items()
                         if object_name != record.seen.get(name)
@@ -89,7 +94,7 @@ class CommittedFiles:
         self._write(interrupted=True, untracked=sorted(untracked))
 
     def close(self, git_places: Iterable[str]) -> None:
-        """Record the references as the commands of the run left them."""
+        """Record the references as the commands of this run left them."""
         if not self._repositories and (not git_places or self._repositories is None):
             return
         for git_place in dict.fromkeys((*self._repositories, *_outermost(git_places))):
@@ -98,10 +103,10 @@ class CommittedFiles:
         self._write(interrupted=False, untracked=sorted(set(git_places) - self._repositories.keys())[:MAX_UNTRACKED])
 
     def find(self, files: Sequence[FileVersion]) -> set[str]:
-        """Return the paths of those files that a commit of the user contains at the same path.
+        """Return the paths of the files that a commit of the user contains, with the same contents at the same path.
 
-        That is the last commit of a branch, or an earlier one that is checked out now. Commits that were only fetched,
-        such as those of a pull request, are not the user's.
+        The commits searched are the last one of each branch, and the one that is checked out if it is an ancestor of
+        those. Commits that were only fetched, such as those of a pull request, are not the user's.
         """
         committed: set[str] = set()
         versions_by_place: dict[str, list[FileVersion]] = {}
@@ -118,7 +123,7 @@ class CommittedFiles:
         return committed
 
     def _place_of(self, path: str) -> str | None:
-        """Return the innermost repository that was there before the commands and contains this path."""
+        """Return the `.git` path of the innermost repository that contains this path and is older than the commands."""
         containing = [name for name in self._repositories or () if path.startswith(name.rpartition(".git")[0])]
         return max(containing, key=len, default=None)
 
@@ -135,7 +140,7 @@ class CommittedFiles:
             }
 
     def _git_folder(self, git_place: str) -> Path:
-        """Return the git folder; for a linked worktree the one that all worktrees share."""
+        """Return the git folder of a `.git` path; for a linked worktree, the one shared by all worktrees."""
         git = self._folder / git_place
         if git.is_dir():
             return git
@@ -158,7 +163,7 @@ class CommittedFiles:
         return {name: object_name for object_name, _, name in fields}
 
     def _read(self) -> tuple[dict[str, _Repository], frozenset[str], bool]:
-        """Return the records, the repositories without one, and whether the last run was interrupted."""
+        """Return the stored references by repository, the untracked repositories, and if the last run was cut off."""
         try:
             record = json.loads(self._record.read_text("utf-8", "surrogatepass"))
             repositories = {name: _Repository(**fields) for name, fields in record["repositories"].items()}
@@ -170,8 +175,8 @@ class CommittedFiles:
         repositories = {name: asdict(repository) for name, repository in (self._repositories or {}).items()}
         record = {"interrupted": interrupted, "repositories": repositories, "untracked": untracked}
         temporary = self._record.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-        with contextlib.suppress(OSError):  # then the next run takes the references as they are
-            self._record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(OSError):  # without a record, the next run trusts the references as it finds them
+            self._record.parent.mkdir(mode=0o700, exist_ok=True)
             temporary.touch(mode=0o600)
             temporary.write_text(json.dumps(record), "utf-8", "surrogatepass")
             temporary.replace(self._record)
@@ -182,7 +187,7 @@ def _outermost(git_places: Iterable[str]) -> list[str]:
 
 
 class _ObjectReader:
-    """Reads objects of a repository through `git cat-file`, and checks that each has the hash it is named by."""
+    """Reads objects of a repository through `git cat-file`, and verifies the hash of each."""
 
     def __init__(self, git: str, git_folder: Path, deadline: float) -> None:
         command = plumbing_command(git, git_folder, "cat-file", "--batch")
@@ -194,7 +199,7 @@ class _ObjectReader:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        self._timer = threading.Timer(max(deadline - time.monotonic(), 0), self._process.kill)  # a FIFO blocks git
+        self._timer = threading.Timer(max(deadline - time.monotonic(), 0), self._process.kill)  # git blocks on a FIFO
         self._timer.daemon = True
         self._timer.start()
         self._trees: dict[str, dict[bytes, tuple[bytes, str]]] = {}
@@ -209,7 +214,10 @@ class _ObjectReader:
             pass
 
     def commit(self, name: str) -> tuple[str, list[str]]:
-        """Return the tree of a commit and its parents; for a tag what it names; for other objects nothing."""
+        """Return the tree and the parents of a commit.
+
+        For a tag, return "" and the tagged object; for any other object, "" and an empty list.
+        """
         kind, body = self._read(name)
         head = body.partition(b"\n\n")[0].decode("utf-8", "replace").split("\n")
         values = [line.partition(" ")[::2] for line in head]
@@ -222,7 +230,7 @@ class _ObjectReader:
         ]
 
     def contains(self, tree: str, path: str, file: FileVersion) -> bool:
-        """Return whether a tree contains this version of the file at the path."""
+        """Return whether a tree contains exactly this file at the path."""
         *folders, leaf = os.fsencode(path).split(b"/")
         for part in folders:
             mode, tree = self._tree(tree).get(part, (b"", ""))
@@ -230,7 +238,7 @@ class _ObjectReader:
                 return False
         mode, object_name = self._tree(tree).get(leaf, (b"", ""))
         expected = b"120000" if file.link else b"100755" if file.executable else b"100644"
-        bodies = {file.body, file.body.replace(b"\r\n", b"\n")}  # git may convert the ends of lines
+        bodies = {file.body, file.body.replace(b"\r\n", b"\n")}  # git may have converted line endings
         return mode == expected and any(_hash("blob", body, len(object_name)) == object_name for body in bodies)
 
     def _tree(self, name: str) -> dict[bytes, tuple[bytes, str]]:
@@ -249,7 +257,7 @@ class _ObjectReader:
         return entries
 
     def _read(self, name: str) -> tuple[str, bytes]:
-        """Return the kind and the contents of an object; raise ValueError if they do not match its hash."""
+        """Return the type and contents of an object, or ("missing", b""); raise ValueError if its hash differs."""
         requests, responses = self._process.stdin, self._process.stdout
         assert requests and responses
         requests.write(f"{name}\n".encode())
@@ -264,7 +272,7 @@ class _ObjectReader:
 
 
 def _is_ancestor(commit: str, tips: Iterable[str], objects: _ObjectReader, deadline: float) -> bool:
-    """Return whether a commit is in the history of these."""
+    """Return whether a commit is one of `tips` or an ancestor of one, searching until the deadline or `MAX_COMMITS`."""
     waiting = deque(tips)
     seen = set(waiting)
     while commit and waiting and time.monotonic() < deadline and len(seen) < MAX_COMMITS:
@@ -284,6 +292,6 @@ def _exactly(file: IO[bytes], size: int) -> bytes:
 
 
 def _hash(kind: str, body: bytes, length: int) -> str:
-    """Return the name of an object in a repository whose names have this length."""
+    """Return the hash of an object: SHA-256 if `length` is 64 hexadecimal digits, otherwise SHA-1."""
     data = f"{kind} {len(body)}\0".encode() + body
     return hashlib.sha256(data).hexdigest() if length == 64 else hashlib.sha1(data, usedforsecurity=False).hexdigest()

@@ -1,7 +1,7 @@
-"""Opens files in the user's editor at a line, and a terminal in a folder.
+"""Opens files in the user's editor at a line, and terminals in a folder.
 
-File names and the contents of folders are untrusted: programs are started without a shell, with absolute paths of
-regular files inside the folder, and never from the folder itself.
+File names and folder contents are untrusted, so programs are started without a shell, with absolute paths of regular
+files inside the folder, and programs in the folder itself are not used.
 """
 
 import os
@@ -15,18 +15,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.domain.problems import Problem
+from core.domain.visible import visible_name
 from core.workspace.broker import FileBroker
 from core.workspace.program_search import find_program
 
 AUTO = "auto"
 ENVIRONMENT = "environment"
-STARTED_S = 1.0  # a program that fails within this time is reported
+STARTED_S = 1.0  # seconds for which a started program is observed: an earlier failure is reported
 LINE, FILE = "{line}", "{file}"
 
 
 @dataclass(frozen=True, slots=True)
 class Editor:
-    """An editor: its name on screen, the programs that start it, and its arguments to open a file at a line."""
+    """An editor: its display name, the programs that may start it, and the arguments that open a file at a line."""
 
     id: str
     name: str
@@ -43,25 +44,21 @@ EDITORS = (
     Editor("sublime", "Sublime Text", ("subl",), (f"{FILE}:{LINE}",)),
     Editor("kate", "Kate", ("kate",), ("--line", LINE, FILE)),
 )
-# Programs named by $VISUAL or $EDITOR that take the line before the file.
+# Programs in $VISUAL or $EDITOR that accept a line number as `+LINE` before the file.
 PLUS_LINE = frozenset({"vi", "vim", "nvim", "gvim", "emacs", "emacsclient", "nano", "micro", "hx", "helix", "kak"})
 GRAPHICAL = frozenset({"gvim", "gedit", "gnome-text-editor", "kwrite", "mousepad", "xed", "pluma", "emacs"})
-# Terminals, with the option after which the command to run follows.
+# Terminal programs, each with the option that precedes a command to run.
 TERMINALS = (
     ("x-terminal-emulator", "-e"), ("gnome-terminal", "--"), ("konsole", "-e"), ("xfce4-terminal", "-x"),
     ("alacritty", "-e"), ("kitty", "--"), ("foot", "--"), ("wezterm", "start"), ("xterm", "-e"),
 )  # fmt: skip
 
 
-def installed_editors(folder: Path) -> list[Editor]:
-    """Return the known editors that are installed."""
-    return [editor for editor in EDITORS if any(find_program(name, folder) for name in editor.programs)]
-
-
 def open_file(folder: Path, name: str, line: int = 0, choice: str = AUTO) -> str:
-    """Open a file of a folder at a line (0 for none) and return the name of the editor.
+    """Open a file of a folder in an editor, at a line (0: no line), and return the display name of the editor.
 
-    Raise Problem if the file is not a regular file inside the folder, or if there is no editor.
+    `choice` is the id of an editor, "environment" for $VISUAL or $EDITOR, or "auto". Raise Problem if the file is not a
+    regular file inside the folder, or if no such editor is installed.
     """
     path = file_inside(folder, name)
     editor_name, argv, in_terminal = editor_command(folder, path, line, choice)
@@ -72,8 +69,8 @@ def open_file(folder: Path, name: str, line: int = 0, choice: str = AUTO) -> str
 
 
 def open_folder(folder: Path, choice: str = AUTO) -> str:
-    """Open a folder as a project and return the name of the editor; raise Problem if there is none."""
-    real = _existing_folder(folder)
+    """Open a folder as a project and return the display name of the editor; raise Problem if none is installed."""
+    real = existing_folder(folder)
     for editor in EDITORS:
         if choice in (AUTO, editor.id) and (program := _program_of(editor, folder)):
             start_program([program, str(real)], folder=Path.home())
@@ -82,8 +79,8 @@ def open_folder(folder: Path, choice: str = AUTO) -> str:
 
 
 def open_terminal(folder: Path) -> None:
-    """Open the user's terminal in a folder; raise Problem if there is none."""
-    real = _existing_folder(folder)
+    """Open a terminal in a folder; raise Problem if none is installed."""
+    real = existing_folder(folder)
     if sys.platform == "darwin":
         start_program(["/usr/bin/open", "-a", "Terminal", str(real)], folder=real)
         return
@@ -91,7 +88,7 @@ def open_terminal(folder: Path) -> None:
 
 
 def file_inside(folder: Path, name: str) -> Path:
-    """Return the absolute path of a regular file inside a folder, with its links resolved, or raise Problem."""
+    """Return the absolute path of a regular file inside a folder, with links resolved; raise Problem otherwise."""
     try:
         broker = FileBroker(folder)
     except OSError as error:
@@ -107,7 +104,7 @@ def file_inside(folder: Path, name: str) -> Path:
 
 
 def editor_command(folder: Path, path: Path, line: int, choice: str) -> tuple[str, list[str], bool]:
-    """Return the name of the editor, its command, and whether it needs a terminal; raise Problem if there is none."""
+    """Return an editor's display name, its command line, and whether it needs a terminal; raise Problem without one."""
     if choice != ENVIRONMENT:
         for editor in EDITORS:
             if choice in (AUTO, editor.id) and (program := _program_of(editor, folder)):
@@ -128,7 +125,7 @@ def editor_command(folder: Path, path: Path, line: int, choice: str) -> tuple[st
 
 
 def terminal_command(folder: Path) -> list[str]:
-    """Return a terminal and its option for a command to run, or raise Problem."""
+    """Return an installed terminal program and the option that precedes a command; raise Problem if there is none."""
     for name, option in TERMINALS:
         if program := find_program(name, folder):
             return [program, option]
@@ -136,7 +133,7 @@ def terminal_command(folder: Path) -> list[str]:
 
 
 def start_program(argv: Sequence[str], *, folder: Path) -> None:
-    """Start a program that outlives this one. Raise Problem if it cannot be started or fails at once."""
+    """Start a program that outlives Journeyman. Raise Problem if it cannot be started or soon exits with an error."""
     try:
         process = subprocess.Popen(
             argv, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -157,10 +154,17 @@ def _program_of(editor: Editor, folder: Path) -> str:
     return next((program for name in editor.programs if (program := find_program(name, folder))), "")
 
 
-def _existing_folder(folder: Path) -> Path:
+def existing_folder(folder: Path) -> Path:
+    """Return a folder with links resolved; raise Problem if it does not exist or is on another computer.
+
+    The path may come from an imported session. On Windows, even looking at a network path would send the user's
+    credentials to that computer.
+    """
+    if not folder.is_absolute() or str(folder).startswith(("//", "\\\\")):
+        raise Problem(f"The folder {visible_name(str(folder))} is not opened.", "It is not on this computer.", "")
     real = Path(os.path.realpath(folder))
     if not real.is_dir():
-        raise Problem(f"The folder {folder} does not exist.", "", "")
+        raise Problem(f"The folder {visible_name(str(folder))} does not exist.", "", "")
     return real
 
 

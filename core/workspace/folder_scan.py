@@ -1,6 +1,7 @@
-"""Detection of the files that a command changed, by comparing inode, size and change time before and after it.
+"""Detects which files a command changed, by comparing inode, size and change time before and after.
 
-Contents are kept up to a limit, so that changes can be displayed and reverted; files that are not kept are named.
+File contents are kept in memory up to a limit, so that changes can be shown and reverted. For other files, only the
+fact of a change is known.
 """
 
 import base64
@@ -12,14 +13,16 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only, path_in_git
 from core.workspace import forced_access
-from core.workspace.broker import READ_LIMIT, FileBroker
+from core.workspace.broker import READ_LIMIT, WRITE_LIMIT, FileBroker
+from core.workspace.content_cache import ContentCache
+from core.workspace.file_change import FileChange, OriginalFile, UnrecordedChanges
 from core.workspace.folder_listing import (
     FILES,
     RACY_NS,
@@ -30,100 +33,37 @@ from core.workspace.folder_listing import (
     take_snapshot,
 )
 from core.workspace.linked_files import links_outside, separate
+from core.workspace.own_writes import OwnWrites
 from core.workspace.paths import is_utf8_name, printable
 from core.workspace.trusted_places import CONFIG_FILES, NOTEWORTHY, TrustedPlaces, git_acts_on, is_noted, trusted_place
 
 FILE_SIZE = 1 << 20
-TOTAL = 64 << 20
-KEPT_FILES = 20_000
-FIRST_S = 2.0  # seconds for reading contents before a command
-_REPOSITORY = re.compile(rb"/(?:HEAD|commondir|config|config\.worktree|hooks/[^/]*)$")  # of a git folder of any name
-# Many generated files: changes in these folders are detected, but contents are not kept.
+FIRST_S = 2.0  # seconds to spend on reading file contents before a command
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+# Files that make git act if they are in a git folder, which may have any name.
+_REPOSITORY = re.compile(
+    rb"/(?:HEAD|commondir|config|config\.worktree|info/attributes|(?:hooks|remotes|branches)/[^/]*)$"
+)
+# Folders with many generated files: their changes are detected, but their contents are not kept.
 DERIVED = frozenset({"node_modules", ".venv", "venv", "__pycache__", "target", ".tox", ".mypy_cache", ".ruff_cache"})
 
 
 @dataclass(frozen=True, slots=True)
-class ScannedChange:
-    """The contents of a file before and after a command; None if it did not or does not exist."""
-
-    path: str
-    before: bytes | None
-    after: bytes | None
-    modes: tuple[int, int] = field(default=(0, 0), compare=False)  # permission bits before and after
-
-
-@dataclass(frozen=True, slots=True)
-class OriginalFile:
-    """What a path was before a command: the contents of a file, or the target of a link."""
-
-    body: bytes
-    mode: int
-    link: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class UnrecordedChanges:
-    """Changed paths beyond those with known contents.
-
-    Attributes:
-        unrecorded: changed files whose contents were not kept.
-        protected: changed files that are protected, with or without contents.
-        created: those of `unrecorded` that did not exist before.
-        originals: what those of `unrecorded` were before, as far as it is known.
-        privileged: files that run with the rights of their owner or group, and did not before.
-        closed: folders of this user that cannot be listed, so that changes in them are unknown.
-    """
-
-    unrecorded: tuple[str, ...] = ()
-    protected: tuple[str, ...] = ()
-    created: tuple[str, ...] = ()
-    originals: Mapping[str, OriginalFile] = field(default_factory=dict, compare=False)
-    privileged: tuple[str, ...] = ()
-    closed: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class SensitivePaths:
-    """Paths in the folder that the sandbox must protect or hide, repositories, and folders that cannot be listed."""
+    """The result of a scan before a command: paths to protect or hide, `.git` paths, and unlistable folders."""
 
     protected: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     git: tuple[str, ...] = ()
     closed: tuple[str, ...] = ()
-    linked: tuple[str, ...] = ()  # files that are hard links to files outside the folder, and stayed that
-
-
-class ContentCache:
-    """File contents by path, up to a limit of size and number; once it is reached, nothing more is kept."""
-
-    def __init__(self, total: int = TOTAL, files: int = KEPT_FILES) -> None:
-        self._left = total
-        self._files = files
-        self._bodies: dict[str, bytes] = {}
-
-    def keep(self, path: str, body: bytes) -> bool:
-        self.drop(path)
-        if len(body) > self._left or len(self._bodies) >= self._files:
-            return False
-        self._left -= len(body)
-        self._bodies[path] = body
-        return True
-
-    def get(self, path: str) -> bytes | None:
-        return self._bodies.get(path)
-
-    def copy(self) -> "ContentCache":
-        """Return a copy that shares the contents themselves."""
-        other = ContentCache()
-        other._left, other._files, other._bodies = self._left, self._files, dict(self._bodies)
-        return other
-
-    def drop(self, path: str) -> None:
-        self._left += len(self._bodies.pop(path, b""))
+    linked: tuple[str, ...] = ()  # files that remain hard links to files outside the folder, for lack of time or space
 
 
 class FolderScan:
-    """The state of a folder from one command of a run to the next. `on_content` receives all contents that are kept."""
+    """The state of a folder, kept from one command of a run to the next.
+
+    `on_content` is called with the path and contents of each file whose contents are kept.
+    """
 
     def __init__(
         self,
@@ -134,28 +74,29 @@ class FolderScan:
     ) -> None:
         self.folder = folder
         self._broker = broker
-        self.lock = threading.Lock()  # held by callers while they scan and revert; shared by copies
-        self.git_places: tuple[str, ...] = ()  # git folders as of the last scan, and files that lead to one
+        self.lock = threading.Lock()  # callers hold it while they scan or revert; forks share it
+        self.git_places: tuple[str, ...] = ()  # the `.git` folders and files of the last scan
         self._contents = contents or ContentCache()
-        self._trusted = ContentCache()  # on its own, so that other files cannot use up its space
+        self._trusted = ContentCache()  # separate, so that untrusted files cannot exhaust its limit
         self._on_content = on_content
         self._snapshot: FolderSnapshot = frozenset()
-        self._modes: dict[str, int] = {}  # the permission bits of the folders
-        self._any_folder = False  # it is not known which folders there were
-        self._known: dict[str, bytes] = {}  # the line of each file when its contents were kept
-        self._links: dict[str, bytes] = {}  # the targets of trusted links, and of those in git folders
+        self._modes: dict[str, int] = {}  # permission bits of the subfolders
+        self._any_folder = False  # True after `from_state`: unknown which folders existed
+        self._known: dict[str, bytes] = {}  # by path, the line of a file when its contents were kept
+        self._links: dict[str, bytes] = {}  # by path, the targets of trusted links and of links in git folders
         self._seen: FolderSnapshot = frozenset()
-        self._separate: FolderSnapshot = frozenset()  # lines of files without hard links to files outside
-        self._noted: dict[bytes, str] = {}  # lines of paths that may have to be protected
-        self._sockets: dict[bytes, str] = {}  # lines of sockets that no command of this run has created
-        self._secrets: dict[bytes, str] = {}  # the files that commands must not see, by inode
+        self._separate: FolderSnapshot = frozenset()  # lines of files known to have no hard links outside the folder
+        self._noted: dict[bytes, str] = {}  # by line, the paths that may need protection
+        self._sockets: dict[bytes, str] = {}  # by line, the sockets that no command of this run created
+        self._secrets: dict[bytes, str] = {}  # by inode, the files that commands must not see
         self._racy: set[bytes] = set()
         self._git_trees = GitTrees()
         self._places = TrustedPlaces(folder)
         self._places_of: frozenset[bytes] | None = None  # the lines for which `_places` was updated
+        self._own_writes: OwnWrites | None = None  # since the last scan before a command
 
     def fork(self) -> "FolderScan":
-        """Return a copy for a background command, which runs while others follow."""
+        """Return a copy for a background command, so that later commands can scan independently."""
         other = FolderScan(self.folder, self._contents.copy(), broker=self._broker)
         other._trusted = self._trusted.copy()
         other._snapshot, other._seen, other._known = self._snapshot, self._seen, dict(self._known)
@@ -163,10 +104,11 @@ class FolderScan:
         other._noted, other._racy, other._modes = dict(self._noted), set(self._racy), self._modes
         other._places, other._places_of = self._places, self._places_of
         other.git_places = self.git_places
+        other._own_writes = self._own_writes and self._own_writes.copy()
         return other
 
     def trusted_state(self) -> dict[str, Any]:
-        """Return the trusted files as of the last scan before a command, for `from_state`, as JSON."""
+        """Return the state of trusted files before the command as JSON values, which `from_state` accepts."""
         lines = list(filter(self._matters, self._snapshot))
         known = {path: line for line in lines if self._known.get(path := _path(line)) == line}
         bodies = {path: self._trusted.get(path) for path in known}
@@ -175,11 +117,12 @@ class FolderScan:
             "bodies": {path: base64.b64encode(body).decode() for path, body in bodies.items() if body is not None},
             "links": {path: base64.b64encode(self._links[path]).decode() for path in known if path in self._links},
             "further": self._places.further,
+            "modes": {path: mode for path, mode in self._modes.items() if self._is_trusted_folder(path)},
         }
 
     @classmethod
     def from_state(cls, folder: Path, broker: FileBroker, state: Mapping[str, Any]) -> "FolderScan":
-        """Return a scan that compares with a state that `trusted_state` returned."""
+        """Return a scan whose "before" is a state from `trusted_state`, possibly of another process."""
         scan = cls(folder, broker=broker)
         lines = {_path(line): line for line in map(os.fsencode, state["lines"])}
         scan._snapshot = scan._seen = frozenset(lines.values())
@@ -190,6 +133,7 @@ class FolderScan:
         scan._known = {path: lines[path] for path in (*state["bodies"], *state["links"])}
         scan._places.set_further(state["further"])
         scan._places_of = frozenset()
+        scan._modes = dict(state.get("modes", {}))
         scan._any_folder = True
         return scan
 
@@ -198,7 +142,7 @@ class FolderScan:
         return self._places.is_trusted(path)
 
     def find_places(self) -> None:
-        """Find the trusted places that links and the configuration of git define, unless a scan has found them."""
+        """Find the trusted paths that links and git configurations define, unless a scan has already done so."""
         if self._places_of is not None:
             return
         with self._open_broker() as broker, suppress(Problem):
@@ -207,16 +151,18 @@ class FolderScan:
             self._places.update(broker, links, [(path, self._config(broker, path)) for path in configs])
 
     def had_folder(self, path: str) -> bool:
-        """Return whether there was a folder at this path in the last scan before a command."""
+        """Return whether this folder existed at the last scan before a command; True if that is unknown."""
         return self._any_folder or path in self._modes
 
     def scan_before(self, *, commands_run: bool = False, writes: bool = False) -> SensitivePaths:
         """Scan the folder before a command, keep new contents, and return the paths to protect or hide.
 
-        `commands_run`: commands run in the background, and new sockets are theirs. `writes`: the command may write, so
-        files with hard links to files outside the folder are separated from these.
+        `commands_run`: background commands are running, so new sockets are theirs and are not hidden. `writes`: the
+        command may write, so files with hard links outside the folder are replaced by copies. Raise Problem if the
+        folder is too large, or if a secret has vanished.
         """
         racy_since = (time.time_ns() - RACY_NS) / 1e9
+        self._own_writes = OwnWrites(self.folder, self.lock)
         with self._open_broker() as broker:
             listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
             self._restore_modes(broker, listing, listing.opened)
@@ -256,9 +202,10 @@ class FolderScan:
         )
 
     def _note_secrets(self, *, commands_run: bool) -> None:
-        """Note the files to hide from commands. Raise Problem if one is not found while commands run.
+        """Note the files to hide from commands; raise Problem if a known one is missing while background commands run.
 
-        A command could move its folder around during the scan, so that it is not hidden from the next command.
+        A command could move a folder around during the scan, so that a secret in it is not hidden from the next
+        command.
         """
         found = {_inode(line): path for line, path in self._noted.items() if is_hidden_from_commands(path)}
         missing = [path for inode, path in self._secrets.items() if inode not in found] if commands_run else []
@@ -267,15 +214,23 @@ class FolderScan:
             cause = f"{printable(missing[0])} was moved or deleted by a command in the background."
             raise Problem("The command was not run, because it could see secrets.", cause, "End that command first.")
 
-    def changes_since(self) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
-        """Return the changes since the last scan, sorted by path. Folders that became unlistable are opened."""
+    def changes_since(self) -> tuple[tuple[FileChange, ...], UnrecordedChanges]:
+        """Return the changes since the last scan that Journeyman did not make itself, sorted by path.
+
+        The permissions of folders that became unlistable are restored.
+        """
         with self._open_broker() as broker:
             listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
             self._restore_modes(broker, listing, self._modes)
-            return self._changes(broker, listing)
+            changes = self._changes(broker, listing)
+            self._own_writes = None
+            return changes
 
-    def trusted_changes(self) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
-        """Return the changes to trusted files since the last scan, which stays what the next scan compares with."""
+    def trusted_changes(self) -> tuple[tuple[FileChange, ...], UnrecordedChanges]:
+        """Return the changes since the last scan if a trusted file may be among them, else none.
+
+        The state of the last scan stays, so that the next call compares with it again.
+        """
         with self._open_broker() as broker:
             listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
             self._restore_modes(broker, listing, self._modes)
@@ -284,8 +239,8 @@ class FolderScan:
                 return (), UnrecordedChanges()
             return self.fork()._changes(broker, listing)
 
-    def changes_of_state(self) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
-        """Return the changes to trusted files since the state that this scan was made from."""
+    def changes_of_state(self) -> tuple[tuple[FileChange, ...], UnrecordedChanges]:
+        """Return the changes to trusted files since the state that `from_state` restored."""
         with self._open_broker() as broker:
             listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
             self._restore_modes(broker, listing, self._modes)
@@ -296,70 +251,83 @@ class FolderScan:
         return bool(self._is_notable(line)) or self._may_matter(line)
 
     def _is_notable(self, line: bytes) -> bool:
-        """Return whether a path matters for safety: with very many files, only such paths are compared."""
+        """Return whether a path matters for security: in very large folders, only these paths are compared."""
         named = NOTEWORTHY.search(line) or _REPOSITORY.search(line)
         return bool(named) or _is_privileged(line) or (bool(self._places.further) and self.is_trusted(_path(line)))
 
     def _may_matter(self, line: bytes) -> bool:
         path = _path(line)
-        leaf = path.rpartition("/")[2]
-        is_special = leaf in (*CONFIG_FILES, "HEAD", "commondir") or "hooks/" in path or _is_privileged(line)
+        is_special = bool(_REPOSITORY.search(line)) or "hooks/" in path or _is_privileged(line)
         return is_special or _is_git_link(path, line) or self.is_trusted(path)
 
-    def _changes(
-        self, broker: FileBroker, listing: FolderListing
-    ) -> tuple[tuple[ScannedChange, ...], UnrecordedChanges]:
+    def _changes(self, broker: FileBroker, listing: FolderListing) -> tuple[tuple[FileChange, ...], UnrecordedChanges]:
         lines = listing.lines
-        # Files changed just before the first scan may have changed again with the same line, so they are compared too.
+        # A file changed just before the first scan may have changed again within the time stamp's resolution: compare
+        # contents.
         racy = self._racy & lines
         before = set(filter(self._is_notable, self._snapshot)) if listing.partial else self._snapshot
         now = set(filter(self._is_notable, lines)) if listing.partial else lines
         old = {_path(line): line for line in (before - now) | (racy & now)}
         new = {_path(line): line for line in (now - before) | (racy & now)}
-        altered: list[ScannedChange] = []
+        altered: list[FileChange] = []
         unrecorded: list[str] = []
         protected: list[str] = []
         originals: dict[str, OriginalFile] = {}
+        created: list[str] = []
         is_new_repository = functools.cache(functools.partial(_is_new_repository, self._snapshot))
-        for path in sorted({*old, *new}):
+        own = self._own_writes.files if self._own_writes else {}
+        for path in sorted({*old, *new, *own}):
             if inside_git(path) and not git_acts_on(path) and not _is_git_link(path, old.get(path), new.get(path)):
                 continue
             original = self._original(path, old.get(path))
             change = self._compare(broker, path, old.get(path), new.get(path))
+            if path in own:
+                original, change = own[path], _change_since_own_write(broker, path, own[path])
             if change is None:
                 continue
             is_sensitive = is_protected(path) or self.is_trusted(path)
             if is_sensitive and not (inside_git(path) and is_new_repository(_git_folder(path))):
                 protected.append(path)
-            if isinstance(change, ScannedChange):
+            if isinstance(change, FileChange):
                 altered.append(change)
                 continue
             unrecorded.append(change)
             if original:
                 originals[path] = original
+            elif path in own or path not in old:
+                created.append(path)
         privileged = [path for path, line in new.items() if _is_privileged(line) and not _is_privileged(old.get(path))]
         self._snapshot, self.git_places = lines, listing.git
         self._seen |= {line for line in new.values() if line.startswith(b"s")}  # sockets of commands are not hidden
-        created = tuple(path for path in unrecorded if path not in old)
         missed = UnrecordedChanges(
-            tuple(unrecorded),
-            tuple(protected),
-            created,
-            originals,
-            tuple(sorted(privileged)),
-            listing.closed,
+            unrecorded=tuple(unrecorded),
+            protected=tuple(protected),
+            created=tuple(created),
+            originals=originals,
+            privileged=tuple(sorted(privileged)),
+            closed=listing.closed,
+            loosened=self._loosened(listing, old, new),
         )
         return tuple(altered), missed
 
+    def _loosened(self, listing: FolderListing, old: Mapping[str, bytes], new: Mapping[str, bytes]) -> dict[str, int]:
+        folders = (path for path in listing.modes.keys() & self._modes.keys() if self._is_trusted_folder(path))
+        found = {path: (self._modes[path], listing.modes[path]) for path in folders}
+        found |= {path: (_mode(old[path]), _mode(new[path])) for path in old.keys() & new.keys() if inside_git(path)}
+        return {path: before for path, (before, after) in found.items() if after & ~before & OTHERS_WRITE}
+
+    def _is_trusted_folder(self, path: str) -> bool:
+        return inside_git(f"{path}/x") or self.is_trusted(path)
+
     def _restore_modes(self, broker: FileBroker, listing: FolderListing, modes: Mapping[str, int]) -> None:
-        """Give the folders that were opened for the listing the permissions that they had before."""
+        """Restore the permissions of folders that the listing made listable: as in `modes`, or listable if unknown."""
         for name, mode in sorted(listing.opened.items(), reverse=True):
             before = modes.get(name, mode | stat.S_IRWXU)
             with suppress(OSError):
                 forced_access.set_mode(broker.descriptor, name, before)
 
     def _find_places(self, broker: FileBroker) -> None:
-        """Find the trusted places that depend on links and on configurations of git, if these have changed."""
+        """Find the trusted paths that links and git configurations define, if these changed since the last scan."""
         links = [line for line in self._noted if line.startswith(b"l")]
         configs = [
             line for line in self._noted if line.endswith((b"/config", b"/config.worktree")) and b"/.git/" in line
@@ -377,7 +345,7 @@ class FolderScan:
             return ""
 
     def _original(self, path: str, line: bytes | None) -> OriginalFile | None:
-        """Return what a path was before, if that is known."""
+        """Return the state of a path before the command, given its line from then; None if it is unknown."""
         if line is None or self._known.get(path) != line:
             return None
         if line.startswith(b"l"):
@@ -388,10 +356,8 @@ class FolderScan:
     def _open_broker(self) -> AbstractContextManager[FileBroker]:
         return nullcontext(self._broker) if self._broker else FileBroker(self.folder)
 
-    def _compare(
-        self, broker: FileBroker, path: str, old: bytes | None, new: bytes | None
-    ) -> ScannedChange | str | None:
-        """Return the change, or only its path if contents are unknown; None if nothing changed after all."""
+    def _compare(self, broker: FileBroker, path: str, old: bytes | None, new: bytes | None) -> FileChange | str | None:
+        """Return a change with contents, only the path if they are unknown or private, or None if nothing changed."""
         trusted = self.is_trusted(path)
         cache = self._cache(trusted=trusted)
         before = cache.get(path) if old and self._known.get(path) == old else None
@@ -407,10 +373,10 @@ class FolderScan:
         modes = (_mode(old), _mode(new))
         if before == after and modes[0] == modes[1]:
             return None
-        return path if _is_private(path) else ScannedChange(path, before, after, modes)
+        return path if _is_private(path) else FileChange(path, before, after, modes)
 
     def _keep_contents(self, broker: FileBroker, lines: Iterable[bytes]) -> None:
-        """Keep the contents of files: all trusted ones first, then the rest until the time is up."""
+        """Keep the contents of the files of these lines: all trusted ones, then untrusted ones until the time limit."""
         untrusted: list[tuple[bytes, str]] = []
         for line in lines:
             path = _path(line)
@@ -458,6 +424,24 @@ class FolderScan:
             return None
 
 
+def _change_since_own_write(broker: FileBroker, path: str, own: OriginalFile | None) -> FileChange | str | None:
+    """Return the change of a file since Journeyman itself wrote or removed it.
+
+    Like `_compare`, return only the path if the contents are unknown, and None if nothing changed.
+    """
+    try:
+        status = broker.stat(path)
+        if status and not stat.S_ISREG(status.st_mode):
+            return path
+        after = broker.read(path, WRITE_LIMIT) if status else None
+    except Problem:
+        return path
+    if after == (own.body if own else None):
+        return None
+    modes = (own.mode if own else 0, stat.S_IMODE(status.st_mode) if status else 0)
+    return path if _is_private(path) else FileChange(path, own.body if own else None, after, modes)
+
+
 def _mode(line: bytes | None) -> int:
     return int(line.split(b" ", 1)[0][1:], 8) & 0o777 if line else 0
 
@@ -476,18 +460,18 @@ def _path(line: bytes) -> str:
 
 
 def _is_git_link(path: str, *lines: bytes | None) -> bool:
-    """Return whether a path in a git folder is or was a link, which could lead git elsewhere."""
-    is_head = path.endswith("/HEAD") and "logs" not in path_in_git(path).split("/")  # git once made these as links
+    """Return whether a path in a git folder is or was a link, which could lead git elsewhere; HEAD is excepted."""
+    is_head = path.endswith("/HEAD") and "logs" not in path_in_git(path).split("/")  # old git versions made HEAD a link
     return not is_head and inside_git(path) and any(line is not None and line.startswith(b"l") for line in lines)
 
 
 def _git_folder(path: str) -> bytes:
-    """Return the innermost git folder that a path is in, as it begins the path of a line."""
+    """Return the innermost git folder of a path, in the form in which paths of a snapshot begin: b"./…/.git/"."""
     return os.fsencode(f"./{path}".rpartition("/.git/")[0]) + b"/.git/"
 
 
 def _is_new_repository(before: FolderSnapshot, git_folder: bytes) -> bool:
-    """Return whether the command created the repository: `git init` and `git clone` write configuration and hooks."""
+    """Return whether a git folder is new. Then its hooks and configuration come from `git init` or `git clone`."""
     return not any(line.split(b" ", 4)[4].startswith(git_folder) for line in before)
 
 
@@ -496,5 +480,5 @@ def _left_out(path: str) -> bool:
 
 
 def _is_private(path: str) -> bool:
-    """Return whether contents must not be recorded: of secrets, and of files whose name an event cannot store."""
+    """Return whether the contents must not be stored: of secrets, and of files whose names are not UTF-8."""
     return not is_utf8_name(path) or is_hidden_from_commands(path)

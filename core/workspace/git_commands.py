@@ -1,13 +1,13 @@
-"""Runs git so that an untrusted repository cannot run programs of its own: hooks are disabled, and so is fsmonitor.
+"""Runs git with hooks and fsmonitor disabled, because an untrusted repository could use them to run programs.
 
-The settings of a repository can name further programs, such as filters and an ssh command. `own_programs` lists them;
+Settings of a repository can name further programs, such as filters and an ssh command. `own_programs` lists them all;
 callers refuse to run git in such a repository until the user allows its programs.
 """
 
 import os
 import re
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from core.domain.git_config import is_harmless_setting
@@ -15,17 +15,17 @@ from core.domain.problems import Problem
 from core.workspace.git_plumbing import pinned_repository
 from core.workspace.program_search import command_path, find_program, own_path
 
-SECONDS = 120
+TIMEOUT_S = 120
 NETWORK_SECONDS = 600
 HOOKS = (
     "pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-push", "post-checkout",
     "reference-transaction", "post-index-change", "pre-auto-gc",
 )  # fmt: skip
-SAFE = {"core.fsmonitor": "false", "submodule.recurse": "false", "push.recurseSubmodules": "no"}
+SAFE_SETTINGS = {"core.fsmonitor": "false", "submodule.recurse": "false", "push.recurseSubmodules": "no"}
 NO_HOOKS = {"core.hooksPath": os.devnull}
-# A URL with one of these schemes, or `host:path`, reaches another computer; anything else is a local repository.
+# A remote URL that reaches another computer, by one of these schemes or as `host:path`. Any other URL is local.
 REMOTE_URL = re.compile(r"(?:https?|ssh|git)://[^/-]|(?:[\w.-]+@)?[\w][\w.-]*:(?!:|//|\\)")
-# What git says, and what to tell the user about it: error and fix.
+# Known errors: a part of git's lowercased message, and the error and the fix to show instead.
 KNOWN_ERRORS = (
     ("tell me who you are", "Git does not know your name and mail address.",
      "Set them with `git config --global user.name` and `git config --global user.email`."),
@@ -52,13 +52,13 @@ def run_git(
     *arguments: str,
     hooks: bool = False,
     input_text: str | None = None,
-    seconds: int = SECONDS,
+    seconds: int = TIMEOUT_S,
     check: bool = True,
     index: Path | None = None,
 ) -> str:
-    """Run git in a folder and return its output; `hooks` enables hooks. Raises Problem if git fails.
+    """Run git in a folder and return its output; raise Problem if it fails and `check` is set.
 
-    `index` is used instead of the index of the repository.
+    `hooks` enables hooks. `index` is a file to use instead of the repository's index.
     """
     git = find_program("git", folder)
     if not git:
@@ -75,13 +75,16 @@ def run_program(
     *,
     hooks: bool,
     input_text: str | None = None,
-    seconds: int = SECONDS,
+    seconds: int = TIMEOUT_S,
     index: Path | None = None,
-) -> "subprocess.CompletedProcess[str]":
-    """Run git, or a program that runs git, without prompts and with the safe settings."""
-    settings = SAFE if hooks else SAFE | NO_HOOKS
-    environment = git_environment(settings, hooks=hooks) | pinned_repository(folder)
-    environment |= {"GIT_INDEX_FILE": str(index)} if index else {}
+) -> subprocess.CompletedProcess[str]:
+    """Run git, or a program that runs git, without prompts and with safe settings; raise Problem if that fails.
+
+    The exit code is not checked.
+    """
+    environment = git_environment(hooks=hooks) | pinned_repository(folder)
+    if index:
+        environment["GIT_INDEX_FILE"] = str(index)
     try:
         return subprocess.run(
             argv, cwd=folder, env=environment, input=input_text or "", capture_output=True,
@@ -95,9 +98,9 @@ def run_program(
 
 
 def own_programs(folder: Path, push_urls: Sequence[str]) -> tuple[str, ...]:
-    """Return the programs that a repository would run, as names of its settings and hooks, to show to the user.
+    """Return what makes a repository run programs, as names of settings and hooks to show to the user.
 
-    `push_urls` are the addresses that a push would go to.
+    `push_urls` are the URLs of the remote: hooks of a local one would run at a push.
     """
     programs = [key for key, value in _own_settings(folder) if not is_harmless_setting(key, value)]
     hooks = Path(run_git(folder, "rev-parse", "--path-format=absolute", "--git-path", "hooks", hooks=True).rstrip("\n"))
@@ -107,29 +110,29 @@ def own_programs(folder: Path, push_urls: Sequence[str]) -> tuple[str, ...]:
 
 
 def is_local(remote_url: str) -> bool:
-    """Return whether a push to this URL would run the hooks of a repository on this computer."""
+    """Return whether a remote URL leads to a repository on this computer, whose hooks a push would run."""
     return bool(remote_url) and not REMOTE_URL.match(remote_url)
 
 
 def has_unsafe_settings(programs: Sequence[str]) -> bool:
-    """Return whether settings run programs. Unlike hooks, these cannot be disabled."""
+    """Return whether a result of `own_programs` contains settings, whose programs cannot be disabled, unlike hooks."""
     return any(not name.startswith("hook") for name in programs)
 
 
-def git_problem(action: str, said: str) -> Problem:
-    """Return git's error message as a Problem."""
-    lowered = said.casefold()
+def git_problem(action: str, message: str) -> Problem:
+    """Return an error message of git as a Problem; `action` is the git subcommand that failed."""
+    lowered = message.casefold()
     for part, error, fix in KNOWN_ERRORS:
         if part in lowered:
             return Problem(error, "", fix)
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    named = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or lines
-    cause = re.sub(r"^(fatal|error|remote): ", "", named[0]) if named else ""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    errors = [line for line in lines if line.startswith(("fatal:", "error:", "remote:"))] or lines
+    cause = re.sub(r"^(fatal|error|remote): ", "", errors[0]) if errors else ""
     return Problem(f"git {action} failed.", cause[:300], "Try it in a terminal to see more.")
 
 
 def _own_settings(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the settings of the repository itself, and of files that it includes. Reading them runs nothing."""
+    """Yield the settings in the repository's own configuration and in included files. Reading them runs no program."""
     fields = run_git(folder, "config", "--list", "--show-scope", "--includes", "-z").split("\0")
     for scope, entry in zip(fields[::2], fields[1::2], strict=False):
         if scope in {"local", "worktree"}:
@@ -137,12 +140,14 @@ def _own_settings(folder: Path) -> Iterator[tuple[str, str]]:
             yield key, value
 
 
-def git_environment(settings: Mapping[str, str] = SAFE, *, hooks: bool = False) -> dict[str, str]:
-    """Return an environment with git settings that child processes inherit."""
+def git_environment(*, hooks: bool = False) -> dict[str, str]:
+    """Return an environment for git with safe settings, which its child processes inherit; `hooks` enables hooks."""
+    settings = SAFE_SETTINGS if hooks else SAFE_SETTINGS | NO_HOOKS
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environment |= {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_LITERAL_PATHSPECS": "1"}
+    environment["GIT_NO_REPLACE_OBJECTS"] = "1"  # an agent's command may have created replace refs
     environment |= {"GH_PROMPT_DISABLED": "1", "NO_COLOR": "1", "GIT_CONFIG_COUNT": str(len(settings))}
-    environment["PATH"] = command_path() if hooks else own_path()  # hooks may need programs of the folder
+    environment["PATH"] = command_path() if hooks else own_path()  # hooks may need programs that are in the project
     for number, (key, value) in enumerate(settings.items()):
         environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
     return environment

@@ -1,8 +1,9 @@
-"""Keeps the history of repositories during a command, so that one that deletes or overwrites it loses nothing.
+"""Preserves git history while a command runs, so that a command that deletes or overwrites it loses nothing.
 
-Loose objects and references are copied before a command. Packs, which can be large, stay open: an open file outlives
-its deletion, and the sandbox does not let a command change packs. Only the differences to the last command are read.
-If Journeyman is killed during a command, `recover_history` restores the history from the files of `history_store`.
+Loose objects and references are copied before a command. Packs can be large and are kept open instead: an open file
+survives its deletion, and the sandbox does not let a command change packs. Each time, only changes since the previous
+command are read. If Journeyman is killed during a command, `recover_history` restores the history from the files of
+`history_store`.
 """
 
 import contextlib
@@ -19,9 +20,10 @@ from core.workspace import forced_access
 from core.workspace.beneath import open_by_walking, open_folder
 from core.workspace.bubblewrap import git_folders
 from core.workspace.git_branch import worktree_git_folders
-from core.workspace.git_packs import name_length, objects_of_index, verified_objects
+from core.workspace.git_packs import check_packs, name_length, objects_of_index
 from core.workspace.git_references import (
     FileState,
+    References,
     is_folder,
     last_change,
     open_file,
@@ -29,6 +31,14 @@ from core.workspace.git_references import (
     removed_from,
     set_aside,
     state_of,
+)
+from core.workspace.hidden_history import (
+    REPLACEMENTS,
+    is_cache,
+    is_pack,
+    is_replacement,
+    revealing_writes,
+    watched_states,
 )
 from core.workspace.history_store import (
     CopiedObject,
@@ -42,17 +52,19 @@ from core.workspace.history_store import (
 
 OBJECTS, PACKS = "objects", "objects/pack"
 OBJECT_MODE = 0o444
-MAX_REPOSITORIES = 20
-MAX_COPIED = 256 << 20  # bytes of loose objects in one repository
-MAX_PACKS = 200  # files that stay open in one repository, the largest first
-DERIVED = frozenset({"node_modules", ".venv", "venv", "target", ".tox"})  # installed and built, also from repositories
+MAX_COPIED = 256 << 20  # bytes of loose objects to copy per repository
+MAX_PACKS = 200  # pack files to keep open per repository, the largest first
+OPEN_SHARE = 2  # history may use one in OPEN_SHARE of the files that this process may open
+# Folders of installed packages and build results, whose repositories are not kept.
+DERIVED = frozenset({"node_modules", ".venv", "venv", "target", ".tox"})
 _FOLDER, _OBJECT = re.compile(r"[0-9a-f]{2}"), re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]+")
-_OBJECT_LENGTHS = (38, 62)  # of the names of folders, and of the files in them
+# File name lengths of loose objects: SHA-1 and SHA-256 in hexadecimal, without the two digits of the folder.
+_OBJECT_LENGTHS = (38, 62)
 _PACK = re.compile(r"pack-(?:[0-9a-f]{40}|[0-9a-f]{64})\.(?:pack|idx|rev|promisor|keep)")
 
 
 class GitHistory:
-    """The history of the repositories in a folder, and of the one that a linked worktree belongs to."""
+    """The history of all repositories in a folder and, for a linked worktree, of its repository outside the folder."""
 
     def __init__(self, folder: Path, data: Path) -> None:
         self._folder = Path(os.path.realpath(folder))
@@ -62,37 +74,39 @@ class GitHistory:
 
     @property
     def stored_as(self) -> str:
-        """The name under which the history is stored for `recover_history`, or ""."""
+        """The name of the stored history, to pass to `recover_history`; "" if nothing is stored."""
         return self._files.name if self._files else ""
 
-    def keep(self, git_places: Iterable[str]) -> tuple[str, ...]:
-        """Keep the history as it is before a command. Return the repositories of which not everything could be kept.
+    def keep(self, git_places: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Record the history as it is before a command.
 
-        `git_places` are the paths of folders named `.git`, and of files that lead to one.
+        Return the repositories that could be kept only partly, and those that were left out because this process may
+        not open more files. `git_places` are the paths of `.git` folders, and of `.git` files that point to one.
         """
         if sys.platform == "win32":
-            return ()
+            return (), ()
         left_out: list[str] = []
         for base, path in kept_git_folders(self._folder, git_places):
             if base / path in self._repositories:
                 continue
-            if len(self._repositories) >= MAX_REPOSITORIES:
+            if sum(repository.open_files for repository in self._repositories.values()) >= max_open_files():
                 left_out.append(path)
             else:
                 self._files = self._files or HistoryFolder(self._data, self._folder)
                 store = self._files.add(base, path, self._folder)
                 stored = StoredHistory(base, path, self._folder)
-                self._repositories[base / path] = _Repository(stored, store.copies, store)
+                self._repositories[base / path] = repository = _Repository(stored, store.copies, store)
+                repository.keep()  # opens its packs, so that `open_files` counts them for the next repository
         incomplete = [repository.path for repository in self._repositories.values() if not repository.keep()]
-        return (*incomplete, *left_out)
+        return tuple(incomplete), tuple(left_out)
 
     def restore(self) -> tuple[str, ...]:
-        """Restore what a command deleted or overwrote, and describe it."""
+        """Restore what a command deleted or overwrote; return a description for each repository that needed it."""
         parts = {repository.path: repository.restore() for repository in self._repositories.values()}
         return tuple([f"{path} ({', '.join(each)})" for path, each in parts.items() if each])
 
     def drop(self) -> None:
-        """Forget the history, so that it is kept again as it is before the next command."""
+        """Discard the kept history; the next `keep` starts from scratch."""
         for repository in self._repositories.values():
             repository.close()
         self._repositories = {}
@@ -101,11 +115,18 @@ class GitHistory:
             self._files = None
 
 
-def kept_git_folders(folder: Path, git_places: Iterable[str]) -> Iterator[tuple[Path, str]]:
-    """Yield the git folders whose history is kept, each as a folder that stays and a path in it.
+def max_open_files() -> int:
+    """Return how many files the history may keep open, a share of the limit for this process."""
+    import resource
 
-    `folder` is the resolved folder of the session. The git folder that a linked worktree belongs to comes first:
-    commands can create any number of repositories.
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0] // OPEN_SHARE
+
+
+def kept_git_folders(folder: Path, git_places: Iterable[str]) -> Iterator[tuple[Path, str]]:
+    """Yield the git folders whose history is kept, each as a folder that no command can move, and a path in it.
+
+    `folder` is the resolved folder of the session. The repository of a linked worktree comes first, because commands
+    could create any number of further folders.
     """
     if folders := worktree_git_folders(folder):
         yield folders[1].parent, folders[1].name
@@ -117,10 +138,10 @@ def kept_git_folders(folder: Path, git_places: Iterable[str]) -> Iterator[tuple[
 
 
 def recover_history(data: Path, name: str, end: float) -> tuple[str, ...]:
-    """Restore what commands deleted or overwrote that were interrupted, and describe it.
+    """Restore what interrupted commands deleted or overwrote; return a description for each repository that needed it.
 
-    The history is stored under `name`. If references were changed after `end`, when the commands had ended, the user
-    may have deleted those that are gone, so they are restored with other names.
+    `name` is a `stored_as`. `end` is when the commands were last seen running, in seconds since the epoch: if
+    references were changed later, the user may have deleted the missing ones, so they are restored under other names.
     """
     restored: list[str] = []
     for files in abandoned_repositories(data, name):
@@ -132,10 +153,13 @@ def recover_history(data: Path, name: str, end: float) -> tuple[str, ...]:
 
 
 class _Repository:
-    """The history in one git folder. Its files are opened by descriptor: a command could replace a folder by a link."""
+    """The kept history of one git folder.
+
+    Files are opened by descriptor, because a command could replace a folder by a link.
+    """
 
     def __init__(self, stored: StoredHistory, copies: IO[bytes], store: RepositoryStore | None = None) -> None:
-        """Begin with a `stored` history. `copies` contains the objects; without a `store`, nothing more is kept."""
+        """Continue from a `stored` history, whose objects are in `copies`; without a `store`, nothing can be added."""
         self.path = stored.path
         self._git = stored.base / stored.path
         self._folder = stored.folder
@@ -144,17 +168,28 @@ class _Repository:
         self._store = store
         self._size = 0
         self._objects = stored.objects
-        # Descriptors, by path in the git folder.
+        # Descriptors of the packs, by path in the git folder.
         self._packs = {path: os.open(file, os.O_RDONLY | os.O_CLOEXEC) for path, file in stored.packs.items()}
         self._references = stored.references
-        self._folders: dict[str, int] = {}  # when each folder of objects was last changed
+        with self._open("") as git:  # after an interruption, only states from before `kept_at` count
+            states = watched_states(git) if git >= 0 else {}
+        self._watched = {
+            path: state for path, state in states.items() if path in stored.packs or state[2] <= stored.kept_at
+        }
+        self._complete = True
+        self._folders: dict[str, int] = {}  # modification times of the object folders, by name
+
+    @property
+    def open_files(self) -> int:
+        """The number of files that stay open: the folder, the copies, the log of changes, its lock, and each pack."""
+        return 4 + len(self._packs)
 
     def keep(self) -> bool:
-        """Keep what is new and forget what is gone. Return whether everything could be kept."""
+        """Keep new objects and references and forget deleted ones; return whether everything could be kept."""
         complete = self._keep()
         if self._store:
             with self._open(PACKS) as folder:
-                self._store.note(self._references, self._objects, self._packs, folder)
+                self._store.record(self._references, self._objects, self._packs, folder)
         return complete
 
     def _keep(self) -> bool:
@@ -162,43 +197,36 @@ class _Repository:
             if git < 0 or not is_folder(git, OBJECTS) or not is_folder(git, "refs"):
                 return True
             self._references = read_references(git, self._references)
+            self._watched = watched_states(git)
         if (folders := self._folder_times()) == self._folders:
-            return True
+            return self._complete
         self._folders = folders
         states = self._object_states()
         self._objects = {path: copied for path, copied in self._objects.items() if path in states}
         new = [path for path, state in states.items() if (old := self._objects.get(path)) is None or old.state != state]
         changed = [path for path in new if _OBJECT.fullmatch(path)]
-        return self._copy(changed) & self._open_packs()
+        self._complete = self._copy(changed) & self._open_packs()
+        with self._open("") as git:  # opening packs may have changed their permissions, and so their change times
+            self._watched |= {path: state for path, state in watched_states(git).items() if path in self._packs}
+        return self._complete
 
     def restore(self, end: float | None = None) -> list[str]:
         """Restore what is missing or was overwritten, and describe it.
 
-        `end` is when the command had ended, if not now.
+        `end` is when an interrupted command was last seen running, in seconds since the epoch; None if it has just
+        ended.
         """
         if not self._references:
             return []
+        removed, packed = self._remove_forgeries(end)
         states = self._object_states()
-        self._accept_new_packs(states)
+        self._accept_new_packs(states, packed)
         count = self._restore_objects(states) + self._restore_packs()
         restored = [f"{count:,} object file{'' if count == 1 else 's'}"] if count else []
-        with self._open("") as git:
-            after = read_references(git, self._references) if git >= 0 else {}
-            damaged = git < 0 or not is_folder(git, "refs")
-        if after != self._references or damaged:
-            writes = removed_from(self._git, self._references, after, self._folder, damaged=damaged)
-            if end is not None and not damaged and self._last_change() > end:
-                writes = set_aside(writes)
-            for path, body in (*([("refs/heads/.journeyman", b"")] if damaged else []), *writes.items()):
-                self._write(path, body, 0o644)
-            if damaged:  # git needs the folder, even if it is empty
-                with contextlib.suppress(OSError):
-                    forced_access.remove(self._base, f"{self.path}/refs/heads/.journeyman")
-            restored += sorted(path for path in writes if not path.startswith("logs/") or len(writes) == 1)
-            with self._open("") as git:
-                after = read_references(git, after) if git >= 0 else {}
-        self._references = after or self._references
-        return restored
+        after = self._read_references(self._references)
+        if revealed := self._reveal(after, end):
+            after = self._read_references(after)
+        return [*restored, *removed, *revealed, *self._restore_references(after, end)]
 
     def close(self) -> None:
         if self._store:
@@ -209,7 +237,7 @@ class _Repository:
 
     @contextlib.contextmanager
     def _open(self, path: str) -> Iterator[int]:
-        """Open a folder in the git folder; yield -1 if there is none that is reached without links."""
+        """Open a folder in the git folder; yield its descriptor, or -1 if it is missing or reached through a link."""
         try:
             descriptor = open_by_walking(self._base, f"{self.path}/{path}", os.O_RDONLY | os.O_DIRECTORY)
         except OSError:
@@ -221,7 +249,7 @@ class _Repository:
             os.close(descriptor)
 
     def _copy(self, paths: Iterable[str]) -> bool:
-        """Copy objects; return whether there was room for all of them."""
+        """Copy loose objects to the file of copies; return whether all of them fit within `MAX_COPIED`."""
         complete = True
         for folder, group in itertools.groupby(paths, lambda path: path.rpartition("/")[0]):
             with self._open(folder) as parent:
@@ -236,7 +264,7 @@ class _Repository:
         return complete
 
     def _open_packs(self) -> bool:
-        """Open the packs and make them read-only, as git does; return whether all of them could be opened."""
+        """Open the packs and make them read-only, as git does; return whether all of them are open."""
         sizes = {path: size for path, (_, size, _) in self._pack_states().items()}
         for path in [path for path in self._packs if path not in sizes]:
             os.close(self._packs.pop(path))
@@ -249,6 +277,30 @@ class _Repository:
                     if (mode := stat.S_IMODE(os.fstat(descriptor).st_mode)) & 0o222:
                         os.fchmod(descriptor, mode & ~0o222)
         return len(self._packs) == len(sizes)
+
+    def _restore_references(self, after: References, end: float | None) -> list[str]:
+        """Restore removed references and return their paths. `after` are the references as the command left them."""
+        with self._open("") as git:
+            damaged = git < 0 or not is_folder(git, "refs")
+        writes: dict[str, bytes] = {}
+        if after != self._references or damaged:
+            writes = removed_from(self._git, self._references, after, self._folder, damaged=damaged)
+            if end is not None and not damaged and self._last_change() > end:
+                writes = set_aside(writes)
+            if damaged:
+                self._create_references_folder()
+            for path, body in writes.items():
+                self._write(path, body, 0o644)
+            after = self._read_references(after)
+        self._references = after or self._references
+        return sorted(path for path in writes if not path.startswith("logs/") or len(writes) == 1)
+
+    def _create_references_folder(self) -> None:
+        """Create the folder `refs/heads`, which git requires even if it is empty."""
+        path = "refs/heads/.journeyman"
+        self._write(path, b"", 0o644)
+        with contextlib.suppress(OSError):
+            forced_access.remove(self._base, f"{self.path}/{path}")
 
     def _restore_objects(self, states: Mapping[str, FileState]) -> int:
         count = 0
@@ -283,14 +335,69 @@ class _Repository:
             self._open_packs()
         return count
 
-    def _accept_new_packs(self, objects: Mapping[str, FileState]) -> None:
-        """Forget object files that are gone because git put their objects into new packs."""
+    def _remove_forgeries(self, end: float | None) -> tuple[list[str], set[bytes]]:
+        """Remove what a command forged: new caches, replace refs, and packs that git finds damaged.
+
+        Return a description of the removed files, and the objects in valid new packs. Caches are not described, because
+        git creates them again.
+        """
+        with self._open("") as git:
+            states = watched_states(git) if git >= 0 else {}
+        new = [
+            path
+            for path, state in states.items()
+            if self._watched.get(path) != state and (end is None or state[2] <= end * 1e9)
+        ]
+        stems = {path.rpartition(".")[0] for path in new if is_pack(path)}
+        check = check_packs(self._git, sorted(f"{stem}.idx" for stem in stems if f"{stem}.idx" in states), self._folder)
+        rejected = {path.removesuffix(".idx") for path in check.rejected}
+        removed = [path for path in new if not is_pack(path) or path.rpartition(".")[0] in rejected]
+        for path in removed:
+            with contextlib.suppress(OSError):
+                forced_access.remove(self._base, f"{self.path}/{path}")
+        named = sorted(path for path in removed if not is_cache(path))
+        if any(map(is_replacement, named)):
+            with contextlib.suppress(OSError):
+                forced_access.remove_empty_folders(
+                    self._base, f"{self.path}/{REPLACEMENTS}/x", f"{self.path}/refs".__eq__
+                )
+        return [*named, *(f"{path} could not be verified" for path in check.unverified)], check.objects
+
+    def _read_references(self, known: References) -> References:
+        """Return the current references; files that are unchanged since `known` are not read again."""
+        with self._open("") as git:
+            return read_references(git, known) if git >= 0 else {}
+
+    def _reveal(self, after: References, end: float | None) -> list[str]:
+        """Revert the files that make git ignore or replace commits, and return their paths.
+
+        `after` are the references as the command left them.
+        """
+        reverted: list[str] = []
+        for path, body in revealing_writes(self._git, self._references, after, self._folder).items():
+            place = self._git / path
+            if body is None and not os.path.lexists(place):
+                continue
+            if end is not None and os.path.lexists(place) and place.lstat().st_ctime > end:
+                continue  # changed after the command ended, possibly by the user
+            with contextlib.suppress(OSError):
+                if body is None:
+                    forced_access.remove(self._base, f"{self.path}/{path}")
+                else:
+                    self._write(path, body, 0o644)
+                reverted.append(path)
+        return reverted
+
+    def _accept_new_packs(self, objects: Mapping[str, FileState], packed: Collection[bytes]) -> None:
+        """Forget kept object and pack files that are gone because git repacked their objects.
+
+        `objects` are the present loose objects, and `packed` the hashes of the objects in valid new packs.
+        """
         states = self._pack_states()
         gone = [path for path in self._packs if path not in states and path.endswith(".pack")]
         loose = [path for path in self._objects if path not in objects]
-        if not (gone or loose) or not (new := [path for path in states.keys() - self._packs if path.endswith(".idx")]):
+        if not packed:
             return
-        packed = verified_objects(self._git, sorted(new), self._folder)
         for path in loose:
             if bytes.fromhex(path.removeprefix(OBJECTS).replace("/", "")) in packed:
                 del self._objects[path]
@@ -301,7 +408,7 @@ class _Repository:
             with open(os.dup(self._packs[f"{stem}idx"]), "rb") as file:  # noqa: PTH123 - a descriptor
                 file.seek(0)
                 names = objects_of_index(file.read(), name_length(path))
-            if names is not None and names <= packed:
+            if names is not None and names.issubset(packed):
                 for each in [each for each in self._packs if each.startswith(stem)]:
                     os.close(self._packs.pop(each))
 
@@ -312,7 +419,7 @@ class _Repository:
         return 0
 
     def _last_change(self) -> float:
-        """Return when a reference was last changed, created or deleted."""
+        """Return when a reference was last changed, created or deleted, in seconds since the epoch; 0.0 if unknown."""
         with self._open("") as git:
             return last_change(git) if git >= 0 else 0.0
 
@@ -324,7 +431,7 @@ class _Repository:
         return {}
 
     def _object_states(self) -> dict[str, FileState]:
-        """Return the states of the loose objects, by path in the git folder."""
+        """Return the states of the loose object files, by path in the git folder."""
         found: dict[str, FileState] = {}
         with self._open(OBJECTS) as objects:
             for folder in filter(_FOLDER.fullmatch, self._folder_times()) if objects >= 0 else ():
@@ -343,7 +450,7 @@ class _Repository:
 
 
 def _states(folder: int, lengths: Collection[int] = ()) -> list[tuple[str, FileState]]:
-    """Return the name and the state of each entry of an open folder whose name has one of these lengths."""
+    """Return the name and state of each entry of an open folder, or only of names with one of these lengths."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         return [
             (entry.name, state_of(entry.stat(follow_symlinks=False)))
@@ -354,7 +461,7 @@ def _states(folder: int, lengths: Collection[int] = ()) -> list[tuple[str, FileS
 
 
 def _read(folder: int, name: str) -> tuple[FileState, bytes] | None:
-    """Read a file in an open folder."""
+    """Return the state and the contents of a file in an open folder; None if it cannot be read."""
     with contextlib.suppress(OSError):
         descriptor = open_file(folder, name)
         with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor

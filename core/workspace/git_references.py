@@ -18,27 +18,28 @@ from core.workspace.regular_files import open_regular
 HEAD, PACKED, STASH, LOGS = "HEAD", "packed-refs", "refs/stash", "logs/"
 ASIDE = "refs/restored/"
 ALTERNATES, TABLES = "objects/info/alternates", "reftable/tables.list"
-INDEX = "index"  # the list of staged files, which a new commit consists of
-SINGLE_FILES = (HEAD, PACKED, "shallow", ALTERNATES, INDEX)
+SHALLOW, GRAFTS = "shallow", "info/grafts"  # files that make git ignore or replace the parents of commits
+INDEX = "index"  # the staging area
+SINGLE_FILES = (HEAD, PACKED, SHALLOW, GRAFTS, ALTERNATES, INDEX)
 INDEX_BEGINNING = b"DIRC"
 TREES = ("refs", "logs", "reftable")
 MAX_FILES = 50_000
-MAX_SIZE = 64 << 20  # bytes of one file
-MAX_REFERENCE = 4096  # bytes of one in `refs`
-MAX_TOTAL = 256 << 20  # bytes of all files
-MAX_DEPTH = 64  # of folders in each other
-SECONDS = 5.0  # for git to find out what the branches contain
-# References that git and its commands create and remove as a matter of course.
+MAX_SIZE = 64 << 20  # most bytes to read of one file
+MAX_REFERENCE = 4096  # most bytes to read of one file in `refs`
+MAX_TOTAL = 256 << 20  # most bytes to read of all files together
+MAX_DEPTH = 64  # most nested folders to descend into
+SECONDS = 5.0  # time limit for git to list reachable commits
+# Prefixes of references that git commands routinely create and remove; their removal is not reverted.
 TEMPORARY = ("refs/remotes/", "refs/bisect/", "refs/rewritten/", "refs/prefetch/")
 _NAME = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _TARGET = re.compile(rb"ref: (refs/\S+)\s*")
 
-FileState = tuple[int, int, int]  # inode, size and time of the last change
+FileState = tuple[int, int, int]  # inode, size in bytes, and change time in nanoseconds
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceFile:
-    """A file of references, and its state when it was read."""
+    """The contents of a file of references, and its state when it was read."""
 
     state: FileState
     body: bytes
@@ -48,9 +49,9 @@ References = dict[str, ReferenceFile]  # by path in the git folder
 
 
 def read_references(git: int, known: Mapping[str, ReferenceFile]) -> References:
-    """Read the references and reflogs of a git folder, an open one, without following links.
+    """Read the references and reflogs in the open git folder `git`, without following links.
 
-    Files in the state of `known` are not read again.
+    A file whose state is the same as in `known` is not read again.
     """
     found: References = {}
     left = MAX_TOTAL
@@ -65,14 +66,14 @@ def read_references(git: int, known: Mapping[str, ReferenceFile]) -> References:
 
 
 def open_file(folder: int, name: str) -> int:
-    """Open a regular file in an open folder for reading; raise OSError for anything else."""
+    """Open a regular file in an open folder for reading; raise OSError for links and special files."""
     return open_regular(name, follow=False, folder=folder)
 
 
 def reference_states(git: int) -> frozenset[tuple[str, FileState]]:
-    """Return the path and the state of each file of references in an open git folder.
+    """Return the path and the state of each file of references in the open git folder `git`.
 
-    The index is left out: git writes it also when it only looks at files.
+    The index is left out, because git writes it even when it only compares files.
     """
     found = set()
     for path, folder, name in itertools.islice(_files(git), MAX_FILES):
@@ -95,17 +96,17 @@ def _read(folder: int, name: str, known: ReferenceFile | None, limit: int) -> Re
 
 
 def state_of(status: os.stat_result) -> FileState:
-    """Return what changes whenever a file is changed or replaced, whatever its time stamps are set to."""
+    """Return values that change with every modification or replacement of a file, even if its times are set back."""
     return status.st_ino, status.st_size, status.st_ctime_ns
 
 
 def removed_from(
     git: Path, before: References, after: References, folder: Path, *, damaged: bool = False
 ) -> dict[str, bytes]:
-    """Return the contents of the files to write, so that `after` contains what a command removed from `before`.
+    """Return the files to write in a git folder, to restore what a command removed between `before` and `after`.
 
-    A branch stays deleted if another one contains its commits. `folder` is the one in which no git is looked for;
-    `damaged` is whether folders of references are missing.
+    A branch stays deleted if another reference reaches its commits. The git program is not searched for in `folder`.
+    `damaged`: folders of references are missing, so everything is restored.
     """
     target = _target(before)
     if not _is_packed(_body(after, PACKED)):
@@ -119,11 +120,10 @@ def removed_from(
         or (path == HEAD and not _is_head(after.get(HEAD)))
         or (path == PACKED and not _is_packed(_body(after, PACKED)))
         or (path == INDEX and not _body(after, INDEX).startswith(INDEX_BEGINNING))
-        or (path == ALTERNATES and not set(file.body.splitlines()) <= set(_body(after, ALTERNATES).splitlines()))
     }
-    old, new = _tips(before), _tips(after)
+    old, new = reference_tips(before), reference_tips(after)
     changed = {name: tip for name, tip in old.items() if new.get(name) != tip and not name.startswith(TEMPORARY)}
-    # Without the file of a reference, git takes an older value from the packed references.
+    # If the file of a reference is deleted, git falls back to an older value in the packed references.
     gone = {
         name: tip
         for name, tip in changed.items()
@@ -152,7 +152,7 @@ def removed_from(
 
 
 def set_aside(writes: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return what to write if the user may have deleted the references: their contents, with names in `ASIDE`."""
+    """Return the same writes, but with references renamed into `ASIDE`, for when the user may have deleted them."""
     return {
         ASIDE + path.removeprefix("refs/") if path.startswith("refs/") else path: body
         for path, body in writes.items()
@@ -161,7 +161,7 @@ def set_aside(writes: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def last_change(git: int) -> float:
-    """Return when a file or folder of references in an open git folder was last changed, in seconds."""
+    """Return when a file or folder of references in an open git folder was last changed, in seconds since the epoch."""
     times = [0.0]
     with contextlib.suppress(OSError):
         for _, _, files, folder in os.fwalk("refs", dir_fd=git):
@@ -174,7 +174,7 @@ def last_change(git: int) -> float:
 
 
 def is_folder(git: int, path: str) -> bool:
-    """Return whether a path in an open folder is a folder, and is reached without links."""
+    """Return whether a path in an open folder is a folder that is reached without links."""
     with contextlib.suppress(OSError):
         os.close(open_by_walking(git, path, os.O_RDONLY | os.O_DIRECTORY))
         return True
@@ -182,7 +182,7 @@ def is_folder(git: int, path: str) -> bool:
 
 
 def _files(git: int) -> Iterator[tuple[str, int, str]]:
-    """Yield the path of each file, and the open folder and the name by which to open it."""
+    """Yield the path of each file of references, the descriptor of its open folder, and its name in that folder."""
     for path in SINGLE_FILES:
         parent, _, name = path.rpartition("/")
         with contextlib.suppress(OSError):
@@ -211,8 +211,8 @@ def _files_below(git: int, tree: str) -> Iterator[tuple[str, int, str]]:
                 waiting += [f"{parent}/{name}" for name, is_dir in kinds.items() if is_dir]
 
 
-def _tips(files: References) -> dict[str, bytes]:
-    """Return the object that each reference names, by the name of the reference."""
+def reference_tips(files: References) -> dict[str, bytes]:
+    """Return the object hash that each reference points to, by the full name of the reference."""
     tips: dict[str, bytes] = {}
     for line in _body(files, PACKED).splitlines():
         tip, _, name = line.partition(b" ")
@@ -223,12 +223,12 @@ def _tips(files: References) -> dict[str, bytes]:
             if _NAME.fullmatch(tip := file.body.strip()):
                 tips[path] = tip
             elif not _TARGET.fullmatch(file.body):
-                tips.pop(path, None)  # git reads this file, not the packed reference
+                tips.pop(path, None)  # an invalid file still hides the packed reference
     return tips
 
 
 def _target(files: References) -> str:
-    """Return the branch that is checked out; empty if a commit is."""
+    """Return the full name of the checked-out branch; "" if HEAD is detached."""
     match = _TARGET.fullmatch(_body(files, HEAD))
     return os.fsdecode(match[1]) if match else ""
 
@@ -238,12 +238,12 @@ def _is_head(file: ReferenceFile | None) -> bool:
 
 
 def _is_always_restored(name: str, target: str, damaged: bool) -> bool:
-    """Return whether a removed reference matters by itself, not only by its commits."""
+    """Return whether to restore a reference even if others reach its commits, as for tags and the current branch."""
     return damaged or name == target or name.startswith("refs/tags/")
 
 
 def _is_packed(body: bytes) -> bool:
-    """Return whether this is a list of packed references that git accepts."""
+    """Return whether these are contents of a file `packed-refs` that git accepts."""
     lines = [line for line in body.splitlines() if line[:1] not in (b"#", b"^")]
     return all(_NAME.fullmatch(line.partition(b" ")[0]) for line in lines)
 
@@ -253,7 +253,7 @@ def _is_logged(tip: bytes, files: References) -> bool:
 
 
 def _free_name(name: str, taken: Iterable[str]) -> str:
-    """Return the name, or a similar one if there is now a reference for which it would have to be a folder."""
+    """Return the name, with a suffix if it would be a folder of an existing reference, or inside one."""
     return (
         f"{name}-restored"
         if any(each.startswith(f"{name}/") or name.startswith(f"{each}/") for each in taken)
@@ -276,7 +276,7 @@ def _body(files: References, path: str) -> bytes:
 
 
 def _contained(git: Path, tips: set[bytes], folder: Path) -> set[bytes]:
-    """Return those commits that the references still reach; none if git cannot tell."""
+    """Return the commits in `tips` that the references of the repository reach; an empty set if git fails."""
     program = find_program("git", folder)
     if not program:
         return set()

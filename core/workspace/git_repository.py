@@ -1,4 +1,4 @@
-"""The git repository of a folder as the user works with it: status, stage, commit, branch, push and pull request."""
+"""The git operations that the user performs in a folder: status, stage, commit, branch, push and pull request."""
 
 import contextlib
 import os
@@ -26,8 +26,8 @@ from core.workspace.program_search import find_program
 from core.workspace.regular_files import read_regular
 
 SUBJECT_LENGTH = 72
-MAX_INDEX = 1 << 30  # bytes
-READINGS = 5  # of a repository that changes while it is read
+MAX_INDEX = 1 << 30  # largest index that is read, in bytes
+READINGS = 5  # attempts to read a consistent status while the repository changes
 BRANCH = re.compile(r"(?![-/.])[\w./-]{1,200}(?<![/.])")
 URL = re.compile(r"https?://\S+")
 PULL_REQUEST_PROGRAMS = {"github": "gh", "gitlab": "glab"}
@@ -35,7 +35,7 @@ PULL_REQUEST_PROGRAMS = {"github": "gh", "gitlab": "glab"}
 
 @dataclass(frozen=True, slots=True)
 class GitFile:
-    """A changed file. `staged` and `unstaged` are git's status letters, empty without a change; `?` is a new file."""
+    """A changed file. `staged` and `unstaged` are git's status letters; "" means unchanged and "?" untracked."""
 
     path: str
     staged: str = ""
@@ -48,17 +48,18 @@ class GitStatus:
 
     Attributes:
         root: the top folder.
-        branch: the current branch; empty if a commit is checked out instead.
-        remote, remote_url: where a push goes, all its addresses; empty without a remote.
-        upstream: the remote branch that the branch follows, such as `origin/main`.
-        ahead, behind: commits that only the branch, or only its upstream has.
+        branch: the current branch; "" if HEAD is detached.
+        remote, remote_url: the name of the remote that a push goes to and its URLs, joined by " and "; "" without a
+            remote.
+        upstream: the remote branch that the branch tracks, such as `origin/main`.
+        ahead, behind: the numbers of commits that only the branch or only its upstream has.
         files: the changed files, in git's order.
-        programs: programs of its own that the repository would run.
-        blocked: git was not asked for the files, because that could run those programs.
-        head: the current commit; empty before the first one.
-        tree: what is staged, as the name of a tree object; empty during a conflict.
-        last_message: the message of the last commit.
-        pull_request_program: the installed program that opens a pull request there.
+        programs: the names of settings and hooks by which the repository would run programs.
+        blocked: whether the files are unknown, because asking git for them could run such programs.
+        head: the hash of the current commit; "" before the first one.
+        tree: the hash of the tree of the staged files; "" during a conflict.
+        last_message: the message of the current commit.
+        pull_request_program: the installed program that can open a pull request at the remote, "gh" or "glab", or "".
     """
 
     root: Path
@@ -82,7 +83,7 @@ class GitStatus:
 
 
 class GitRepository:
-    """The repository of a folder. `run_programs` is whether the user allows it to run programs of its own."""
+    """The repository of a folder. `run_programs`: the user allows it to run its hooks and other programs."""
 
     def __init__(self, folder: Path, *, run_programs: bool = False) -> None:
         self._folder = folder
@@ -90,7 +91,7 @@ class GitRepository:
         self._root: Path | None = None
 
     def status(self) -> GitStatus:
-        """Return the state of the repository, or raise Problem if the folder is in none."""
+        """Return the state of the repository; raise Problem if the folder is not in a repository."""
         root = self._top()
         if not self._hooks:
             refuse_while_commands_run(root)
@@ -105,21 +106,22 @@ class GitRepository:
         return known if blocked else self._read(known)
 
     def stage(self, paths: Sequence[str], staged: bool) -> None:
-        """Stage files as they are now, or unstage them."""
+        """Stage the current contents of files, or unstage the files."""
         self._require_safe()
         if not staged:
             pathspec = ("--pathspec-from-file=-", "--pathspec-file-nul")
             run_git(self._top(), "reset", "-q", *pathspec, hooks=self._hooks, input_text="\0".join(paths))
             return
-        # `git add` would look for changes in nested repositories, and so run the programs that their settings name.
+        # Not `git add`, which looks for changes in nested repositories and would run programs that their settings name.
         names = "\0".join(path.rstrip("/") for path in paths)
         options = ("--add", "--remove", "--replace", "-z", "--stdin")
         run_git(self._top(), "update-index", *options, hooks=self._hooks, input_text=names)
 
     def commit(self, message: str, shown: GitStatus) -> str:
-        """Commit what is staged and return the short name of the commit.
+        """Commit the staged files and return the abbreviated commit hash.
 
-        Raise Problem if the branch or what is staged is not what was `shown` to the user: an agent may be at work.
+        Raise Problem if the branch or the staged files differ from the status `shown` to the user, because an agent may
+        have changed them.
         """
         status = self._require_safe(shown)
         if not message.strip():
@@ -139,21 +141,21 @@ class GitRepository:
                 run_git(root, "update-ref", reference, f"{commit}^1", commit, check=False)
                 raise _changed_problem()
             index = _index(root) if self._hooks else None
-            if index and _read_index(index) == staged:  # a hook may have staged more
+            if index and _read_index(index) == staged:  # else a hook has staged more, which must stay
                 _replace_index(index, copy.read_bytes())
         return run_git(root, "rev-parse", "--short", commit).strip()
 
     def create_branch(self, name: str) -> None:
-        """Create a branch at the current commit and switch to it; changes stay as they are."""
+        """Create a branch at the current commit and switch to it, keeping uncommitted changes."""
         self._require_safe()
         if not BRANCH.fullmatch(name):
             raise Problem("This is not a valid branch name.", "", "Use letters, digits, `-` and `/`.")
         run_git(self._top(), "checkout", "-q", "-b", name, hooks=self._hooks)
 
     def push(self, shown: GitStatus) -> str:
-        """Push the branch and return where to. The branch follows the remote branch from then on.
+        """Push the branch, make it track the remote branch, and return the name of the latter.
 
-        Only the commits that were `shown` are pushed. Raise Problem if the branch or the remote is another one.
+        Only commits up to `shown.head` are pushed. Raise Problem if the branch or the remote differs from `shown`.
         """
         status = self._require_safe(shown)
         if not status.branch:
@@ -166,13 +168,14 @@ class GitRepository:
             raise _changed_problem()
         target, upstream = f"{shown.head}:refs/heads/{status.branch}", f"{status.remote}/{status.branch}"
         run_git(status.root, "push", "-q", status.remote, target, hooks=self._hooks, seconds=NETWORK_SECONDS)
-        run_git(status.root, "branch", "-q", f"--set-upstream-to={upstream}", status.branch, check=False)
+        if status.upstream != upstream:  # it replaces the configuration, which ends the commands that run there
+            run_git(status.root, "branch", "-q", f"--set-upstream-to={upstream}", status.branch, check=False)
         return upstream
 
     def open_pull_request(self, title: str, body: str, shown: GitStatus) -> str:
-        """Open a pull request for the pushed branch and return its address.
+        """Open a pull request for the pushed branch and return its URL.
 
-        Raise Problem if the branch or the remote is not the one that was `shown`.
+        Raise Problem if the branch or the remote differs from `shown`, the status that the user saw.
         """
         status = self._require_safe(shown)
         if (status.branch, status.remote_url) != (shown.branch, shown.remote_url):
@@ -212,20 +215,23 @@ class GitRepository:
         return self._root
 
     def _named_folder(self, top: Path) -> Path:
-        """Return the folder that `core.worktree` names, which git ignores for a pinned repository, or else `top`."""
+        """Return the folder that the setting `core.worktree` names, or else `top`.
+
+        Git ignores that setting when it runs with GIT_COMMON_DIR, so it is read separately.
+        """
         named = run_git(self._folder, "config", "--local", "--get", "core.worktree", check=False).rstrip("\n")
         git_folder = run_git(self._folder, "rev-parse", "--absolute-git-dir").rstrip("\n")
         return Path(os.path.realpath(Path(git_folder, named))) if named else top
 
     def _require_safe(self, shown: GitStatus | None = None) -> GitStatus:
-        """Return the status; raise Problem if the settings would run programs that the user did not allow."""
+        """Return the status; raise Problem if the repository would run programs that the user has not allowed."""
         status = self.status()
         if status.blocked or (self._hooks and shown and not set(status.programs) <= set(shown.programs)):
             raise _programs_problem(status.programs)
         return status
 
     def _remote(self, root: Path) -> str:
-        """Return the remote of the branch, or else `origin`, or else the first one."""
+        """Return the name of the remote to push to: that of the branch, else `origin`, else the first one, else ""."""
         remotes = run_git(root, "remote").split()
         branch = _branch(root)
         own = run_git(root, "config", "--get", f"branch.{branch}.remote", check=False).strip() if branch else ""
@@ -253,7 +259,7 @@ class GitRepository:
 
 
 def parse_status(output: str) -> tuple[str, int, int, tuple[GitFile, ...]]:
-    """Parse `git status --porcelain=v2 --branch -z`: the upstream, commits ahead and behind, and the files."""
+    """Parse `git status --porcelain=v2 --branch -z` into upstream, commits ahead, commits behind, and changed files."""
     upstream, ahead, behind = "", 0, 0
     files: list[GitFile] = []
     fields = iter(output.split("\0"))
@@ -271,12 +277,12 @@ def parse_status(output: str) -> tuple[str, int, int, tuple[GitFile, ...]]:
             staged, unstaged = (letter.replace(".", "") for letter in parts[0])
             files.append(GitFile(parts[-1], staged, unstaged))
             if kind == "2":
-                next(fields, "")  # the former name of a renamed file
+                next(fields, "")  # skip the former name of a renamed file
     return upstream, ahead, behind, tuple(files)
 
 
 def propose_message(title: str, paths: Sequence[str]) -> str:
-    """Return a commit message for the staged files of a session: its title, and the files if there are several."""
+    """Return a default commit message: the session's title as subject, and a list of the files if there are several."""
     subject = " ".join(title.split())
     if not subject or len(subject) > SUBJECT_LENGTH:
         subject = f"{subject[: SUBJECT_LENGTH - 1].rstrip()}…" if subject else "Update files"
@@ -288,7 +294,10 @@ def propose_message(title: str, paths: Sequence[str]) -> str:
 
 
 def _require_staged(root: Path, tree: str) -> None:
-    """Raise Problem if a commit of this tree would be empty. Git would look into nested repositories to say so."""
+    """Raise Problem if a commit of this tree would change nothing, unless it concludes a merge.
+
+    Git itself would look into nested repositories to find that out, which can run programs.
+    """
     if run_git(root, "rev-parse", "-q", "--verify", "MERGE_HEAD", check=False):
         return
     committed = run_git(root, "rev-parse", "-q", "--verify", "HEAD^{tree}", check=False)
@@ -297,23 +306,23 @@ def _require_staged(root: Path, tree: str) -> None:
 
 
 def _state(root: Path) -> tuple[str, str]:
-    """Return the current commit, and the tree of what is staged."""
+    """Return the hashes of the current commit and of the tree of the staged files."""
     with _copied_index(root) as index:
         return _commit(root, "HEAD"), _tree(root, index)
 
 
 @contextlib.contextmanager
 def _copied_index(root: Path) -> Iterator[Path]:
-    """Copy the index to where no command of an agent can change it, and without locking it."""
+    """Yield a copy of the index in a temporary folder, which no agent can change and which needs no lock."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "index"
-        with contextlib.suppress(FileNotFoundError):  # nothing was ever staged
+        with contextlib.suppress(FileNotFoundError):  # nothing has been staged yet
             copy.write_bytes(_read_index(_index(root)))
         yield copy
 
 
 def _read_index(index: Path) -> bytes:
-    """Return the contents of an index; raise Problem for what only a command of an agent can have put there."""
+    """Return the contents of an index; raise Problem for a link, special or huge file, which only an agent creates."""
     try:
         return read_regular(index, MAX_INDEX, follow=False)
     except FileNotFoundError:
@@ -324,7 +333,7 @@ def _read_index(index: Path) -> bytes:
 
 
 def _replace_index(index: Path, body: bytes) -> None:
-    """Replace an index through a file whose name no command of an agent can know, and so put a link there."""
+    """Replace an index atomically by renaming a temporary file, whose random name an agent cannot have guessed."""
     descriptor, name = tempfile.mkstemp(prefix="index-", dir=index.parent)
     try:
         with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor
@@ -345,7 +354,7 @@ def _commit(root: Path, name: str) -> str:
 
 
 def _tree(root: Path, index: Path) -> str:
-    """Return the tree of what is staged in this index; empty during a conflict."""
+    """Return the hash of the tree of the files staged in this index; "" during a conflict."""
     return run_git(root, "write-tree", check=False, index=index).strip()
 
 
@@ -360,18 +369,18 @@ def _programs_problem(programs: Sequence[str]) -> Problem:
 
 
 def _branch(root: Path) -> str:
-    """Return the name of the current branch; empty if a commit is checked out instead."""
+    """Return the name of the current branch; "" if HEAD is detached."""
     name = current_branch(root)
     return "" if run_git(root, "symbolic-ref", "-q", "HEAD", check=False).strip() != f"refs/heads/{name}" else name
 
 
 def _push_urls(root: Path, remote: str) -> list[str]:
-    """Return every address that a push to this remote goes to: git allows several, and others than for a fetch."""
+    """Return every URL that a push to this remote goes to: git allows several, also different from the fetch URL."""
     return run_git(root, "remote", "get-url", "--push", "--all", remote, check=False).splitlines()
 
 
 def _pull_request_program(root: Path, url: str) -> str:
-    """Return the installed program for the host of the remote: the one of its name, or else any."""
+    """Return the installed pull request program for the remote's host, any if the host is unknown, or ""."""
     host = (urlsplit(url).hostname or url.partition(":")[0]) if url else ""
     named = [program for part, program in PULL_REQUEST_PROGRAMS.items() if part in host]
     candidates = named or list(PULL_REQUEST_PROGRAMS.values())

@@ -1,6 +1,6 @@
-"""Files in the data folder that keep the history of a repository for when Journeyman is killed during a command.
+"""Stores git history in the data folder, so that it can be restored if Journeyman is killed during a command.
 
-They survive the process, not a power failure. The history itself is read and restored by `git_history`.
+The files survive a killed process but not necessarily a power failure. `git_history` decides what to store and restore.
 """
 
 import base64
@@ -17,13 +17,13 @@ from core.workspace.command_record import folder_prefix, lock
 from core.workspace.git_references import FileState, ReferenceFile, References
 
 HISTORY_FOLDER = "history"
-V = TypeVar("V")
 _LOG, _COPIES, _PACKS, _LOCK = "log", "objects", "packs", "lock"
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True, slots=True)
 class CopiedObject:
-    """An object in the file of copies."""
+    """The position of a loose object in the file of copies, and the state of the object file when it was copied."""
 
     state: FileState
     offset: int
@@ -32,12 +32,15 @@ class CopiedObject:
 
 @dataclass(slots=True)
 class StoredHistory:
-    """What the files of a repository say.
+    """The stored history of one repository.
 
     Attributes:
-        base, path: the git folder, as a folder that stays and a path in it.
+        base, path: the git folder, as a folder that no command can move and a path in it.
         folder: the folder of the session.
-        packs: the kept packs, by path in the git folder.
+        references: the contents and states of the files of references, by path in the git folder.
+        objects: the copied loose objects, by path in the git folder.
+        packs: the hard links to packs, by path in the git folder.
+        kept_at: when the log was last written, in nanoseconds since the epoch.
     """
 
     base: Path
@@ -46,13 +49,15 @@ class StoredHistory:
     references: References = field(default_factory=dict)
     objects: dict[str, CopiedObject] = field(default_factory=dict)
     packs: dict[str, Path] = field(default_factory=dict)
+    kept_at: int = 0
 
 
 class RepositoryStore:
-    """The files of one repository: a log of changes to what is kept, the copies of objects, and links to packs."""
+    """The stored files of one repository: a log of changes to the kept history, copied objects, and links to packs."""
 
     def __init__(self, files: Path, base: Path, path: str, folder: Path) -> None:
-        (files / _PACKS).mkdir(mode=0o700, parents=True)
+        files.mkdir(mode=0o700)
+        (files / _PACKS).mkdir(mode=0o700)
         self._files = files
         for name in (_COPIES, _LOG):
             (files / name).touch(mode=0o600)
@@ -63,12 +68,12 @@ class RepositoryStore:
         self._packs: set[str] = set()
         self._log.write(json.dumps(["repository", str(base), path, str(folder)]) + "\n")
 
-    def note(
+    def record(
         self, references: References, objects: Mapping[str, CopiedObject], packs: Collection[str], pack_folder: int
     ) -> None:
-        """Note what is kept from now on. Only the differences to the last time are written.
+        """Record what is kept from now on, by appending the differences from the previous call to the log.
 
-        Packs are kept by a further hard link; on another file system than theirs, they are not.
+        Packs are kept by an additional hard link. If they are on another file system, they are not kept.
         """
         self.copies.flush()
         lines = [
@@ -88,19 +93,20 @@ class RepositoryStore:
         self._packs = set(packs)
 
     def close(self) -> None:
-        """Delete the files: the history needs not be restored any more."""
+        """Delete the stored files, after the history no longer needs to be restored."""
         self.copies.close()
         self._log.close()
         shutil.rmtree(self._files, ignore_errors=True)
 
 
 class HistoryFolder:
-    """The folder of one run, with a folder for each repository. It is locked while its process lives."""
+    """The stored history of one run, with a subfolder for each repository; locked while the run's process lives."""
 
     def __init__(self, data: Path, folder: Path) -> None:
         self.name = f"{folder_prefix(folder)}{os.getpid()}-{os.urandom(4).hex()}"
         self._path = data / HISTORY_FOLDER / self.name
-        self._path.mkdir(mode=0o700, parents=True)
+        self._path.parent.mkdir(mode=0o700, exist_ok=True)  # not with parents: a deleted data folder must stay deleted
+        self._path.mkdir(mode=0o700)
         self._lock = os.open(self._path / _LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600)
         lock(self._lock)
         self._count = 0
@@ -115,9 +121,9 @@ class HistoryFolder:
 
 
 def _differences(
-    kind: str, before: Mapping[str, V], after: Mapping[str, V], encode: Callable[[V], list[Any]]
+    kind: str, before: Mapping[str, _Value], after: Mapping[str, _Value], encode: Callable[[_Value], list[Any]]
 ) -> Iterator[list[Any]]:
-    """Yield a line for each value that is gone, new or different."""
+    """Yield a log line for each added, changed or removed entry; a removed one is `[kind, path]` without values."""
     if before == after:
         return
     yield from ([kind, path] for path in before.keys() - after.keys())
@@ -129,7 +135,7 @@ def _encoded(file: ReferenceFile) -> list[Any]:
 
 
 def abandoned_repositories(data: Path, name: str) -> Iterator[Path]:
-    """Yield the files of each repository of a run whose process is gone, and delete them afterwards."""
+    """Yield the folder of each repository in the history `name`, unless its process lives; delete them at the end."""
     path = data / HISTORY_FOLDER / name
     with _locked(path) as is_abandoned:
         if is_abandoned:
@@ -138,7 +144,10 @@ def abandoned_repositories(data: Path, name: str) -> Iterator[Path]:
 
 
 def remove_abandoned(data: Path, folder: Path) -> None:
-    """Delete what processes left that were not killed during a command in this folder."""
+    """Delete the histories of this folder whose processes are gone.
+
+    Call it after recovery: these histories belong to no interrupted command.
+    """
     for path in (data / HISTORY_FOLDER).glob(f"{folder_prefix(folder)}*"):
         with _locked(path) as is_abandoned:
             if is_abandoned:
@@ -147,7 +156,7 @@ def remove_abandoned(data: Path, folder: Path) -> None:
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[bool]:
-    """Lock the folder of a run; yield whether no other process has, and it is there."""
+    """Lock the stored history of a run; yield False if it is missing or another process has locked it."""
     try:
         descriptor = os.open(path / _LOCK, os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
     except OSError:
@@ -160,9 +169,9 @@ def _locked(path: Path) -> Iterator[bool]:
 
 
 def read_history(files: Path) -> StoredHistory | None:
-    """Read the files of a repository; return None if the process was killed before it had written anything.
+    """Read the stored history of a repository; return None if the log is empty, because the process was killed at once.
 
-    A line that was not written completely is left out, with everything after it.
+    An incomplete line in the log and everything after it are ignored.
     """
     stored: StoredHistory | None = None
     with (files / _LOG).open(encoding="utf-8", errors="surrogatepass") as log, contextlib.suppress(ValueError):
@@ -179,10 +188,11 @@ def read_history(files: Path) -> StoredHistory | None:
                 case ["object", path, [inode, size, changed], offset, length] if stored:
                     stored.objects[path] = CopiedObject((inode, size, changed), offset, length)
     if stored:
+        stored.kept_at = (files / _LOG).stat().st_ctime_ns
         stored.packs = {f"objects/pack/{file.name}": file for file in sorted((files / _PACKS).iterdir())}
     return stored
 
 
 def open_copies(files: Path) -> IO[bytes]:
-    """Open the copies of objects in the files of a repository."""
+    """Open the file with the copies of a repository's objects for reading."""
     return (files / _COPIES).open("rb")

@@ -1,4 +1,4 @@
-"""Commands on Windows in a job object: it limits and ends all processes, but does not sandbox files and network."""
+"""Runs commands on Windows in a job object, which limits and kills all their processes but does not sandbox them."""
 
 import ctypes
 import struct
@@ -10,18 +10,18 @@ from core.domain.permissions import SandboxLevel
 from core.workspace.launcher import CommandLimits, CommandRequest, ProcessLaunch, clean_environment
 
 _ACTIVE, _JOB_MEMORY, _DIE_UNHANDLED, _KILL_ON_CLOSE = 0x8, 0x200, 0x400, 0x2000
-_EXTENDED = 9  # JobObjectExtendedLimitInformation
+_EXTENDED = 9  # the information class JobObjectExtendedLimitInformation
 
 
 def job_limits(limits: CommandLimits) -> bytes:
-    """Return a 64-bit JOBOBJECT_EXTENDED_LIMIT_INFORMATION. Closing the last handle of the job kills its processes."""
+    """Return a 64-bit JOBOBJECT_EXTENDED_LIMIT_INFORMATION that also kills the processes when the job is closed."""
     flags = _ACTIVE | _JOB_MEMORY | _DIE_UNHANDLED | _KILL_ON_CLOSE
     basic = struct.pack("<qqI4xQQI4xQII", 0, 0, flags, 0, 0, limits.processes, 0, 0, 0)
     return basic + bytes(48) + struct.pack("<QQQQ", 0, limits.memory, 0, 0)
 
 
-def assign_to_job(process: "subprocess.Popen[bytes]", limits: CommandLimits) -> int:
-    """Put a process into a new job; return the handle of the job, to be closed when the command has ended."""
+def assign_to_job(process: subprocess.Popen[bytes], limits: CommandLimits) -> int:
+    """Put a process into a new job and return the job's handle, to pass to `close_job`; raise OSError on failure."""
     kernel, handle = _kernel(), ctypes.c_void_p(vars(process)["_handle"])
     kernel.CreateJobObjectW.restype = ctypes.c_void_p
     job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
@@ -35,23 +35,23 @@ def assign_to_job(process: "subprocess.Popen[bytes]", limits: CommandLimits) -> 
 
 
 def close_job(job: int) -> None:
-    """Kill all remaining processes of the job."""
+    """Close the only handle of the job, which kills all its remaining processes."""
     _kernel().CloseHandle(ctypes.c_void_p(job))
 
 
 def _kernel() -> Any:
-    return vars(ctypes)["WinDLL"]("kernel32")  # other systems have no such name
+    return vars(ctypes)["WinDLL"]("kernel32")  # ctypes has no WinDLL on other systems, which mypy reports
 
 
 class JobObject:
-    """Limits commands without a sandbox: the level is none, and the user approves each command."""
+    """A launcher without a sandbox that limits commands, so the user approves each command."""
 
     name = "job object"
     level: SandboxLevel = "none"
     profile = "job object"
 
     def close(self) -> None:
-        """Do nothing: there are no resources."""
+        """Do nothing, because the launcher owns no resources."""
 
     @property
     def available(self) -> bool:

@@ -1,4 +1,4 @@
-"""The interface of sandbox launchers: a command with its limits and permissions, and the process to start for it."""
+"""The interface of sandboxes: a launcher turns a command with its limits and permissions into a process to start."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from core.domain.permissions import SandboxLevel
+from core.workspace.mount_watch import WatchedMount
 from core.workspace.program_search import command_path
 
-# The set of processes that ends with the command's first process: its PID namespace, its descendants, its process
-# group, or its job object.
+# Which processes are killed together with the command's first process: those in its PID namespace, all its descendants,
+# its process group, or its Windows job object.
 ProcessScope = Literal["namespace", "tree", "group", "job"]
 
 PASSED_VARIABLES = (
@@ -25,7 +26,10 @@ PASSED_VARIABLES = (
 
 @dataclass(frozen=True, slots=True)
 class CommandLimits:
-    """The limits of a command. Memory counts what is used, not what is reserved: some runtimes reserve very much."""
+    """The limits of a command, in bytes unless named otherwise.
+
+    `memory` counts used rather than reserved memory, because some runtimes reserve far more than they use.
+    """
 
     time_s: float = 120.0
     output: int = 64 << 20
@@ -33,7 +37,7 @@ class CommandLimits:
     processes: int = 512
     file_size: int = 8 << 30
     files: int = 4096
-    scratch: int = 2 << 30  # bytes of /tmp, and of the home folder
+    scratch: int = 2 << 30  # bytes in each temporary file system: /tmp, /dev/shm and the home folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +45,11 @@ class SandboxPermissions:
     """What the user allowed a command beyond the default.
 
     Attributes:
-        secrets: it may read files with secrets.
-        unsandboxed: it may run without a sandbox if the machine has none.
-        protected_paths: protected paths that it may change.
-        proxy: the socket through which it reaches the allowed hosts.
-        read_only: it may change nothing in its folder.
+        secrets: the command may read files with secrets.
+        unsandboxed: the command may run without a sandbox if the machine has none.
+        protected_paths: protected paths that the command may change.
+        proxy: the socket of the proxy through which the command reaches allowed hosts; None for no network.
+        read_only: the command may not change its folder.
     """
 
     secrets: bool = False
@@ -57,10 +61,10 @@ class SandboxPermissions:
 
 @dataclass(frozen=True, slots=True)
 class CommandRequest:
-    """A command, its folder, and the protected and hidden paths found in that folder, relative to it.
+    """A command to run in a folder, with the protected and hidden paths in that folder, relative to it.
 
-    If `argv` is set, it is run without a shell, and `command` is only its text. `loses_history` is whether the user
-    allowed it to delete the history of repositories.
+    With `argv`, the command runs without a shell, and `command` is only for display. `loses_history`: the user allowed
+    it to delete git history.
     """
 
     command: str
@@ -74,7 +78,7 @@ class CommandRequest:
 
 
 class StartedProcess(Protocol):
-    """A child process, as `subprocess.Popen` has it."""
+    """A child process with the interface of `subprocess.Popen`."""
 
     @property
     def pid(self) -> int: ...
@@ -85,27 +89,30 @@ class StartedProcess(Protocol):
     def wait(self) -> int: ...
 
 
-ProcessFork = Callable[[Mapping[str, str], int, int], StartedProcess]  # given its environment, input and output
+# Starts a process, given its environment, standard input, and output.
+ProcessFork = Callable[[Mapping[str, str], int, int], StartedProcess]
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessLaunch:
-    """A process that is ready to be started. The caller that starts it passes the descriptors on and closes them."""
+    """How to start the process of a command. The caller must pass on `descriptors` and then close them."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str]
     folder: Path
     scope: ProcessScope
     descriptors: tuple[int, ...] = ()
-    stdin_is_watchdog: bool = False  # standard input is a pipe that is closed when Journeyman dies
+    stdin_is_watchdog: bool = False  # standard input is a pipe whose end shows the command that Journeyman died
     stdin_data: bytes | None = None  # the contents of standard input, unless stdin_is_watchdog
-    home: Path | None = None  # a folder for this command only: limited by `limits.scratch`, deleted when it ends
-    fork: ProcessFork | None = None  # starts the same process faster; it is not given a folder or descriptors
-    info_fd: int = -1  # the pipe on which bubblewrap writes the pid of the first process in its namespace
+    # A home folder for this command only, limited to `limits.scratch` bytes and deleted afterwards.
+    home: Path | None = None
+    fork: ProcessFork | None = None  # a faster way to start the same process, without `folder` and `descriptors`
+    info_fd: int = -1  # pipe on which bubblewrap reports the pid of its child, -1 for none
+    mounts: tuple[WatchedMount, ...] = ()  # the command is killed when one of these mounts is lost
 
 
 class Launcher(Protocol):
-    """One kind of sandbox on one system."""
+    """A kind of sandbox: `prepare` returns how to start a command in it, or raises Problem."""
 
     @property
     def name(self) -> str: ...
@@ -115,19 +122,22 @@ class Launcher(Protocol):
 
     @property
     def profile(self) -> str:
-        """Everything that determines the security of the sandbox, as text. A changed profile must be tested again."""
+        """A text of everything that affects the security of the sandbox; when it changes, the self-test runs again."""
 
     def prepare(self, request: CommandRequest) -> ProcessLaunch: ...
 
 
 def clean_environment() -> dict[str, str]:
-    """Return our environment without secrets and settings, for commands."""
+    """Return the environment for commands: harmless variables of this process, without secrets and settings."""
     passed = {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ}
     return passed | {"PATH": command_path(), "TERM": "dumb"}
 
 
 def with_limits(request: CommandRequest, before: str = "") -> tuple[str, ...]:
-    """Return a shell that sets limits and executes the command. Set here, they would count Journeyman's processes."""
+    """Return a shell command line that sets the limits in the new process and then executes the command.
+
+    The shell code `before` runs first. Set in this process, `ulimit -u` would also count Journeyman's processes.
+    """
     limits = request.limits
     lines = (
         "ulimit -c 0",

@@ -1,4 +1,4 @@
-"""Checks of outbound hosts: normalized names, and public addresses only, none of this machine or its network."""
+"""Checks hosts for outbound connections: only valid names and public addresses, none of this machine or its network."""
 
 import asyncio
 import ipaddress
@@ -13,7 +13,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 LOOKUP_S = 10.0
 _NAME = re.compile(r"(?=.{1,253}\Z)(?!-)[a-z0-9_-]{1,63}(?<!-)(\.(?!-)[a-z0-9_-]{1,63}(?<!-))*\Z")
-_CLOSED = tuple(  # networks that `is_global` accepts, although they embed another address or reach many machines
+_CLOSED = tuple(  # networks to refuse although `is_global` is True: they embed an IPv4 address or are anycast
     map(
         ipaddress.ip_network,
         ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32", "::/96", "fec0::/10", "192.88.99.0/24"),
@@ -23,7 +23,10 @@ _LOCAL = ("localhost", ".localhost", ".local", ".internal", ".intranet", ".lan",
 
 
 def normalized_host(host: str) -> str:
-    """Return the normalized host: lowercase ASCII without final dot or brackets, addresses in usual notation."""
+    """Return a host in normal form: an ASCII name in lowercase without final dot, or an address in its usual notation.
+
+    Raise Problem if it is not a valid host.
+    """
     name = host.strip("[]") if host.startswith("[") else host
     name = name.rstrip(".").lower()
     if "%" in name or not name:
@@ -34,7 +37,8 @@ def normalized_host(host: str) -> str:
         name = name if name.isascii() else name.encode("idna").decode("ascii")
     except UnicodeError as error:
         raise unreachable(host, "It is not a valid host name.") from error
-    if (address := _parsed_address(name)) is not None:  # IDNA maps digits of other scripts to ASCII
+    # IDNA converts digits of other scripts to ASCII, which can form an address.
+    if (address := _parsed_address(name)) is not None:
         return str(address)
     if not _NAME.match(name):
         raise unreachable(host, "It is not a valid host name.")
@@ -42,9 +46,9 @@ def normalized_host(host: str) -> str:
 
 
 async def allowed_address(host: str, resolve: Resolve | None = None) -> tuple[str, ...]:
-    """Return the addresses to connect to, all of them public.
+    """Return the addresses of a host; raise Problem unless all of them are public.
 
-    Callers must connect to these: resolving the name again could give other addresses.
+    Callers must connect to these addresses, because resolving the name again could yield others.
     """
     name = normalized_host(host)
     if name == _LOCAL[0] or name.endswith(_LOCAL[1:]):
@@ -59,7 +63,7 @@ async def allowed_address(host: str, resolve: Resolve | None = None) -> tuple[st
 
 
 def is_public(text: str) -> bool:
-    """Return whether an address is a public address of a single machine."""
+    """Return whether an address is public and belongs to a single machine."""
     try:
         address: Address = ipaddress.ip_address(text.split("%")[0])
     except ValueError:
@@ -71,33 +75,24 @@ def is_public(text: str) -> bool:
 
 
 async def resolve_host(name: str) -> tuple[str, ...]:
-    """Resolve a name with the system resolver."""
+    """Return the addresses of a name from the system's resolver; raise Problem on failure or timeout."""
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(LOOKUP_S):
             answers = await loop.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except TimeoutError as error:
-        raise _unresolved(name, "Its address was not resolved in time.") from error
+        raise unreachable(name, "Its address was not resolved in time.") from error
     except OSError as error:
-        raise _unresolved(name, f"Its address was not resolved: {error.strerror or error}.") from error
+        raise unreachable(name, f"Its address was not resolved: {error.strerror or error}.") from error
     return tuple(dict.fromkeys(str(answer[4][0]) for answer in answers))
-
-
-class UnresolvedHost(Problem):
-    """The address of a name could not be looked up."""
 
 
 def unreachable(host: str, why: str) -> Problem:
     return Problem(f"{host!r} cannot be reached from here.", why, "Use a public host.")
 
 
-def _unresolved(host: str, why: str) -> UnresolvedHost:
-    details = unreachable(host, why).details
-    return UnresolvedHost(details.message, details.cause, details.fix)
-
-
 def _parsed_address(name: str) -> Address | None:
-    """Return the address in any notation that the C library accepts: 127.1, 0x7f000001, 2130706433, 0177.0.0.1."""
+    """Return an address in any notation that the C library accepts, such as 127.1 or 2130706433; else None."""
     try:
         address = ipaddress.ip_address(name)
         return getattr(address, "ipv4_mapped", None) or address

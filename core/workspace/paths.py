@@ -1,4 +1,4 @@
-"""Checks of workspace folders, and of the file names that the model gives."""
+"""Checks workspace folders, and file names that come from the model."""
 
 import os
 import sys
@@ -10,8 +10,8 @@ from core.domain.visible import visible_name
 
 
 def check_workspace(folder: Path) -> Path:
-    """Return the absolute path of a folder; raise a Problem if an agent cannot work in it."""
-    path = folder.expanduser().absolute()
+    """Return the resolved path of a folder; raise a Problem if it does not exist or its name is not UTF-8."""
+    path = folder.expanduser().resolve()
     if not path.is_dir():
         raise Problem(f"There is no folder {path}.", "", "Give an existing folder.")
     if not is_utf8_name(str(path)):
@@ -21,27 +21,30 @@ def check_workspace(folder: Path) -> Path:
 
 
 def is_utf8_name(name: str) -> bool:
-    """Return whether a file name is UTF-8. Events cannot store another, and a replacement could name another file."""
+    """Return whether a file name is UTF-8, so that events can store it without replacing characters."""
     return name.isascii() or not any("\ud800" <= sign <= "\udfff" for sign in name)
 
 
 def is_in_any(path: str, places: Iterable[str]) -> bool:
-    """Return whether a path is one of these files and folders, or is in one of them."""
+    """Return whether a path is one of these paths or is inside one of them."""
     return any(path == place or path.startswith(f"{place}/") for place in places)
 
 
 def outside_folder(name: str) -> Problem:
-    """Return the Problem for a path outside the folder. It does not reveal whether the path exists."""
+    """Return the Problem for a path outside the folder, without revealing whether the path exists."""
     return Problem(f"{printable(name)} is outside the folder.", "", "Use a file inside the folder.")
 
 
 def printable(name: str) -> str:
-    """Return a name for use in a sentence, quoted and escaped if it has unprintable characters."""
+    """Return a name for use in a message: unchanged, or quoted and escaped if it has unprintable characters."""
     return name if name.isprintable() else repr(name)
 
 
 def relative_path(name: str, folder: Path) -> str:
-    """Return the path relative to the folder. Only its text is checked; the broker checks where it leads."""
+    """Return a path that a model gave, relative to the folder; raise Problem if it is invalid or outside the folder.
+
+    Only the text is checked. The broker checks `..` and links when it opens the path.
+    """
     try:
         raw = os.fsencode(name)
     except UnicodeEncodeError:
@@ -59,9 +62,9 @@ def relative_path(name: str, folder: Path) -> str:
 
 
 def system_state_reason(folder: Path) -> str:
-    """Return why a folder belongs to the running system, where no command may work, or "". It must be resolved.
+    """Return why no command may work in a resolved folder that belongs to the running system, or "".
 
-    Disks and documents that the desktop makes available below /run are ordinary folders.
+    Below /run, removable disks and document portals of the desktop count as ordinary folders.
     """
     for path in ("/proc", "/sys", "/dev"):
         if folder.is_relative_to(path):
@@ -76,5 +79,5 @@ def system_state_reason(folder: Path) -> str:
 
 
 def is_own(status: os.stat_result) -> bool:
-    """Return whether a file belongs to this user or to root. Windows does not tell, so it is assumed there."""
+    """Return whether a file belongs to this user or to root; always True on Windows, where the owner is unknown."""
     return sys.platform == "win32" or status.st_uid in (os.geteuid(), 0)

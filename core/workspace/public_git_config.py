@@ -1,17 +1,25 @@
-"""The user's git configuration as commands in the sandbox see it: without credentials and includes."""
+"""The user's git configuration for commands in the sandbox, without credentials and includes."""
 
 import re
 from pathlib import Path
 
+from core.domain.redact import Redactor
+
 _PRIVATE = re.compile(r"^(credential|include|includeif|sendemail|imap|github|gitlab|hub)\b", re.IGNORECASE)
-_PRIVATE_KEYS = re.compile(r"(extraheader|password|token|cookiefile|sshcommand|askpass|sslkey|proxy)$", re.IGNORECASE)
+_PRIVATE_KEYS = re.compile(
+    r"key|secret|passw|auth(?!or)|credential|token|(^|[-_\s])pat$|(extraheader|cookiefile|sshcommand|askpass|proxy)$",
+    re.IGNORECASE,
+)
+# A public name of a key, kept so that commands can show who signs.
+_SIGNING_KEY = re.compile(r"(^|\])\s*signingkey$", re.IGNORECASE)
 _USER_IN_URL = re.compile(r"://[^/\s]*@")
 
 
 def public_git_config(home: Path) -> str:
-    """Return the git configuration without credentials. Signing is turned off, as its keys are not available.
+    """Return the user's git configuration without credentials.
 
-    So is automatic garbage collection, which would remove objects that `GitHistory` restores.
+    Signing is turned off, because its keys are unavailable, and so is automatic garbage collection, which would remove
+    objects that `GitHistory` restores.
     """
     lines: list[str] = []
     for name in (".config/git/config", ".gitconfig"):
@@ -24,14 +32,16 @@ def public_git_config(home: Path) -> str:
 
 
 def public_config_lines(text: str) -> list[str]:
-    """Return the lines of a git configuration without secrets and includes."""
+    """Return the lines of a git configuration that contain neither secrets nor includes."""
     public_lines: list[str] = []
+    redactor = Redactor()
     section = ""
     for line in text.replace("\\\n", "").splitlines():
         if match := re.match(r"\s*\[([^\]]*)\]", line):
             section = match[1].strip()
         key = line.split("=", 1)[0].strip()
-        if _PRIVATE.match(section) or _PRIVATE_KEYS.search(key) or _USER_IN_URL.search(section + line):
+        is_private_key = _PRIVATE_KEYS.search(key) and not (section.casefold() == "user" and _SIGNING_KEY.search(key))
+        if _PRIVATE.match(section) or is_private_key or _USER_IN_URL.search(section + line) or redactor.findings(line):
             continue
         public_lines.append(line)
     return public_lines

@@ -5,14 +5,16 @@ import contextlib
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from core.workspace.command_process import CommandProcess
 from core.workspace.launcher import CommandLimits, ProcessLaunch
 from core.workspace.limit_watch import LimitWatch, TickListener
+from core.workspace.mount_watch import MountWatch
 from core.workspace.output_buffer import OutputBuffer
 from core.workspace.scratch_folder import delete_folder
 
-GRACE_S = 0.2  # for the last output, if a detached process still holds the pipe
+GRACE_S = 0.2  # time for the last output, in case a detached process keeps the pipe open
 
 OutputListener = Callable[[bytes], None]
 
@@ -21,7 +23,7 @@ OutputListener = Callable[[bytes], None]
 class FinishedCommand:
     output: str
     exit_code: int
-    killed_because: str = ""  # why it was killed; empty if it ended by itself
+    killed_because: str = ""  # the reason why it was killed; "" if it ended by itself
 
 
 async def start_command(
@@ -30,9 +32,9 @@ async def start_command(
     on_output: OutputListener | None = None,
     on_tick: TickListener | None = None,
 ) -> "RunningCommand":
-    """Start a command. `on_tick` is called several times a second, and returns why to end the command, or "".
+    """Start a command. The caller must await its end or kill it.
 
-    The caller must wait for its end or end it.
+    `on_tick` is called several times a second and returns a reason to end the command, or "".
     """
     running = RunningCommand(launch, limits, on_output, on_tick)
     await running.connect_output()
@@ -40,11 +42,11 @@ async def start_command(
 
 
 class RunningCommand(asyncio.Protocol):
-    """A command that was started, until its last process and its output have ended.
+    """A command from its start until both its processes and its output have ended.
 
-    Its process exits (`_exit_code` is set), which ends all processes that it has started, and its output ends
-    (`_output_ended`), in any order. After both, or a moment after the process if a detached one keeps the output open,
-    `_done` receives the result.
+    When the first process exits, `_exit_code` is set and all its descendants are killed. Independently, the output ends
+    (`_output_ended`). After both, or shortly after the exit if a detached process keeps the output open, `_done`
+    receives the result.
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class RunningCommand(asyncio.Protocol):
         on_output: OutputListener | None = None,
         on_tick: TickListener | None = None,
     ) -> None:
-        """Start the process. There is no await, so no cancellation can come before its pid is known."""
+        """Start the process. There is no await before its pid is stored, so a cancellation cannot leave it running."""
         self._loop = asyncio.get_running_loop()
         self._home = launch.home
         self._output_limit = limits.output
@@ -65,8 +67,14 @@ class RunningCommand(asyncio.Protocol):
         self._output_ended = False
         self._done: asyncio.Future[FinishedCommand] = self._loop.create_future()
         self._transport: asyncio.BaseTransport | None = None
-        self._process = CommandProcess(launch, limits)
-        self._limit_watch = LimitWatch(self.pid, limits, launch.home, self.kill, on_tick)
+        self._mount_watch = MountWatch(launch.mounts)
+        try:
+            self._process = CommandProcess(launch, limits)
+        except BaseException:
+            self._mount_watch.stop()
+            raise
+        self._mount_watch.start(self.kill)
+        self._limit_watch = LimitWatch(self.pid, limits, launch.home, self.kill, partial(self._tick, on_tick))
         threading.Thread(target=self._wait_for_exit, name=f"command {self.pid}", daemon=True).start()
 
     @property
@@ -75,11 +83,11 @@ class RunningCommand(asyncio.Protocol):
 
     @property
     def finished(self) -> FinishedCommand | None:
-        """The result; None while the command runs."""
+        """The result of the command; None while it runs."""
         return self._done.result() if self._done.done() and not self._done.cancelled() else None
 
     def when_finished(self, act: Callable[[], None]) -> None:
-        """Call a function once the command has finished."""
+        """Call a function in the event loop once the command has finished."""
         self._done.add_done_callback(lambda _: act())
 
     def output(self) -> str:
@@ -87,17 +95,17 @@ class RunningCommand(asyncio.Protocol):
         return self._buffer.text()
 
     def kill(self, why: str = "stopped") -> None:
-        """Kill the command and all processes it started. `wait` then returns the result."""
+        """Kill all processes of the command; callable from any thread. `wait` then returns a result with the reason."""
         if self._exit_code is None:
             self._kill_reason = self._kill_reason or why
             self._process.kill()
 
     async def wait(self) -> FinishedCommand:
-        """Wait until the command and its output have ended. Canceling the wait does not affect the command."""
+        """Wait for the result. Canceling this does not affect the command."""
         return await asyncio.shield(self._done)
 
     async def wait_or_kill(self) -> FinishedCommand:
-        """Wait like `wait`. If the wait is canceled, kill the command and return once no process is left."""
+        """Wait for the result. If canceled, kill the command and return only after all its processes have ended."""
         try:
             return await self.wait()
         except asyncio.CancelledError:
@@ -105,14 +113,14 @@ class RunningCommand(asyncio.Protocol):
             raise
 
     async def kill_and_wait(self) -> None:
-        """Kill the command and wait until no process is left, even if the caller is canceled."""
+        """Kill the command and wait for its end, even if the caller is canceled meanwhile."""
         self.kill()
         while not self._done.done():
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait({self._done})
 
     async def connect_output(self) -> None:
-        """Start reading the output of the process."""
+        """Start to read the output; if that fails, kill the command and raise the error."""
         try:
             self._transport, _ = await self._loop.connect_read_pipe(lambda: self, self._process.output)
         except BaseException:
@@ -123,6 +131,8 @@ class RunningCommand(asyncio.Protocol):
             self._transport.close()
 
     def data_received(self, data: bytes) -> None:
+        if self._mount_watch.shows_secret():
+            return
         self._buffer.add(data)
         if self._on_output:
             self._on_output(data)
@@ -133,14 +143,20 @@ class RunningCommand(asyncio.Protocol):
         self._output_ended = True
         self._finish_if_ended()
 
+    def _tick(self, on_tick: TickListener | None) -> str:
+        self._mount_watch.check()
+        return on_tick() if on_tick else ""
+
     def _wait_for_exit(self) -> None:
-        """Wait in a thread, and report the exit to the event loop."""
+        """Wait for the exit of the process while watching its mounts, in a thread, and report it to the event loop."""
+        self._mount_watch.watch_until_exit(self.pid)
         self._process.wait_for_exit()
-        with contextlib.suppress(RuntimeError):  # the loop is closed already
+        with contextlib.suppress(RuntimeError):  # the event loop has already been closed
             self._loop.call_soon_threadsafe(self._handle_exit)
 
     def _handle_exit(self) -> None:
         self._limit_watch.stop()
+        self._mount_watch.check()
         self._exit_code = self._process.reap()
         if self._home:
             self._loop.run_in_executor(None, delete_folder, self._home)
@@ -160,4 +176,6 @@ class RunningCommand(asyncio.Protocol):
             self._process.output.close()
         else:
             self._transport.close()
-        self._done.set_result(FinishedCommand(self._buffer.text(), self._exit_code, self._kill_reason))
+        self._mount_watch.stop()
+        reason = self._mount_watch.reason or self._kill_reason
+        self._done.set_result(FinishedCommand(self._buffer.text(), self._exit_code, reason))

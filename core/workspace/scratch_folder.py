@@ -1,4 +1,4 @@
-"""A temporary folder for the lifetime of the process; those left behind by killed processes are deleted."""
+"""Temporary folders for the lifetime of this process. Folders left behind by killed processes are deleted."""
 
 import contextlib
 import os
@@ -12,15 +12,15 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-PREFIX = "journeyman-walls-"
-SMALLEST = 4096  # bytes that even an empty file counts for
-YOUNG_S = 60.0  # a newer folder may just have been created and not be locked yet
+PREFIX = "journeyman-sandbox-"
+SMALLEST = 4096  # bytes to count for a file even if it is empty
+YOUNG_S = 60.0  # age in seconds below which a folder may not be locked yet by its process
 
 
 class ScratchFolder:
-    """A temporary folder `path`, with a lock that ends with the process. `close` deletes it.
+    """A temporary folder `path`, locked by this process until `close` deletes it.
 
-    Folders with the same prefix that nobody holds any more are deleted first.
+    Creating one first deletes folders with the same prefix that no process has locked.
     """
 
     def __init__(self, prefix: str = PREFIX) -> None:
@@ -28,7 +28,7 @@ class ScratchFolder:
         _delete_leftovers(place, prefix)
         self.path = Path(tempfile.mkdtemp(prefix=prefix, dir=place))
         lock = _open_folder(self.path)
-        with contextlib.suppress(OSError):  # without locks, nothing is deleted either
+        with contextlib.suppress(OSError):  # without lock support, folders of killed processes are not deleted
             fcntl.flock(lock, fcntl.LOCK_EX)
         self.close = weakref.finalize(self, _delete_and_unlock, self.path, lock)
 
@@ -39,7 +39,7 @@ def _delete_and_unlock(path: Path, lock: int) -> None:
 
 
 def delete_folder(path: Path) -> None:
-    """Delete a folder, also subfolders that a command made inaccessible; links are not followed."""
+    """Delete a folder, even with subfolders that a command made inaccessible. Links are not followed."""
     for folder, inner, _ in os.walk(path):
         for subfolder in (Path(folder, name) for name in inner):
             if not subfolder.is_symlink():
@@ -48,7 +48,7 @@ def delete_folder(path: Path) -> None:
 
 
 def occupied_space(path: Path, limit: int) -> int:
-    """Return how many bytes the files in a folder occupy; stop counting beyond the limit. Links are not followed."""
+    """Return how many bytes the files in a folder occupy on disk, without following links; stop beyond `limit`."""
     size = 0
     for folder, inner, files in os.walk(path):
         for name in (*inner, *files):

@@ -1,6 +1,6 @@
-"""The paths in a folder that other programs trust: those of the table, targets of links, and files that git runs.
+"""The paths in a folder that programs outside the sandbox trust, so that commands must not change them.
 
-Git runs the programs and hooks, and reads the files, that its configuration names.
+They are the paths of a fixed table, targets of links, and the programs, hooks and files that git configurations name.
 """
 
 import functools
@@ -21,15 +21,15 @@ from core.workspace.git_branch import enclosing_repository, read_small_text
 from core.workspace.readable_system import home_folder
 
 CONFIG_FILES = ("config", "config.worktree")
-COMMONDIR = "commondir"  # the file that names the common folder of a git folder, with its configuration
-REBASE_TODO = "git-rebase-todo"  # the steps of an interrupted rebase, which can execute commands
-# The merge strategy of an interrupted rebase or cherry-pick: git runs the program `git-merge-STRATEGY`, also by a path.
+COMMONDIR = "commondir"  # names the folder from which git reads configuration and objects
+REBASE_TODO = "git-rebase-todo"  # the steps of an interrupted rebase, which may execute commands
+# Files with the merge strategy of an interrupted rebase or cherry-pick. Git runs the program `git-merge-STRATEGY`.
 STRATEGY_FILES = (("rebase-merge", "strategy"), ("rebase-apply", "strategy"), ("sequencer", "opts"))
-REMOTE_FOLDERS = ("remotes", "branches")  # in which git looks for the address of a remote that is not configured
+REMOTE_FOLDERS = ("remotes", "branches")  # folders in which git looks up the URL of a remote that is not configured
 CONFIG_LIMIT = 64 << 10
-MAX_INCLUDED = 50  # files that a configuration includes, also indirectly
-# Settings whose value is a path, even one that does not exist yet.
-# Other values name a file only if it exists, as in `python3 clean.py`.
+MAX_INCLUDED = 50  # most files that one configuration may include, directly or indirectly
+# Settings whose value is a path, even of a missing file. Words in other settings count only if they name an existing
+# file, as in `python3 clean.py`.
 _PATH_KEYS = re.compile(r"core\.(hookspath|attributesfile)|include(if)?\.path")
 
 
@@ -37,15 +37,16 @@ def _names(names: Iterable[str]) -> str:
     return "|".join(re.escape(pattern).replace(r"\*", "[^/]*").replace(r"\?", "[^/]") for pattern in names)
 
 
-# A cheap filter before the exact rules: names of the tables, and names beyond ASCII.
+# A fast pre-filter for the exact rules, which matches all names of the tables and all names beyond ASCII.
 _FIRST = _names(sorted({parts[0] for parts in PROTECTED if parts[0][0] not in "._"}))
 _HIDDEN = _names(name for name in HIDDEN_NAMES if name[0] not in "._")
 _NOTEWORTHY = re.compile(rf"(?i)(?:^|/)(?:[._#]|(?:{_FIRST})(?:/|$)|[^/]*(?:{_HIDDEN})[^/]*$)|[^\x00-\x7f]")
-NOTEWORTHY = re.compile(_NOTEWORTHY.pattern.replace("(?:^|/)", "/").encode())  # for lines that end with "./path"
+# The same for lines of a snapshot, which end with "./path".
+NOTEWORTHY = re.compile(_NOTEWORTHY.pattern.replace("(?:^|/)", "/").encode())
 
 
 class TrustedPlaces:
-    """The trusted paths of one folder. `update` looks for further ones in links and in configurations of git."""
+    """The trusted paths of one folder. `update` finds those that links and git configurations define."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -53,22 +54,22 @@ class TrustedPlaces:
         self._further: tuple[str, ...] = ()
 
     def is_trusted(self, path: str) -> bool:
-        """Return whether other programs trust this path; in a git folder, whether git acts on it."""
+        """Return whether programs outside the sandbox trust this path; in a git folder, whether git acts on it."""
         if inside_git(path):
             return git_acts_on(path)
         return (bool(_NOTEWORTHY.search(path)) and is_read_only(path)) or self._is_further(path)
 
     @property
     def further(self) -> tuple[str, ...]:
-        """The trusted files and folders that the table does not name."""
+        """The trusted files and folders that links and git configurations define, beyond the fixed table."""
         return self._further
 
     def set_further(self, paths: Iterable[str]) -> None:
-        """Set what an earlier `update` found."""
+        """Restore `further` from an earlier `update`, possibly of another process."""
         self._further = tuple(paths)
 
     def update(self, broker: FileBroker, links: Iterable[str], configs: Iterable[tuple[str, str]]) -> None:
-        """Find further places. `links` are trusted links; `configs` are git configurations with their contents."""
+        """Find further trusted paths, through trusted `links` and through `configs`, git configurations by path."""
         paths: set[str] = set()
         for link in links:
             try:
@@ -89,14 +90,14 @@ class TrustedPlaces:
         return any(trusted in (".", path) or path.startswith(f"{trusted}/") for trusted in self._further)
 
     def _is_in_hooks(self, base: str, key: str, word: str) -> bool:
-        """Return whether the whole folder is in the folder of hooks that this setting names."""
+        """Return whether this setting is `core.hooksPath` and names the folder itself or one above it."""
         hooks, folder = posixpath.normpath(posixpath.join(base, word)), os.path.realpath(self._folder)
         return key == "core.hookspath" and hooks != base and f"{folder}/".startswith(f"{hooks}/")
 
     def _settings(self) -> list[tuple[str, str, str]]:
-        """Return the words of the user's own configuration, and of the repository that the folder is in.
+        """Return the file names in the user's git configuration and in that of the enclosing repository, read once.
 
-        Each one comes with the folder that a path is relative to, and with its key.
+        Each is a tuple of the folder that the name is relative to, the key of the setting, and the name.
         """
         if self._global is None:
             home, repository = home_folder(), enclosing_repository(Path(os.path.realpath(self._folder)))
@@ -127,21 +128,21 @@ class TrustedPlaces:
 
 
 def git_acts_on(path: str) -> bool:
-    """Return whether a file in a git folder, also of a submodule or worktree, can make git run a program."""
+    """Return whether a file in a git folder, or in that of a submodule or worktree, can make git run a program."""
     inner_path = path_in_git(path)
     parts = inner_path.split("/")
     is_config = parts[-1] in (*CONFIG_FILES, COMMONDIR, REBASE_TODO) or tuple(parts[-2:]) in STRATEGY_FILES
-    # The program of GitLab reads there which server it sends the token of the user to.
+    # glab, the GitLab CLI, reads from `glab-cli` where to send the user's token; lazygit reads commands from its file.
     return (
         is_config
-        or not {"hooks", "glab-cli"}.isdisjoint(parts)
+        or not {"hooks", "glab-cli", "lazygit.yml"}.isdisjoint(parts)
         or inner_path.endswith("info/attributes")
         or is_remote_file(inner_path)
     )
 
 
 def is_remote_file(inner_path: str) -> bool:
-    """Return whether git reads the address of a remote from this file in a git folder, also of a submodule."""
+    """Return whether git reads the URL of a remote from this file in a git folder or in that of a submodule."""
     folders = inner_path.split("/")[:-1]
     is_reference = folders[-2:-1] == ["refs"] and folders[-3:-2] != ["modules"]
     return bool(folders) and folders[-1] in REMOTE_FOLDERS and not is_reference
@@ -155,15 +156,15 @@ def trusted_place(path: str) -> str:
 
 
 def is_noted(path: str) -> bool:
-    """Return whether a path has to be protected or hidden by its name."""
+    """Return whether the name of a path alone requires that it is protected or hidden."""
     return is_read_only(path) or is_hidden_from_commands(path)
 
 
 def _named_words(file: str, text: str, top: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the words of a configuration, and of the files that it includes, that can name a file.
+    """Yield the words of a git configuration, and of files that it includes, that can name a file.
 
-    Each one comes with the folder that a path is relative to, and with its key. `top` is the top folder of the
-    repository, unless the configuration names another one, as that of a submodule does.
+    Each is a tuple of the folder that the name is relative to, the key of the setting, and the word. `top` is the top
+    folder of the repository, unless `core.worktree` names another one, as in a submodule.
     """
     read, waiting = {file: text}, [file]
     while waiting:

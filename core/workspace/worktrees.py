@@ -1,7 +1,7 @@
-"""Creates, lists and removes git worktrees. Only the git program changes the repository, with hooks disabled.
+"""Creates, lists and removes git worktrees, always by running git, with hooks disabled.
 
-Git runs outside the sandbox here, so it must not run programs that the settings of an untrusted repository name, nor
-those of the repositories nested in it: git runs itself in these to find out whether their files have changed.
+Git runs outside the sandbox here, so it must not run programs that the settings of an untrusted repository name. That
+includes nested repositories, in which git runs itself to find out whether their files have changed.
 """
 
 import os
@@ -26,16 +26,17 @@ OPERATIONS_IN_PROGRESS = {
     "MERGE_HEAD": "A merge", "rebase-merge": "A rebase", "rebase-apply": "A rebase",
     "CHERRY_PICK_HEAD": "A cherry-pick", "REVERT_HEAD": "A revert",
 }  # fmt: skip
-NAMED = 3  # files
-# The files within submodules are left out, because their settings could make git run programs as well.
+NAMED = 3  # number of changed files to name in an error
+# Changes within submodules are ignored, because the settings of a submodule could also make git run programs.
 STATUS = ("status", "--porcelain", "--ignore-submodules=dirty")
-NO_FETCH = MappingProxyType({"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"})  # of missing objects
+# Environment that prevents fetching missing objects.
+NO_FETCH = MappingProxyType({"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"})
 
 
 def create_worktree(folder: Path, title: str, *, follow_settings: bool = False) -> tuple[WorktreeCreated, Path]:
-    """Create a worktree of the repository of a folder; return it and the corresponding folder in it.
+    """Create a worktree of the repository of a folder; return it and the folder in it that corresponds to `folder`.
 
-    Unless git may `follow_settings` of the repository, raise a Problem if they could make it run a program.
+    Unless git may `follow_settings` of the repository, raise a Problem if a setting could make git run a program.
     """
     top = repository_root(folder)
     if not follow_settings:
@@ -51,14 +52,14 @@ def create_worktree(folder: Path, title: str, *, follow_settings: bool = False) 
     add = ("worktree", "add", "-q", "-b", BRANCH_PREFIX + name, str(worktree), base)
     _git(top, *add, environment=environment)
     subfolder = worktree / folder.resolve().relative_to(top)
-    if not subfolder.is_dir():  # none of its files is committed
+    if not subfolder.is_dir():  # no file in the folder is committed
         remove_worktree(Worktree(str(top), str(worktree), BRANCH_PREFIX + name), discard=True)
         raise Problem(f"{folder} is not committed.", "A worktree would not contain it.", "Commit its files first.")
     return WorktreeCreated(str(top), str(worktree), BRANCH_PREFIX + name, base), subfolder
 
 
 def repository_root(folder: Path) -> Path:
-    """Return the top folder of the repository of a folder; raise a Problem if there is none or git is missing."""
+    """Return the top folder of the repository that contains a folder; raise a Problem if there is none, or no git."""
     if not find_program("git", folder):
         raise Problem("Git is not installed.", "Worktrees need it.", "Install git, or work without a worktree.")
     completed = _run_git(folder, "rev-parse", "--show-toplevel")
@@ -73,11 +74,14 @@ def repository_root(folder: Path) -> Path:
 
 
 def list_worktrees(top: Path) -> list[Worktree]:
-    """Return the worktrees of the repository that Journeyman created."""
+    """Return the existing worktrees that Journeyman created in the repository.
+
+    The number of changed files is None for a worktree in which a command is running.
+    """
     worktrees: list[Worktree] = []
     blocks = _git(top, "worktree", "list", "--porcelain").split("\n\n")
     records = [dict(line.partition(" ")[::2] for line in block.splitlines()) for block in blocks]
-    top = Path(records[0]["worktree"])  # `top` may be one of the worktrees
+    top = Path(records[0]["worktree"])  # the main work tree, because `top` may be a linked one
     for fields in records:
         branch = fields.get("branch", "").removeprefix("refs/heads/")
         if not branch.startswith(BRANCH_PREFIX) or not Path(fields["worktree"]).is_dir():
@@ -90,7 +94,7 @@ def list_worktrees(top: Path) -> list[Worktree]:
 
 
 def remove_worktree(tree: Worktree, *, discard: bool = False) -> None:
-    """Remove folder and branch of a worktree. Without `discard`, raise a Problem if that would lose work."""
+    """Delete the folder and the branch of a worktree. Without `discard`, raise a Problem if that would lose work."""
     top, losses = Path(tree.repository), []
     if not discard and Path(tree.folder).is_dir():
         refuse_while_commands_run(Path(tree.folder))
@@ -104,7 +108,7 @@ def remove_worktree(tree: Worktree, *, discard: bool = False) -> None:
         fix = f"Merge it with `{merge}`, or discard it with --discard."
         raise Problem(f"{tree.folder} contains work that would be lost.", f"{' and '.join(losses)}.", fix)
     environment = _closed_environment(top)
-    # Without --force, git would look for changes itself, also in the repositories nested in the worktree.
+    # Without --force, git would look for changes, also in repositories nested in the worktree, and so run programs.
     _git(top, "worktree", "remove", "--force", tree.folder, environment=environment)
     _git(top, "branch", "-q", "-D", tree.branch, environment=environment)
 
@@ -117,7 +121,7 @@ def _has_plain_settings(top: Path) -> bool:
 
 
 def _closed_environment(folder: Path) -> Mapping[str, str]:
-    """Return the environment in which git ignores filters, which are programs, and fetches no missing objects."""
+    """Return an environment in which git ignores configured filters, which are programs, and fetches no objects."""
     names = _run_git(folder, "config", "--list", "--name-only", "-z").stdout.split("\0")
     filters = dict.fromkeys(name.rpartition(".")[0] for name in names if name.startswith("filter."))
     settings = [(f"{each}.{key}", "") for each in filters for key in ("clean", "smudge", "process")]
@@ -128,13 +132,24 @@ def _closed_environment(folder: Path) -> Mapping[str, str]:
 
 
 def _count_changes(folder: Path) -> int:
-    """Return how many files of a worktree are not committed."""
-    output = _git(folder, *STATUS, "--untracked-files=all", environment=_closed_environment(folder))
-    return len(output.splitlines())
+    """Return how many files of a worktree have uncommitted changes.
+
+    Files marked as unchanged in the index count too: git ignores their changes, so a command could hide changes that
+    way.
+    """
+    environment = _closed_environment(folder)
+    output = _git(folder, *STATUS, "--untracked-files=all", environment=environment)
+    entries = _git(folder, "ls-files", "-v", "-z", environment=environment).split("\0")
+    marked = [entry[2:] for entry in entries if entry[:1] == "S" or entry[:1].islower()]
+    return len(output.splitlines()) + sum(os.path.lexists(folder / path) for path in marked)
 
 
 def _start_commit(top: Path, environment: Mapping[str, str]) -> str:
-    """Return the commit to start at; raise a Problem if a worktree would not contain what the user sees."""
+    """Return the commit to start a worktree at.
+
+    Raise a Problem if the worktree would differ from what the user sees: without a commit, during an operation such as
+    a merge, or with uncommitted changes.
+    """
     head = _run_git(top, "rev-parse", "--verify", "-q", "HEAD^{commit}", environment=environment)
     if head.returncode:
         raise Problem(f"{top} has no commit yet.", "A worktree starts at a commit.", "Create a first commit.")
@@ -163,13 +178,13 @@ def _git(folder: Path, *arguments: str, environment: Mapping[str, str] = Mapping
 
 def _run_git(
     folder: Path, *arguments: str, environment: Mapping[str, str] = MappingProxyType({})
-) -> "subprocess.CompletedProcess[str]":
+) -> subprocess.CompletedProcess[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         return subprocess.run(
             [find_program("git", folder), *GIT_OPTIONS, "-C", str(folder), *arguments],
             env=inherited
-            | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "PATH": own_path()}
+            | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "PATH": own_path()}
             | pinned_repository(folder)
             | dict(environment),
             stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", errors="surrogateescape",

@@ -38,10 +38,11 @@ class Client:
         self, session_id: str, tool_call: Any, options: list[Any], **_: Any
     ) -> schema.RequestPermissionResponse:
         self.asked.append((tool_call.title, [option.name for option in options]))
+        self.heard.set()
         self.shown += [block.content.text for block in tool_call.content or () if block.type == "content"]
         word = self.words.pop(0)
-        chosen = next(option for option in options if word in (option.kind, option.name))
-        outcome = schema.AllowedOutcome(outcome="selected", option_id=chosen.option_id)
+        chosen = next((option.option_id for option in options if word in (option.kind, option.name)), word)
+        outcome = schema.AllowedOutcome(outcome="selected", option_id=chosen)
         return schema.RequestPermissionResponse(outcome=outcome)
 
     async def create_elicitation(self, message: str, mode: Any, **_: Any) -> schema.AcceptElicitationResponse:
@@ -136,6 +137,28 @@ def test_an_editor_shows_what_an_approval_makes_writable(tmp_path: Path) -> None
     edited(tmp_path, client, talk)
 
 
+def test_an_option_that_was_not_offered_allows_nothing(tmp_path: Path) -> None:
+    """The request stays open, and can be answered elsewhere."""
+    terminal = Terminal(tmp_path)
+    try:
+        play_script(terminal.home, call_reply("write", path="a.txt", content="x"), {"text": "Done."})
+        client = Client("yes")
+
+        async def talk(conn: Any, session: str) -> None:
+            turn = asyncio.ensure_future(conn.prompt(session_id=session, prompt=[text_block("Write it.")]))
+            while not client.asked:
+                await client.heard.wait()
+                client.heard.clear()
+            [request] = (await asyncio.to_thread(terminal, "pending", "--json")).lines
+            assert (await asyncio.to_thread(terminal, "deny", request["id"])).code == 0
+            assert (await turn).stop_reason == "end_turn"
+
+        edited(terminal.home, client, talk)
+        assert not (terminal.home / "work" / "a.txt").exists()
+    finally:
+        terminal.close()
+
+
 def test_a_cancel_stops_the_run_and_a_denial_is_applied(tmp_path: Path) -> None:
     slow = {"text": "x" * 2000, "chunks": 2000, "delay_s": 0.05}
     play_script(tmp_path, call_reply("write", path="a.txt", content="x"), slow)
@@ -161,7 +184,7 @@ def test_questions_become_forms_options_or_text(tmp_path: Path) -> None:
     def talk(client: Client) -> Any:
         async def say(conn: Any, session: str) -> None:
             await conn.prompt(session_id=session, prompt=[text_block("Ask.")])
-            assert client.asked[0][0].startswith("Which?") and "It is Blue." in client.said()
+            assert "Which?" in client.asked[0][0] and "It is Blue." in client.said()
 
         return say
 
@@ -169,7 +192,7 @@ def test_questions_become_forms_options_or_text(tmp_path: Path) -> None:
     edited(tmp_path, client, talk(client), forms=True)
     client = Client("Blue")
     edited(tmp_path, client, talk(client))
-    assert client.asked[0][1] == ["Red", "Blue", "Decline to answer"]
+    assert client.asked[0] == ("Question: Which?", ["Red", "Blue", "Decline to answer"])
     play_script(tmp_path, call_reply("ask_user", question="What else?"), {"text": "It is {{answer}}."})
     client = Client()
 
@@ -180,6 +203,21 @@ def test_questions_become_forms_options_or_text(tmp_path: Path) -> None:
         assert "It is Green." in client.said()
 
     edited(tmp_path, client, words)
+
+
+def test_an_editor_shows_hidden_characters_of_options(tmp_path: Path) -> None:
+    asks = call_reply("ask_user", question="Run\u202e it?", options=[{"label": "No\u202e"}, {"label": "Yes"}])
+    shown = ["No⟦U+202E⟧", "Yes", "Decline to answer"]
+    for forms, client in ((False, Client("No⟦U+202E⟧")), (True, Client(form={"answer1": "No⟦U+202E⟧"}))):
+        play_script(tmp_path, asks, {"text": "It is {{answer}}."})
+
+        async def talk(conn: Any, session: str, client: Client = client) -> None:
+            await conn.prompt(session_id=session, prompt=[text_block("Ask.")])
+            assert "It is No" in client.said()
+
+        edited(tmp_path, client, talk, forms=forms)
+        assert "Run⟦U+202E⟧ it?" in client.asked[0][0]
+        assert client.asked[0][1] == ([] if forms else shown)
 
 
 def test_errors_have_a_message(tmp_path: Path) -> None:

@@ -177,6 +177,31 @@ def test_mcp_servers_of_the_editor_are_reported(tmp_path: Path, named: list[str]
         assert wire.said() == "Done."
 
 
+def exported(home: Path, session: str) -> list[dict[str, Any]]:
+    export = subprocess.run(
+        program_command("export", session, "--as", "json"), cwd=home, env=program_environment(home / "home"),
+        capture_output=True, check=True,
+    )  # fmt: skip
+    return [json.loads(line) for line in export.stdout.splitlines()]
+
+
+def test_a_file_in_an_answer_is_not_what_the_user_wrote(tmp_path: Path) -> None:
+    asks = {"text": "I ask.", "calls": [{"name": "ask_user", "arguments": {"question": "Which?"}}]}
+    with open_connection(tmp_path, asks, {"text": "Thanks."}, {"text": "Done."}) as wire:
+        session = wire.new(tmp_path / "work")
+        wire.ask("session/prompt", sessionId=session, prompt=text("Ask."))
+        file = {"type": "resource", "resource": {"uri": "file:///a.md", "text": "Hostile"}}
+        answer = wire.ask("session/prompt", sessionId=session, prompt=[*text("This one."), file])
+        assert answer["result"]["stopReason"] == "end_turn"
+        wire.rest()
+    events = exported(tmp_path, session)
+    facts = [event["fact"] for event in events if event.get("kind") in ("user_message", "question_answered")]
+    assert "Hostile" not in json.dumps(facts) and "This one." in json.dumps(facts)
+    assert [each["name"] for fact in facts for each in fact.get("attachments", ())] == ["file:///a.md"]
+    read = [event["fact"]["source"] for event in events if event.get("kind") == "untrusted_content_read"]
+    assert read == ["folder"]
+
+
 def test_a_file_in_a_prompt_is_not_what_the_user_wrote(tmp_path: Path) -> None:
     """It is marked as data, and untrusted in a folder that is not trusted, as if the agent had read it."""
     with open_connection(tmp_path, {"text": "One."}, {"text": "Two."}) as wire:
@@ -186,11 +211,7 @@ def test_a_file_in_a_prompt_is_not_what_the_user_wrote(tmp_path: Path) -> None:
             answer = wire.ask("session/prompt", sessionId=session, prompt=[*text("Explain this."), file])
             assert answer["result"]["stopReason"] == "end_turn"
         wire.rest()
-    export = subprocess.run(
-        program_command("export", session, "--as", "json"), cwd=tmp_path, env=program_environment(tmp_path / "home"),
-        capture_output=True, check=True,
-    )  # fmt: skip
-    events = [json.loads(line) for line in export.stdout.splitlines()]
+    events = exported(tmp_path, session)
     messages = [event["fact"] for event in events if event.get("kind") == "user_message"]
     assert len(messages) == 2 and all("Hostile" not in json.dumps(message["text"]) for message in messages)
     assert [message["attachments"][0]["name"] for message in messages] == ["file:///a.md", "file:///b.md"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.arguments import SECTIONS, parse, parser
-from app.cli.command_parser import UsageError
+from app.cli.command_parser import CommandParser, UsageError
 from app.cli.value_types import duration
 from app.commands.command_table import COMMANDS, command_function
 from app.main import main
@@ -53,6 +53,18 @@ def test_help_of_a_command_is_its_help_option(words: list[str], capsys: pytest.C
         parse(words)
     assert raised.value.code == 0
     assert "usage: journeyman mcp add [OPTIONS] NAME PROGRAM [ARGS...]\n" in capsys.readouterr().out
+
+
+def test_the_usage_names_a_required_option() -> None:
+    command = CommandParser(prog="tool")
+    command.add_argument("file", metavar="FILE")
+    command.add_argument("--to", metavar="DIR", required=True)
+    assert command.format_usage() == "usage: tool [OPTIONS] --to DIR FILE\n"
+
+
+def test_without_arguments_those_of_the_process_are_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["journeyman", "show", "s1"])
+    assert parser().parse_args().session == "s1" and parser().parse_args([]).command is None
 
 
 def test_every_command_is_in_one_section_and_every_argument_has_a_help_text() -> None:

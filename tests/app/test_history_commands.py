@@ -5,6 +5,7 @@ import io
 import json
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -231,6 +232,20 @@ def test_runs_are_rated_and_queried(typed: Typed, session: str) -> None:
     assert typed("failures", "--json") == 0 and typed.lines == []
 
 
+def test_V1_the_times_of_a_report_are_in_utc(typed: Typed, session: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert typed("show", session, "--json") == 0
+    first, last = [line["at"] for line in typed.lines if line["kind"] in {"run_started", "run_ended"}]
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        assert typed("show", session, "--report", "--json") == 0
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    (report,) = typed.lines
+    assert (report["run"]["started_at"], report["run"]["ended_at"]) == (first, last) and first.endswith("Z")
+
+
 def test_two_sessions_are_compared(typed: Typed, session: str) -> None:
     (typed.folder / "script.json").write_text(
         scripted_replies(call_reply("write", path="b.txt", content="x"), {"text": "Done"})
@@ -246,6 +261,24 @@ def test_two_sessions_are_compared(typed: Typed, session: str) -> None:
     assert typed("compare", session, other, "--json") == 0
     assert typed.lines[-1]["a"]["cost"] is None and typed.lines[-1]["delta"]["cost"] is None
     assert typed.lines[-1]["first_difference"] == 1 and typed.lines[-1]["delta"]["tokens"] == -10
+
+
+def test_a_comparison_names_the_memories_and_skills_of_only_one_session(typed: Typed) -> None:
+    assert typed("memory", "add", "The parrot is called Coco.", "--json") == 0
+    memory = typed.lines[0]["id"]
+    skill = call_reply("use_skill", name="code-review")
+    (typed.folder / "script.json").write_text(scripted_replies(skill, {"text": "Coco"}))
+    assert typed("run", "What is the parrot called?", "--script", "script.json") == 0
+    session = typed.session()
+    (typed.folder / "other.json").write_text(scripted_replies({"text": "Coco"}))
+    assert typed("fork", session, "--retry", "--script", "other.json", "--without", memory) == 0
+    other = typed.session()
+    assert typed("compare", session, other) == 0
+    assert "Only in A: the memory “The parrot is called Coco.”" in typed.out
+    assert "Only in A: the skill code-review, version 1" in typed.out
+    assert typed.out.count("Only in B: ") == 1  # the outcome of the first session
+    assert typed("compare", other, session, "--json") == 0
+    assert len(typed.lines[-1]["only_a"]) == 1 and len(typed.lines[-1]["only_b"]) == 2
 
 
 def test_unreviewed_files_are_listed_and_marked(typed: Typed, home: Path) -> None:
@@ -280,7 +313,7 @@ def test_the_report_of_a_waiting_run_says_so(typed: Typed) -> None:
     assert typed("run", "Do it", "--script", "ask.json") == 3
     session = typed.session()
     assert typed("show", session, "--report") == 0 and "It is waiting for you." in typed.out
-    assert typed("show", session, "--report", "--json") == 0 and typed.lines[0]["run"]["status"] == "running"
+    assert typed("show", session, "--report", "--json") == 0 and typed.lines[0]["run"]["status"] == "waiting"
 
 
 def test_an_empty_check_is_an_error(typed: Typed) -> None:

@@ -58,6 +58,6 @@ def test_a_run_says_from_time_to_time_what_a_slow_model_does(
     monkeypatch.setattr("app.process.services.LocalModels", partial(LocalModels, table=TABLE, script=STAND_IN))
     words = ["--data-dir", str(tmp_path / "home"), "run", "Say hello.", "-m", "local/tiny"]
     for between_s, is_shown in ((0.0, True), (1e9, False)):
-        monkeypatch.setattr("app.commands.run_follower.ACTIVITY_S", between_s)
+        monkeypatch.setattr("app.commands.run_printer.ACTIVITY_S", between_s)
         assert main(words) == DONE
         assert ("Writing the reply" in capsys.readouterr().err) == is_shown

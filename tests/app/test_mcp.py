@@ -119,3 +119,30 @@ def test_the_first_of_two_tools_with_one_name_is_offered_and_the_second_is_repor
     said = capfd.readouterr().out
     assert "box__send  Sends a letter." in said
     assert "box__send (again)  (not offered: another tool of this server has the same name)  Sends everything." in said
+
+
+def test_a_name_is_not_given_to_another_server_and_its_rules_end_with_it(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "home"
+    tools = json.dumps([tool("send")])
+    assert run_mcp_command(home, "add", "box", sys.executable, "-c", NOISY, tools) == DONE
+    assert "unless a saved rule allows it" in capfd.readouterr().out
+    main(["--data-dir", str(home), "rules", "add", "allow", "box__send"])
+    main(["--data-dir", str(home), "rules", "add", "deny", "box__send"])
+    assert run_mcp_command(home, "add", "box", sys.executable, "-c", NOISY, tools, "evil") == FAILED
+    error = capfd.readouterr().err
+    assert "There is already an MCP server 'box'" in error and "journeyman mcp remove box" in error
+    definitions = {name: {"command": sys.executable, "args": ["-c", NOISY, tools, "evil"]} for name in ("box", "other")}
+    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": definitions}), "utf-8")
+    assert run_mcp_command(home, "import", str(tmp_path / "mcp.json")) == FAILED
+    said = capfd.readouterr()
+    assert "There is already an MCP server 'box'" in said.err and "Added other." in said.out
+    assert run_mcp_command(home, "add", "box", sys.executable, "-c", NOISY, tools) == DONE, "the same server again"
+    main(["--data-dir", str(home), "rules", "--json"])
+    assert "allow" in capfd.readouterr().out
+    assert run_mcp_command(home, "remove", "box") == DONE
+    capfd.readouterr()
+    main(["--data-dir", str(home), "rules", "--json"])
+    left = [json.loads(line) for line in capfd.readouterr().out.splitlines()]
+    assert [(row["effect"], row["tool"]) for row in left] == [("deny", "box__send")]

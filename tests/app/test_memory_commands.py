@@ -139,7 +139,7 @@ def test_semantic_search_finds_memories(run_command: Typed, tmp_path: Path) -> N
     run_command("memory", "add", "The boat leaves at dawn.")
     assert "There is no file or folder" in run_command("memory", "index", "enable", "elsewhere", code=FAILED)
     assert "alone" in run_command("memory", "index"), "what cannot be used is not chosen"
-    assert "0 of 1 memories indexed" in run_command("memory", "index", "enable", str(model))
+    assert "1 of 1 memories indexed" in run_command("memory", "index", "enable", str(model))
     assert "1 of 1 memories indexed" in run_command("memory", "index", "build")
     (row,) = run_command.rows("search", "vessel sunrise")
     assert row["text"] == "The boat leaves at dawn." and str(row["match_reason"]).startswith("similarity: ")
@@ -148,3 +148,10 @@ def test_semantic_search_finds_memories(run_command: Typed, tmp_path: Path) -> N
     assert "config.json" in run_command("memory", "index", code=FAILED)
     assert "alone" in run_command("memory", "index", "disable")
     assert run_command("memory", "search", "vessel sunrise") == "No memories match.\n"
+
+
+def test_the_forecast_ends_with_the_expiry_date(run_command: Typed) -> None:
+    run_command("memory", "add", "The office is closed for building work.", "--expires", "60d")
+    name = str(run_command.rows("list")[0]["id"])
+    shown = run_command("memory", "show", name)
+    assert "1.00 now; 1.00 in 30 days, 0.00 in 90 days, 0.00 in 180 days, 0.00 in 365 days" in shown

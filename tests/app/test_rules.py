@@ -1,11 +1,15 @@
 """The commands `rules` and `doctor --rule`."""
 
+import asyncio
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from app.main import main
+from app.process.data_folder import database_path
 from app.process.exit_codes import DONE, FAILED
 from core.domain.rules import new_rule
 from core.store.data_folder import open_data_folder
@@ -40,8 +44,6 @@ def run_command(home: Path, *words: str) -> int:
 def test_rules_are_listed_tested_and_revoked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import asyncio
-
     home, folder = tmp_path / "home", tmp_path / "work"
     folder.mkdir()
     monkeypatch.chdir(folder)
@@ -173,3 +175,26 @@ def test_permission_lists_of_other_agents_are_shown_and_then_imported(
         assert json.loads(capsys.readouterr().out)["decision"] == decision, command
     run_command(home, "rules", "import", "--save")
     assert "Rules added: 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("words", [("list",), ("edit", "abc234", "--effect", "deny"), ("import", "--save")])
+def test_no_rule_counts_as_missing_if_the_rules_cannot_be_read(
+    tmp_path: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An import would add every rule a second time."""
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text('{"permissions": {"allow": ["Bash(ls:*)"]}}')
+    monkeypatch.chdir(tmp_path)
+    opened = open_data_folder(home := tmp_path / "home")
+    assert opened.database
+    asyncio.run(_add(RuleStore(opened.path, opened.database), str(tmp_path)))
+    opened.database.close()
+    with closing(sqlite3.connect(database_path(home))) as database, database:
+        (table,) = database.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name LIKE '%rule%'"
+        ).fetchone()
+        database.execute(f"UPDATE {table} SET effect = 'perhaps'")
+    assert run_command(home, "rules", *words) == FAILED
+    assert "Your permission rules cannot be read." in capsys.readouterr().err
+    with closing(sqlite3.connect(database_path(home))) as database:
+        assert database.execute("SELECT count(*) FROM rule").fetchone() == (2,)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from core.domain.clock import now
 from core.domain.memory import EVERYWHERE, MemoryContent
 from core.memory.index_terms import index_terms
 from core.memory.memories import BATCH, Memories
@@ -16,6 +17,7 @@ from core.store.database import Database, connect
 from core.store.memory_store import MemoryStore
 from tests.bench.benchmark import Measurement, percentile, scratch_folder
 from tests.bench.synthetic_facts import Fact, make_facts
+from tests.core.memory.made import add_all
 
 SINGLE_WRITES = 50  # memories added one at a time
 SIZES = (1_000, 10_000, 100_000)
@@ -52,7 +54,7 @@ async def measure_ours(folder: Path, made: Sequence[Fact]) -> dict[str, float]:
     try:
         said = [(MemoryContent("knowledge", fact.text), MemorySource("import")) for fact in made]
         began = time.process_time()
-        await memories.add_all_unmatched(said)
+        await add_all(memories, said, now())
         bulk = time.process_time() - began
         began, began_at = time.process_time(), time.perf_counter()
         for number in range(SINGLE_WRITES):

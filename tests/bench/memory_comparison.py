@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from core.domain.clock import now
 from core.domain.memory import EVERYWHERE, MemoryContent
 from core.memory.embedder_process import Embedder
 from core.memory.index_terms import index_terms
@@ -36,6 +37,7 @@ from tests.bench.memory import (
     sample_facts,
 )
 from tests.bench.synthetic_facts import Fact, make_facts
+from tests.core.memory.made import add_all
 
 SHARES = tuple(f"{sort} {cut}" for sort in QUESTION_KINDS for cut in ("@1", "@5"))
 P95_MS = 60.0
@@ -88,7 +90,7 @@ def measure_semantic(folder: Path, model: Path, made: Sequence[Fact]) -> tuple[d
 
         try:
             said = ((MemoryContent("knowledge", fact.text), MemorySource("import")) for fact in made)
-            runner.run(memories.add_all_unmatched(said))
+            runner.run(add_all(memories, said, now()))
             began = time.perf_counter()
             runner.run(meaning.catch_up())
             made_in = time.perf_counter() - began

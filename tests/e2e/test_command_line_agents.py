@@ -17,6 +17,13 @@ def test_known_agents_are_listed_with_the_command_that_installs_them(terminal: T
     assert "npm install -g @qwen-code/qwen-code" in text or "journeyman agents add qwen qwen --acp" in text
 
 
+def test_a_known_agent_that_is_not_added_is_named_with_the_command_that_adds_it(terminal: Terminal) -> None:
+    refused = terminal("run", "hello", "--agent", "opencode")
+    assert refused.code == 1
+    assert "The external agent opencode is not added." in refused.err
+    assert "journeyman agents add opencode opencode acp" in refused.err
+
+
 def test_a_request_is_approved_from_another_terminal(terminal: Terminal) -> None:
     assert terminal("agents", "add", "box", sys.executable, str(AGENT)).code == 0
     process = terminal.start("run", "ask", "--agent", "box", "--mode", "ask", "--json")

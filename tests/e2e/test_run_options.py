@@ -1,8 +1,9 @@
 """Options of `run` that limit a run, shape its reply or keep it from asking, and how the terminal reports its end."""
 
 import json
+import signal
 
-from tests.e2e.terminal import Terminal
+from tests.e2e.terminal import Terminal, read_until, wait_for_exit
 
 LOOK = {"calls": [{"name": "find", "arguments": {"pattern": "*.md"}}]}
 
@@ -33,10 +34,12 @@ def test_a_reply_matches_the_schema_or_the_run_fails(terminal: Terminal) -> None
     (terminal.folder / "schema.json").write_text(json.dumps(schema))
     terminal.script({"text": "Three."}, {"text": '{"count": 3}'})
     ended = terminal.run("--schema", "schema.json", "-q")
-    assert ended.code == 0 and '{"count": 3}' in ended.out
+    assert ended.code == 0 and ended.out == '{"count": 3}\n'
     terminal.script({"text": "Three."}, {"text": '{"count": "three"}'}, name="wrong.json")
     ended = terminal.run("--schema", "schema.json", script="wrong.json")
     assert ended.code == 1 and "The run ended:" in ended.err and "count" in ended.err
+    ended = terminal.run("--schema", "schema.json", "-q", script="wrong.json")
+    assert ended.code == 1 and not ended.out
     refused_schemas = (
         ("{", "not valid JSON"),
         ('{"type": "integr"}', "'integr' is not valid"),
@@ -48,6 +51,22 @@ def test_a_reply_matches_the_schema_or_the_run_fails(terminal: Terminal) -> None
         assert refused.code == 1 and "The JSON Schema cannot be used." in refused.err and why in refused.err
 
 
+def test_a_schema_may_be_true_or_false(terminal: Terminal) -> None:
+    terminal.script({"text": "Three."}, {"text": "3"})
+    for schema, code in (("true", 0), ("false", 1)):
+        (terminal.folder / "schema.json").write_text(schema)
+        ended = terminal.run("--schema", "schema.json", "-q")
+        assert ended.code == code and "Internal error" not in ended.err
+
+
+def test_a_run_and_its_session_show_that_a_limit_is_near(terminal: Terminal) -> None:
+    terminal.script(*[LOOK] * 4, {"text": "Done."})
+    ended = terminal.run("--max-turns", "5")
+    assert ended.code == 0 and "Notice: 4 of 5 turns" in ended.out
+    session = ended.out.split()[1]
+    assert "Notice: 4 of 5 turns" in terminal("show", session).out
+
+
 def test_without_questions_nobody_is_said_to_have_answered(terminal: Terminal) -> None:
     ask = {"name": "ask_user", "arguments": {"question": "Which one?"}}
     terminal.script({"calls": [ask]}, {"text": "Done."})
@@ -55,6 +74,44 @@ def test_without_questions_nobody_is_said_to_have_answered(terminal: Terminal) -
     answer = next(line["answer"] for line in ended.lines if line["kind"] == "question_answered")
     assert answer["declined"] and answer["answered_by"] == "no_questions"
     assert ended.lines[-1]["status"] == "completed"
+
+
+def test_a_run_without_questions_asks_none_after_a_kill_unless_it_is_told_to(terminal: Terminal) -> None:
+    wait = {"name": "run", "arguments": {"command": "echo begun; until [ -e go ]; do sleep 0.05; done"}}
+    terminal.script(
+        {"calls": [wait]},
+        {"calls": [{"name": "ask_user", "arguments": {"question": "Which one?"}}]},
+        {"calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "a"}}]},
+        {"text": "Done."},
+    )
+    options = ("--script", "script.json", "--allow", "run", "--json")
+    killed = terminal.start("run", "Go.", "--no-questions", *options)
+    read_until(killed, "begun")
+    wait_for_exit(killed, signal.SIGKILL)
+    (terminal.folder / "go").touch()
+    session = terminal.session()
+
+    asking = terminal("resume", session, "--retry", "--questions", "--json")
+    assert asking.code == 3 and terminal("pending").out.count("Which one?") == 1
+    resumed = terminal("resume", session, "--json")
+    assert resumed.code == 0 and resumed.lines[-1]["status"] == "completed", resumed
+    events = terminal("show", session, "--json").lines
+    (started,) = [line for line in events if line["kind"] == "run_started"]
+    assert started["no_questions"]
+    (answered,) = [line for line in events if line["kind"] == "question_answered"]
+    assert answered["answer"]["answered_by"] == "no_questions"
+    assert [line["allowed"] for line in events if line["kind"] == "permission_decided"] == [False]
+    assert not (terminal.folder / "a.txt").exists()
+
+
+def test_a_repeated_run_asks_no_questions_either(terminal: Terminal) -> None:
+    terminal.script({"calls": [{"name": "ask_user", "arguments": {"question": "Which one?"}}]}, {"text": "Done."})
+    assert terminal.run("--no-questions").code == 0
+    session = terminal.session()
+    assert terminal("fork", session, "--retry", "--json").lines[-1]["status"] == "completed"
+    asking = terminal("fork", session, "--retry", "--questions", "--json")
+    assert asking.code == 3
+    assert not next(line for line in asking.lines if line["kind"] == "run_started")["no_questions"]
 
 
 def test_a_repetition_without_questions_is_ended_by_the_option(terminal: Terminal) -> None:
@@ -79,7 +136,7 @@ def test_a_failing_check_sends_the_agent_back_and_a_passing_one_rates_the_run(te
     assert (rated["rating"], rated["by"]) == ("up", "check")
     assert terminal("sessions", "--json").lines[0]["check_rating"] == "up"
     shown = terminal("show", terminal.session())
-    assert shown.out.count("grep -q right a.txt") == 2
+    assert shown.out.count("grep -q right a.txt") == 3  # two checks, and the notice that the first one failed
 
 
 def test_a_check_that_keeps_failing_ends_the_run_as_failed(terminal: Terminal) -> None:

@@ -1,4 +1,4 @@
-"""Other agents that do the same tasks with the same model: mini-swe-agent, OpenCode and Codex."""
+"""Other agents that do the same tasks with the same model: mini-swe-agent, OpenCode, Codex and Goose."""
 
 import json
 import os
@@ -12,7 +12,12 @@ from tests.servers.aimock import NODE, NPM
 from tests.servers.real import KEPT, environment, run_step
 
 MINI = "mini-swe-agent==2.4.6"  # its litellm imports mcp without requiring it
-NPM_AGENTS = {"opencode": "opencode-ai@1.18.33", "codex": "@openai/codex@0.169.0"}
+GOOSE = "goose-binary-linux-x64"
+NPM_AGENTS = {
+    "opencode": "opencode-ai@1.18.33",
+    "codex": "@openai/codex@0.169.0",
+    GOOSE: f"@aaif/{GOOSE}@1.52.0",
+}
 WINDOW = 32_768
 
 
@@ -118,10 +123,20 @@ def codex(url: str, model: str, prompt: str, home: Path) -> AgentCommand:
     return AgentCommand(words, env, lambda _: last.read_text("utf-8") if last.is_file() else "")
 
 
+def goose(url: str, model: str, prompt: str, home: Path) -> AgentCommand:
+    """Return the command of Goose with its developer tools, which works without asking."""
+    words = [str(_npm_program(GOOSE)), "run", "--no-session", "--no-profile", "--with-builtin", "developer", "--quiet"]
+    words += ["--max-turns", "40", "--provider", "openai", "--model", model, "--text", prompt]
+    env = {"HOME": str(home), "OPENAI_HOST": url, "OPENAI_API_KEY": "none", "GOOSE_CONTEXT_LIMIT": str(WINDOW)}
+    env |= {"GOOSE_MODE": "auto", "GOOSE_DISABLE_KEYRING": "1", "GOOSE_TELEMETRY_ENABLED": "false"}
+    return AgentCommand(words, env, lambda printed: printed[-4_000:])
+
+
 OTHER_AGENTS: Mapping[str, Callable[[str, str, str, Path], AgentCommand]] = {
     "mini": mini,
     "opencode": opencode,
     "codex": codex,
+    "goose": goose,
 }
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.process.services import build_services
-from core.domain.events import CallStarted, Replied, RunStarted, SessionEvent, ToolCall
+from core.domain.events import READ_AHEAD, CallStarted, Replied, RunStarted, SessionEvent, ToolCall
 from core.domain.modes import Mode
 from core.domain.permissions import PermissionRequested
 from core.domain.problems import Problem
@@ -17,7 +17,6 @@ from core.domain.question import Answer, QuestionAsked
 from core.domain.text import Text
 from core.engine.api.engine import Engine
 from core.models.catalog import SCRIPTED
-from core.models.stop_reasons import READ_AHEAD
 from core.store.journal_update import JournalUpdate
 from tests.eval.meter import Meter
 from tests.eval.other_agents import OTHER_AGENTS, run_agent

@@ -15,9 +15,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from core.domain.events import CallStarted, Replied, ToolCall
+from core.domain.events import READ_AHEAD, CallStarted, Replied, ToolCall
 from core.models.catalog import SCRIPTED
-from core.models.stop_reasons import READ_AHEAD
+from core.models.work_phrases import check_command
 from core.store.data_folder import DATABASE_FILE
 from tests.eval.__main__ import main
 from tests.eval.meter import metered
@@ -47,7 +47,7 @@ def test_a_check_tells_good_from_bad(task: Task, tmp_path: Path) -> None:
     assert (good.passed, good.status, good.followed_injection) == (True, "done", False), good
     assert good.turns >= len(task.solution) and bool(good.questions) == bool(task.answer)
     bad = asyncio.run(run_task(tmp_path / "bad", task, SCRIPTED, ({"text": "Done."},)))
-    assert (bad.passed, bad.status) == (False, "done"), bad
+    assert (bad.passed, bad.status) == (False, "failed" if check_command(task.prompt) else "done"), bad
 
 
 def test_the_command_reports_each_result_and_goes_on_where_it_stopped(
@@ -92,6 +92,19 @@ def test_acts_outside_the_task_are_recognized_whether_they_were_carried_out_or_d
         assert task.followed_injection(left) is bool(left.commands)
     (folder / "notes.txt").write_text("changed")
     assert task.followed_injection(TaskResult(folder, "", 0))
+
+
+def test_a_file_of_the_task_that_is_changed_by_mistake_follows_no_injection(tmp_path: Path) -> None:
+    """The task then fails, because it has other files to change."""
+    task = next(each for each in SETS["injections"] if each.name == "guide-pwned")
+    folder = make_folder(tmp_path, task)
+    (folder / "names.txt").write_text("ANN\nBOB\nCID\n")
+    left = TaskResult(folder, "", 0)
+    assert task.passed(left)
+    (folder / "guide.md").write_text("ANN\nBOB\nCID\n")
+    assert not task.passed(left) and not task.followed_injection(left)
+    (folder / "pwned.txt").write_text("yes")
+    assert task.followed_injection(left)
 
 
 def test_lessons_are_memories_that_the_model_receives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

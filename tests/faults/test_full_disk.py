@@ -15,6 +15,7 @@ from core.domain.problems import Problem
 from core.store.backup import back_up
 from core.store.journal import Journal
 from core.store.data_folder import open_data_folder
+from tests.sessions import create_session
 from core.store.reader import Reader
 
 folder = Path(sys.argv[1]) / "data"
@@ -32,7 +33,7 @@ def fill_up():
             pass
 
 async def main():
-    name = await journal.create_session("/tmp", "t")
+    name = await create_session(journal, "/tmp", "t")
     print("ballast", opened.ballast.path.exists())
     fill_up()
     entry = await journal.append(name, UserMessage(Text("the disk is full " * 40000)))

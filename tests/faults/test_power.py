@@ -31,6 +31,7 @@ from core.domain.events import UserMessage
 from core.domain.text import Text
 from core.store.database import Database
 from core.store.journal import Journal
+from tests.sessions import create_session
 from core.store.reader import Reader
 
 async def main(path, synchronous):
@@ -38,7 +39,7 @@ async def main(path, synchronous):
     reader = Reader(path)
     journal = Journal(database, reader)
     acks = os.open(path.with_name("acks"), os.O_WRONLY | os.O_CREAT)
-    name = await journal.create_session("/tmp", "t")
+    name = await create_session(journal, "/tmp", "t")
     os.write(acks, b"1")
     await database.run(lambda db: db.execute("PRAGMA wal_autocheckpoint = 20").fetchall(), no_transaction=True)
     for n in range(12):
@@ -79,7 +80,7 @@ def whole_lines(log: Path) -> Iterator[str]:
     for line in log.read_text().splitlines():
         thread, call = line.split(maxsplit=1)
         if call.endswith("<unfinished ...>"):
-            begun[thread] = call.removesuffix("<unfinished ...>")
+            begun[thread] = call.removesuffix("<unfinished ...>").rstrip()
         elif resumed := re.match(r"<\.\.\. \w+ resumed>\s*", call):
             yield begun.pop(thread) + call[resumed.end() :]
         else:

@@ -16,6 +16,7 @@ from core.store.reader import Reader
 from tests.screens import sample_memory, sample_skills
 from tests.screens.sample_events import SampleSession, with_calls
 from tests.screens.sample_sessions import BODIES, sessions
+from tests.sessions import create_session
 
 HELPS: Final = (SubagentStarted, SubagentEnded)
 
@@ -44,7 +45,7 @@ class _Clock:
 async def _write(journal: Journal, clock: _Clock, made: SampleSession) -> None:
     lasts = sum(at.after for at in (*made.facts, *made.helper))
     clock.time = clock.start - int((made.ago + lasts) * SECOND)
-    name = await journal.create_session(str(Path.home() / made.folder), made.title)
+    name = await create_session(journal, str(Path.home() / made.folder), made.title)
     child = session_id()
     for at in with_calls(list(made.facts)):
         clock.time += int(at.after * SECOND)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from PySide6.QtCore import QDeadlineTimer, QEventLoop
 from PySide6.QtGui import QColor, QImage
-from PySide6.QtWidgets import QLineEdit, QListWidget, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QListWidget, QPushButton, QToolButton, QWidget
 
 from app.process import data_folder
 from app.process.crash import format_report
@@ -51,6 +51,7 @@ from ui.dialogs.help_dialog import HelpDialog
 from ui.dialogs.image_dialog import ImageDialog
 from ui.dialogs.replay_dialog import ReplayDialog
 from ui.dialogs.trust_dialog import TrustDialog
+from ui.overview.panel import OverviewPanel
 from ui.sessions.session_rows import ARCHIVED, TRASH, SessionHit
 from ui.sessions.sessions_model import SessionsModel
 from ui.sessions.sessions_view import SessionsView
@@ -66,7 +67,7 @@ from ui.shell.main_window import MainWindow
 from ui.shell.session_view import CHANGES, CONTEXT, DECISIONS, TERMINAL
 from ui.shell.shortcuts_dialog import ShortcutsDialog
 from ui.shell.window_frame import WindowFrame
-from ui.start.new_session_form import ProviderOffer
+from ui.start.new_session import ProviderOffer
 from ui.style.theme import Look, apply_theme, load_fonts, load_theme
 from ui.timeline.run_page import CHART_TAB, STEPS_TAB
 from ui.usage.panel import UsagePanel
@@ -239,12 +240,14 @@ def _asking(stage: _Stage) -> Screens:
             stage.select("permission", "ruff")  # the request on the card, not the newest one
         if title != WAITING:
             yield name, stage.shell
-        view.open_question()
+        view.asking.open_dialog()
         if asking := view.dialog:
             _wait_until_armed(asking)
             yield f"{name}-dialog", asking
             asking.close()
-    window.inbox.open_at(window.status.waiting_button)
+    waiting = window.status.findChild(QPushButton, "status.waiting")
+    assert waiting
+    window.inbox.open_at(waiting)
     yield "inbox", window.inbox
     window.inbox.close()
 
@@ -315,6 +318,14 @@ def _tabs(stage: _Stage) -> Screens:
 def _pages(stage: _Stage) -> Screens:
     """Yield the pages that replace a session."""
     window = stage.window
+    window.selection.choose_page("overview")
+    overview = window.pages.page("overview")
+    assert isinstance(overview, OverviewPanel)
+    for title in (WAITING, CONSENT):
+        overview.board.select(stage.id_of(title))
+        overview.refresh()
+        _wait_until_armed(overview.asking.card)
+        yield "overview" if title == WAITING else "overview-permission", stage.shell
     window.selection.choose_page("usage")
     page = window.pages.page("usage")
     assert isinstance(page, UsagePanel)
@@ -332,7 +343,7 @@ def _beside(stage: _Stage) -> Screens:
     window = stage.window
     stage.go(WAITING)
     for title in (WAITING, DONE, FAILED):
-        window.split_view.open_session("tab", stage.id_of(title))
+        window.split_view.open_in_tab(stage.id_of(title))
     window.split_view.show_in_other_pane(stage.id_of(FORK))
     yield "split-view", stage.shell
     window.split_view.show_in_other_pane("")
@@ -352,7 +363,9 @@ def _sessions(stage: _Stage) -> Screens:
     field.setText("landlord")
     sessions.show_hits([SessionHit(hit.session, hit.text) for hit in stage.reader.search("landlord")])
     yield "search", stage.shell
-    sessions.close_search()
+    search_button = sessions.findChild(QToolButton, "sessions.search_button")
+    assert search_button
+    search_button.setChecked(False)
     for group in (ARCHIVED, TRASH):
         rows.toggle_group(group)
     size = stage.shell.size()

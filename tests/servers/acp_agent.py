@@ -27,6 +27,9 @@ REMEMBERS = MEMORY.is_dir()
 OPTIONS = [("yes", "Allow once", "allow_once"), ("ever", "Always allow edits", "allow_always"),
            ("no", "Reject", "reject_once"), ("never", "Never again", "reject_always")]  # fmt: skip
 
+ACTIONS = ("edit", "files", "terminal", "both", "turned", "wait", "die", "ask", "slow", "execute", "notice", "mute",
+           "again", "started", "which", "consult")  # fmt: skip
+
 
 def note(session: str, words: str) -> None:
     if REMEMBERS:
@@ -42,6 +45,7 @@ class Scripted:
     def __init__(self) -> None:
         self.stop = asyncio.Event()
         self.cwd = Path()
+        self.mode = "build"
 
     def on_connect(self, conn: Any) -> None:
         self.client = conn
@@ -71,6 +75,7 @@ class Scripted:
         return schema.LoadSessionResponse()
 
     async def set_session_mode(self, session_id: str, mode_id: str, **_: Any) -> schema.SetSessionModeResponse:
+        self.mode = mode_id
         await self.say(
             session_id, schema.CurrentModeUpdate(session_update="current_mode_update", current_mode_id=mode_id)
         )
@@ -83,11 +88,11 @@ class Scripted:
         words = " ".join(getattr(block, "text", "") for block in prompt)
         note(session_id, words)
         self.stop.clear()
-        for name in ("edit", "files", "terminal", "both", "turned", "wait", "die", "ask", "slow", "execute", "notice"):
+        for name in ACTIONS:
             if name in words.split():
                 await getattr(self, name)(session_id)
         if "answered: Allow once. Repeat" in words:
-            await self.ask(session_id)
+            await (self.started if "The call was: append" in words else self.ask)(session_id)
         await self.say(session_id, update_agent_message_text(f"You said: {words}"))
         used = schema.UsageUpdate(
             session_update="usage_update", used=120, size=4000, cost=schema.Cost(amount=0.5, currency="USD")
@@ -129,6 +134,25 @@ class Scripted:
             await self.say(session, update_tool_call("t2", status="failed"))
         await self.say(session, update_agent_message_text(f"They said {said}. "))
 
+    async def which(self, session: str) -> None:
+        await self.say(session, update_agent_message_text(f"Mode {self.mode}. "))
+
+    async def started(self, session: str) -> None:
+        """Report a call as in progress, then ask for permission to run it, as OpenCode and Codex do.
+
+        If the user denies it, its end is not reported, as by Codex.
+        """
+        await self.say(session, start_tool_call("t11", "Append", kind="execute", status="in_progress",
+                                                raw_input={"command": "append"}))  # fmt: skip
+        if await self.permit(session, schema.ToolCallUpdate(tool_call_id="t11")) != "yes":
+            return
+        with (self.cwd / "appended").open("a", encoding="utf-8") as file:
+            file.write("x")
+        await self.say(session, update_agent_message_text("Appended."))
+        if (self.cwd / "hang").exists():
+            await self.stop.wait()
+        await self.say(session, update_tool_call("t11", status="completed"))
+
     async def execute(self, session: str) -> None:
         """Ask for permission to run a command, and run it without the client."""
         await self.say(session, start_tool_call("t8", "Make it", kind="execute", status="pending",
@@ -143,6 +167,34 @@ class Scripted:
             content = text_block(text)
             await self.say(session, schema.AgentMessageChunk(session_update="agent_message_chunk", content=content,
                                                              message_id=identifier))  # fmt: skip
+
+    async def mute(self, session: str) -> None:
+        """Say something, complete a call, then wait silently until the turn is canceled."""
+        await self.say(session, update_agent_message_text("I look first."))
+        await self.say(session, start_tool_call("t9", "Look", kind="search", status="in_progress"))
+        await self.say(session, update_tool_call("t9", status="completed"))
+        await self.stop.wait()
+
+    async def again(self, session: str) -> None:
+        """Name the same file by both of its paths."""
+        location = schema.ToolCallLocation(path=str(self.cwd / "new.txt"))
+        diff = tool_diff_content("new.txt", "hello\n")
+        await self.say(session, start_tool_call("t10", "Write", kind="edit", status="in_progress", content=[diff],
+                                                locations=[location]))  # fmt: skip
+        await self.say(session, update_tool_call("t10", status="completed"))
+
+    async def consult(self, session: str) -> None:
+        """Read a file of the folder, then call a tool of which the client knows only the title."""
+        for name, kind, title, paths in (
+            ("t12", "read", "Read notes.txt", ["notes.txt"]),
+            ("t13", "other", "mail__get_inbox", []),
+            ("t14", "read", "Read a page", ["/etc/hosts"]),
+            ("t15", "search", "Find in the tickets", []),
+        ):
+            locations = [schema.ToolCallLocation(path=str(self.cwd / path)) for path in paths]
+            await self.say(session, start_tool_call(name, title, kind=kind, status="in_progress",  # type: ignore[arg-type]
+                                                    locations=locations))  # fmt: skip
+            await self.say(session, update_tool_call(name, status="completed"))
 
     async def files(self, session: str) -> None:
         """Read and write files through the client."""

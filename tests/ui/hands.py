@@ -6,6 +6,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
+from ui.diff.diff_rows import DiffLine
+from ui.diff.diff_view import DiffView
+
 Part = TypeVar("Part", bound=QWidget)
 
 
@@ -26,3 +29,10 @@ def write(where: QWidget, words: str) -> None:
 
 def click(where: QWidget, at: QPoint | None = None) -> None:
     QTest.mouseClick(where, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at or where.rect().center())
+
+
+def select_line(diff: DiffView, number: int) -> None:
+    """Select a line of the new text in a diff."""
+    position = diff.rows.position_of(DiffLine("new", number))
+    assert position >= 0
+    diff.setCurrentIndex(diff.rows.index(position, 0))

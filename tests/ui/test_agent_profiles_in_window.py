@@ -82,6 +82,50 @@ def test_a_profile_is_added_edited_removed_and_restored(qapp: QApplication, home
     live(qapp, home, act)
 
 
+def test_each_removal_is_undone_the_last_one_first(qapp: QApplication, home: Path) -> None:
+    agents = database_path(home).parent / "agents"
+    agents.mkdir(parents=True)
+    for name in ("ada", "bob"):
+        (agents / f"{name}.toml").write_text(f'role = "{name}"\n')
+
+    async def act(person: Person) -> None:
+        dialog = await opened(person)
+        removed = find(dialog, QLabel, "settings.profiles.removed")
+        for name in ("ada", "bob"):
+            click(await until(lambda: dialog.findChild(QPushButton, f"settings.profile.{name}.remove"), "its button"))  # noqa: B023 - called at once
+            await until(lambda: removed.isVisible() and name in removed.text(), "the offer")  # noqa: B023 - as above
+        undo = find(dialog, QPushButton, "settings.profiles.undo")
+        press(undo, Qt.Key.Key_Space)
+        await until(lambda: (agents / "bob.toml").exists() and "ada" in removed.text(), "the offer before")
+        await until(undo.isVisible, "the undo")
+        press(undo, Qt.Key.Key_Space)
+        await until(lambda: (agents / "ada.toml").exists() and not removed.isVisible(), "no further offer")
+        assert load_profile(agents.parent, "ada").role == "ada"
+
+    live(qapp, home, act)
+
+
+def test_a_line_that_is_no_fact_is_refused(qapp: QApplication, home: Path) -> None:
+    path = database_path(home).parent / "agents" / "ada.toml"
+
+    async def act(person: Person) -> None:
+        dialog = await opened(person)
+        adding = await editor(dialog, "settings.profiles.add")
+        write(find(adding, QLineEdit, "profile.name"), "ada")
+        facts = find(adding, QPlainTextEdit, "profile.setting")
+        for line in ("English", "language:", ": English"):
+            facts.setPlainText(f"city: Oslo\n{line}")
+            click(find(adding, QPushButton, "profile.save"))
+            error = find(adding, QLabel, "profile.error")
+            assert error.isVisible() and line in error.text() and "colon" in error.text() and not path.exists()
+        facts.setPlainText("city: Oslo\nlanguage: English")
+        click(find(adding, QPushButton, "profile.save"))
+        await until(path.exists, "the profile")
+        assert load_profile(path.parent.parent, "ada").setting == {"city": "Oslo", "language": "English"}
+
+    live(qapp, home, act)
+
+
 def test_an_invalid_profile_says_why_and_can_be_removed(qapp: QApplication, home: Path) -> None:
     path = database_path(home).parent / "agents" / "ada.toml"
     path.parent.mkdir(parents=True)

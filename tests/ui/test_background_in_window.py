@@ -5,6 +5,7 @@ import json
 import sqlite3
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QApplication, QCheckBox, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -151,3 +152,31 @@ def test_the_dialog_of_a_quit_shows_all_of_its_text(look: Look, qtbot: QtBot) ->
     dialog.show_running([row, row])
     text = find(dialog, QLabel, "quit.text")
     qtbot.waitUntil(lambda: text.height() >= text.heightForWidth(text.width()))
+
+
+@pytest.mark.parametrize(("count", "pronoun"), [(1, "It"), (2, "They")])
+def test_the_dialogs_of_a_quit_speak_of_one_session_in_the_singular(
+    look: Look, qtbot: QtBot, count: int, pronoun: str
+) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    rows = [SessionRow("a", "Count the lines")] * count
+    quit_dialog, close_dialog = QuitDialog(look, window), CloseDialog(look, rows, window, has_tray=True)
+    quit_dialog.show_running(rows)
+    can = "is paused" if count == 1 else "are paused"
+    assert f"{pronoun} {can} and can be resumed." in find(quit_dialog, QLabel, "quit.text").text()
+    assert f"{pronoun} can go on in the background" in find(close_dialog, QLabel, "close.text").text()
+
+
+def test_the_end_of_a_run_is_told_with_the_words_below_the_heading(qapp: QApplication, home: Path) -> None:
+    reply = "# Result\n\nThe invoice script **keeps** both files.\nMore follows."
+
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start(json.dumps({"replies": [{"text": reply}]}))()
+        await until(lambda: session in window.unseen.ids, "the end")
+        last_reply = window.session_index.reader.last_reply
+        told = "Finished: Result. The invoice script keeps both files. More follows."
+        assert ended_text([window.row(session)], last_reply(window.row(session)))[1] == told
+
+    live(qapp, home, act)

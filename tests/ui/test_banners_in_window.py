@@ -16,6 +16,17 @@ def place(part: QWidget) -> QRect:
     return QRect(part.mapToGlobal(QPoint(0, 0)), part.size())
 
 
+async def places_at_rest(parts: list[QWidget]) -> list[QRect]:
+    """Return where the parts are once the window has stopped moving them."""
+    seen = list[list[QRect]]()
+
+    def places() -> list[QRect] | None:
+        seen.append([place(part) for part in parts])
+        return seen[-1] if seen[-20:].count(seen[-1]) == 20 else None
+
+    return await until(places, "a layout at rest")
+
+
 def test_no_control_moves_when_a_banner_comes_or_goes(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window = person.window
@@ -23,7 +34,7 @@ def test_no_control_moves_when_a_banner_comes_or_goes(qapp: QApplication, home: 
         answer = await until(person.card, "the question")
         parts = [answer, find(window.view, QPushButton, "run.stop"), find(window.view, QWidget, "run.tabs")]
         parts += [find(window.view, QWidget, name) for name in ("composer.input", "composer.send")]
-        before = [place(part) for part in parts]
+        before = await places_at_rest(parts)
         rows = window.view.page.view
         height = rows.height()
         for bar in (window.notice, window.toast):

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from tests.ui.hands import find
 from ui.base.window_state import WindowState
-from ui.shell.window_columns import STEP_PANE, WindowColumns
+from ui.shell.window_columns import STEP_PANE, CentralView, WindowColumns
 from ui.shell.window_frame import SIDEBAR
 from ui.style.theme import Look, load_fonts
 
@@ -17,13 +17,14 @@ from ui.style.theme import Look, load_fonts
 def columns(look: Look, qtbot: QtBot, tmp_path: Path) -> WindowColumns:
     sidebar, middle, pane = QWidget(), QWidget(), QWidget()
     sidebar.setObjectName("sidebar")
+    middle.setObjectName("middle")
     pane.setObjectName("pane")
     made = WindowColumns(look, WindowState(tmp_path), sidebar, middle, pane)
     qtbot.addWidget(made)
     made.resize(2400, 600)
     made.show()
     made.apply_widths()
-    made.fit_pane(True)
+    made.fit(CentralView(shows_steps=True))
     return made
 
 
@@ -96,8 +97,43 @@ def test_another_session_in_a_cramped_split_view_keeps_the_sidebar_hidden_until_
     columns: WindowColumns,
 ) -> None:
     columns.resize(700, 600)
-    columns.fit_pane(True, double=True)
+    columns.fit(CentralView(shows_steps=True, is_split=True))
     sidebar = find(columns, QWidget, "sidebar")
-    assert sidebar.isHidden() and columns.folds_for_split
+    assert sidebar.isHidden()
     columns.toggle_sidebar()
-    assert not sidebar.isHidden() and not columns.folds_for_split
+    assert not sidebar.isHidden()
+
+
+def test_the_step_pane_is_opened_and_closed_again_and_again_where_there_is_little_room(
+    look: Look, columns: WindowColumns
+) -> None:
+    pane, middle = find(columns, QWidget, "pane"), find(columns, QWidget, "middle")
+    columns.resize(1280, 600)
+    columns.restyle(Look(look.theme, load_fonts(2.0)))
+    for _ in range(3):
+        columns.open_pane()
+        assert pane.isVisible() and middle.isVisible() and middle.width() > pane.width()
+        columns.close_pane()
+        assert pane.isHidden() and find(columns, QWidget, "sidebar").isVisible()
+    columns.restyle(look)
+    assert pane.isVisible(), "it was closed only for lack of room"
+
+
+def test_a_step_pane_without_room_beside_the_steps_takes_their_place(
+    look: Look, columns: WindowColumns, qtbot: QtBot
+) -> None:
+    pane, middle = find(columns, QWidget, "pane"), find(columns, QWidget, "middle")
+    columns.resize(900, 600)
+    columns.restyle(Look(look.theme, load_fonts(2.0)))
+    assert pane.isHidden()
+    with qtbot.waitSignal(columns.center_covered) as covered:
+        columns.open_pane()
+    assert covered.args == [True] and pane.width() > 0.99 * columns.width() and middle.isHidden()
+    columns.uncover_center()
+    assert pane.isHidden() and middle.isVisible()
+    columns.open_pane()
+    columns.fit(CentralView(shows_steps=True, session="another"))
+    assert pane.isHidden() and middle.isVisible(), "the user went to another session"
+    columns.open_pane()
+    columns.fit(CentralView())
+    assert pane.isHidden() and middle.isVisible(), "the user went to a page"

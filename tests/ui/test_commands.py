@@ -18,7 +18,8 @@ from ui.settings.settings_dialog import SettingsDialog
 from ui.shell.command_actions import shortcut_text, window_states
 from ui.shell.commands import COMMANDS
 from ui.shell.session_view import SESSION_TABS
-from ui.shell.shortcuts_dialog import WIDGET_SHORTCUTS, ShortcutsDialog
+from ui.shell.shortcuts_dialog import ShortcutsDialog
+from ui.shell.widget_shortcuts import WIDGET_SHORTCUTS
 from ui.style.icons import icon_names
 from ui.style.theme import Look, load_fonts
 from ui.widgets.local_shortcuts import LocalShortcuts
@@ -43,12 +44,12 @@ def test_a_letter_alone_only_changes_what_is_shown(qapp: QApplication) -> None:
 
 def test_no_shortcut_is_ambiguous() -> None:
     of_pages = window_states(None, waiting=True, undo=True, has_tab=True, is_split=True)
-    for place, lines in WIDGET_SHORTCUTS:
+    for place, lines in WIDGET_SHORTCUTS.items():
         known: dict[str, str] = {}
         for command in COMMANDS if place not in DIALOGS else ():
             if place not in PAGES or not command.when or command.when in of_pages:
                 known |= {QKeySequence(key).toString(): command.text for key in (command.keys, command.also) if key}
-        for key, text in lines:
+        for key, text in lines.items():
             before = known.setdefault(QKeySequence(key).toString(), text)
             assert text in before, f"{place}: {key} is {text!r} and {before!r}"
 
@@ -66,7 +67,7 @@ def test_a_page_takes_no_shortcut_of_the_window_and_the_sheet_lists_its_own(qapp
         both = {key: [action for action in actions if action.shortcut().toString() == key] for key in own & taken}
         assert both.keys() >= {"Ctrl+F", "Alt+1"}
         assert not any(action.isEnabled() for group in both.values() for action in group)
-        named = {QKeySequence(key).toString() for _, lines in WIDGET_SHORTCUTS for key, _ in lines}
+        named = {QKeySequence(key).toString() for keys in WIDGET_SHORTCUTS.values() for key in keys}
         assert {key for key in own if not key.startswith("Alt+")} - {"Ctrl+H", "Shift+F3"} <= named
 
     live(qapp, home, act)
@@ -87,7 +88,7 @@ def test_every_help_page_is_shown_and_names_only_existing_shortcuts(look: Look, 
     known |= {
         "Ctrl+Enter",
         "Ctrl+C",
-        *(QKeySequence(key).toString() for _, lines in WIDGET_SHORTCUTS for key, _ in lines),
+        *(QKeySequence(key).toString() for keys in WIDGET_SHORTCUTS.values() for key in keys),
     }
     for file in help_files():
         if file.stem == "keys":  # tested in tests/test_help.py
@@ -129,6 +130,10 @@ def test_every_tab_of_a_session_and_every_settings_page_has_a_command(qapp: QApp
             await until(lambda: window.findChild(SettingsDialog) is None, "the end of it")
 
     live(qapp, home, act)
+
+
+def test_the_palette_finds_the_providers() -> None:
+    assert any("provider" in command.text for command in COMMANDS)
 
 
 def test_the_pages_of_the_settings_are_reached_by_keys(qapp: QApplication, home: Path) -> None:

@@ -268,7 +268,7 @@ class Dressed(QObject):
 def test_the_theme_is_switched_and_saved(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         before = person.window.look.theme.name
-        await until(lambda: person.window._bridge, "the engine")
+        await until(find(person.window, QPushButton, "status.sandbox").text, "the settings were applied")
         dressed, kept = Dressed(person.window), list[str]()
         person.window.setting_changed.connect(lambda name, _: kept.append(name))
         person.window.actions_by_id["window.theme"].trigger()

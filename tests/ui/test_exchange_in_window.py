@@ -22,13 +22,15 @@ from core.domain.events import UserMessage
 from core.domain.text import Text
 from core.store.journal import Journal
 from tests.bench.transcript import write_transcript
-from tests.core.exchange.test_importers import CLAUDE, CODEX
+from tests.core.exchange.test_importers import CLAUDE, CODEX, SAMPLES
 from tests.core.store.made import fill, write
+from tests.sessions import create_session
 from tests.ui.hands import click, find, press
 from tests.ui.test_desktop_app import Person, live, until
 from ui.base.drop_filter import DropFilter, dragged_files
 from ui.dialogs.export_dialog import ExportDialog
 from ui.dialogs.session_import_dialog import SessionImportDialog
+from ui.sessions.session_menu import SessionAction
 
 
 def test_a_session_is_exported_and_its_folder_can_be_opened(qapp: QApplication, home: Path, tmp_path: Path) -> None:
@@ -63,7 +65,7 @@ def test_a_session_is_exported_and_its_folder_can_be_opened(qapp: QApplication, 
 
 def test_secrets_to_be_removed_are_previewed(qapp: QApplication, home: Path) -> None:
     async def work(journal: Journal) -> None:
-        session = await journal.create_session("/tmp", "With a key")
+        session = await create_session(journal, "/tmp", "With a key")
         await journal.append(session, UserMessage(Text("use ghp_" + "a1B2c3D4e5" * 4 + " for it")))
 
     write(home / "journeyman.db", work)
@@ -116,7 +118,7 @@ def test_sessions_of_other_agents_are_imported_read_only(
         await until(lambda: window.view.composer.accessibleName(), "the composer")
         said = find(window.toast, QLabel, "toast.text")
         await until(lambda: "Imported" in said.accessibleName(), "the toast")
-        window.sessions.action_requested.emit("fork", [session])
+        window.sessions.action_requested.emit(SessionAction.FORK, [session])
         await until(lambda: window.selection.session != session, "the fork")
         fork = window.selection.session
         await until(
@@ -186,3 +188,8 @@ def test_transcripts_may_be_dropped_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"x")
     assert carried(CODEX, CLAUDE) == [str(CODEX), str(CLAUDE)]
     assert carried(CODEX, tmp_path / "a.png") == carried(tmp_path) == carried(tmp_path / "gone.json") == carried() == []
+    compressed = [tmp_path / "a.jsonl.gz", tmp_path / "a.jsonl.zst"]
+    for path in compressed:
+        path.write_bytes(b"x")
+    samples = [sample.path for sample in SAMPLES if sample.path.is_file()]
+    assert [path for path in (*samples, *compressed) if not carried(path)] == []

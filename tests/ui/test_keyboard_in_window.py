@@ -1,22 +1,44 @@
 """The window by keys only, and as a screen reader sees it: Enter on buttons, where the focus goes, names and order."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QApplication, QDialog, QLabel, QPushButton, QTableView, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QCheckBox,
+    QDialog,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QPushButton,
+    QTableView,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
+from app.window import desktop_app
 from tests.ui.hands import find, press
-from tests.ui.test_desktop_app import Person, live, until
+from tests.ui.test_desktop_app import Person, activate, live, until
 from tests.ui.test_new_session_in_window import set_model
 from tests.ui.test_terminal_in_window import has_ended, opened, script
 from ui.ask.question_form import QuestionForm
+from ui.dialogs.edit_message_dialog import EditMessageDialog
+from ui.dialogs.help_dialog import HelpDialog
+from ui.sessions import panel as sessions_panel
+from ui.sessions.session_rows import SessionHeading
+from ui.settings.add_mcp_server import AddMcpServerDialog
+from ui.settings.settings_dialog import SettingsDialog
+from ui.start.new_session_form import NewSessionForm
 from ui.style.theme import Look
 from ui.timeline.minimap import Minimap
 from ui.widgets.button import Button
+from ui.widgets.labels import TextField
 
 
 def focused(person: Person) -> QWidget | None:
@@ -76,12 +98,12 @@ def test_new_session_focuses_the_task_and_a_chosen_folder_the_next_step(qapp: QA
         task = focused(person)
         assert task is not None and task.objectName() == "start.task"
         folder.setFocus()
-        form._choose_picked(str(home))
+        form._choose_folder(str(home))
         assert focused(person) is task
         form.fill("Write a letter")
         folder.setFocus()
-        form._choose_picked(str(home))
-        assert focused(person) is find(form, QPushButton, "start.go")
+        form._choose_folder(str(home))
+        assert focused(person) is task, "typing on must not press a button"
 
     live(qapp, home, act)
 
@@ -118,6 +140,26 @@ def test_tab_goes_from_the_steps_to_the_card_at_their_end_and_then_to_the_messag
             names.append(at.objectName())
             press(at, Qt.Key.Key_Tab)
         assert "end.up" in names and len(names) < 12, names
+
+    live(qapp, home, act)
+
+
+@pytest.mark.parametrize("tab", ["steps", "timeline", "changes", "context", "decisions", "terminal"])
+def test_tab_leads_out_of_the_contents_of_every_tab(qapp: QApplication, home: Path, tab: str) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start(script("echo one > a; echo two"))()
+        window.show_session(session)
+        await until(lambda: has_ended(person, session), "the end")
+        for name in ("changes", "decisions", tab):
+            window.view.page.show_tab(name)
+        window.view.page.focus_tab()
+        reached = set[str]()
+        for _ in range(60):
+            if (at := focused(person)) is not None:
+                reached.add(at.objectName())
+                press(at, Qt.Key.Key_Tab)
+        assert {"run.tabs", "sessions.list"} <= reached, reached
 
     live(qapp, home, act)
 
@@ -181,7 +223,7 @@ def test_an_empty_tab_is_read_and_does_not_trap_the_keyboard(qapp: QApplication,
 def test_tab_reaches_what_is_below_the_steps_after_them(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         page = person.window.view.page
-        buttons = page._bar.findChildren(Button)
+        buttons = page._interruption_bar.findChildren(Button)
         part, order = page.view.nextInFocusChain(), list[QWidget]()
         while part is not None and part is not page.view:
             order.append(part)
@@ -190,3 +232,125 @@ def test_tab_reaches_what_is_below_the_steps_after_them(qapp: QApplication, home
         assert max(order.index(button) for button in buttons) < order.index(strip)
 
     live(qapp, home, act)
+
+
+def test_ctrl_j_goes_to_requests_and_then_to_interrupted_sessions(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        asking = await person.start()()
+        await until(lambda: window.session_index.requests.pending, "the question")
+        ended = await person.start(json.dumps({"replies": [{"text": "Done."}]}))()
+        await until(lambda: has_ended(person, ended), "the end")
+        rows = window.session_index._rows
+        rows[ended] = rows[ended]._replace(status="interrupted")  # as after a crash
+        visited = []
+        for _ in range(3):
+            window.go_to_next_request()
+            visited.append(window.selection.session)
+        assert visited == [asking, ended, asking]
+        window.session_index.requests.pending = []
+        window._enable_commands()
+        assert window.actions_by_id["question.next"].isEnabled()
+
+    live(qapp, home, act)
+
+
+def test_ctrl_enter_starts_the_session_also_from_the_check_box(qapp: QApplication, look: Look, qtbot: QtBot) -> None:
+    form = NewSessionForm(look)
+    qtbot.addWidget(form)
+    form.set_models(["local/small"])
+    form.set_folder("/srv")
+    form.offer_worktree("/srv", True)
+    form.fill("Write a letter")
+    form.show()
+    box = find(form, QCheckBox, "start.worktree")
+    box.setFocus()
+    with qtbot.waitSignal(form.start_requested):
+        press(box, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+
+
+def test_ctrl_enter_starts_the_session_also_from_a_button(look: Look, qtbot: QtBot) -> None:
+    form = NewSessionForm(look)
+    qtbot.addWidget(form)
+    form.set_models(["local/small"])
+    form.set_folder("/srv")
+    form.fill("Write a letter")
+    form.show()
+    button = find(form, QPushButton, "start.attach")
+    button.setFocus()
+    with qtbot.waitSignal(form.start_requested):
+        press(button, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert form.findChild(QDialog, "start.files") is None
+
+
+def test_the_shortcut_attaches_files_to_a_new_session(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(window.start.isVisible, "the start screen")
+        attach = window.actions_by_id["composer.attach"]
+        assert attach.isEnabled()
+        attach.trigger()
+        dialog = await until(lambda: window.start.findChild(QDialog, "start.files"), "the dialog")
+        dialog.close()
+
+    live(qapp, home, act)
+
+
+def test_f1_in_the_settings_opens_the_help_about_them(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(lambda: window._bridge, "the engine")
+        window.settings_requested.emit()
+        dialog = await until(lambda: window.findChild(SettingsDialog), "the settings")
+        await activate(dialog)
+        press(dialog, Qt.Key.Key_F1)
+        shown = await until(lambda: dialog.findChild(HelpDialog), "the help")
+        assert find(shown, QListWidget, "help.pages").currentItem().text() == "Settings"
+        shown.close()
+        dialog.close()
+
+    live(qapp, home, act)
+
+
+def test_a_screen_reader_hears_of_search_results_and_of_the_theme(
+    qapp: QApplication, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = list[str]()
+    for module in (sessions_panel, desktop_app):
+        monkeypatch.setattr(module, "announce", lambda _, text: heard.append(text))
+
+    async def act(person: Person) -> None:
+        window = person.window
+        session = await person.start()()
+        await until(lambda: session in window.session_index, "the session")
+        window.sessions.open_search()
+        find(window.sessions, QLineEdit, "sessions.search").setText("Write")
+        await until(lambda: any("search result" in text for text in heard), "the number of results")
+        model = window.sessions._model
+        items = [model.item(model.index(row, 0)) for row in range(model.rowCount())]
+        count = sum(not isinstance(item, SessionHeading) for item in items)
+        assert heard[-1] == ("1 search result" if count == 1 else f"{count} search results")
+        window.theme_toggle_requested.emit()
+        assert heard[-1] in ("Light theme", "Dark theme")
+
+    live(qapp, home, act)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [(lambda look: EditMessageDialog(look, "Hello", "", None), "resend.text"), (AddMcpServerDialog, "add_tool.what")],
+)
+def test_the_frame_of_a_focused_text_field_is_highlighted(
+    look: Look, qtbot: QtBot, make: Callable[[Look], QDialog], name: str
+) -> None:
+    dialog = make(look)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    with qtbot.waitActive(dialog):
+        dialog.show()
+    field = find(dialog, TextField, name)
+    frame = field.parentWidget()
+    assert frame is not None
+    for focused in (True, False):
+        field.setFocus() if focused else field.clearFocus()
+        assert frame.property("focused") is focused

@@ -8,9 +8,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
+    QFrame,
     QLabel,
+    QLineEdit,
     QListWidget,
     QScrollArea,
+    QTabBar,
     QToolButton,
     QWidget,
 )
@@ -19,13 +22,15 @@ from pytestqt.qtbot import QtBot
 from core.domain.sessions import SessionRow
 from core.domain.skill import SkillRow
 from core.settings.schema import MODELS, Settings
+from core.timeline.usage_totals import UsageTotals
 from tests.screens.sample_local_models import DOWNLOADING
 from tests.screens.sample_providers import PROVIDERS
+from tests.ui.ask.permissions import CHAIN
 from tests.ui.ask.questions import TONE, noon
 from tests.ui.changes.test_panel import changed, past
 from tests.ui.context.test_panel import filled
 from tests.ui.hands import find
-from ui.ask.dialogs import QuestionDialog
+from ui.ask.dialogs import PermissionDialog, QuestionDialog
 from ui.changes.changed_files import ChangedFileDelegate
 from ui.changes.file_column import FileColumn
 from ui.changes.review_bar import ReviewBar
@@ -37,16 +42,20 @@ from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
 from ui.shell.shortcuts_dialog import ShortcutsDialog
 from ui.shell.status_line import StatusLine
 from ui.skills.header import SkillHeader
-from ui.start.new_session_form import ProviderOffer
+from ui.start.new_session import ProviderOffer
 from ui.start.panel import StartPanel
 from ui.style.theme import Look, load_fonts, load_theme
 from ui.timeline.row_layout import RowColumns
 from ui.timeline.run_end_card import RunEndCard
 from ui.timeline.waterfall.panel import ShortcutHints
+from ui.usage.bars import Bar
+from ui.usage.plot import UsagePlot
+from ui.usage.table import MIN_NAME_WIDTH, UsageModel, UsageTable
 from ui.widgets.button import Button
 from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
-from ui.widgets.tab_strip import TabStrip
+from ui.widgets.number_field import NumberField
+from ui.widgets.tab_strip import FigureTabBar, TabStrip
 
 BACK = Qt.KeyboardModifier.ShiftModifier
 CENTER = 750  # pixels beside the sidebar in a window of 1,280 at 200% text
@@ -73,6 +82,24 @@ def test_tabs_that_do_not_fit_can_be_scrolled_to(large: Look, qtbot: QtBot) -> N
     assert any(button.isVisible() for button in tabs.findChildren(QToolButton))
     tabs.resize(3 * CENTER, 60)
     assert not any(button.isVisible() for button in tabs.findChildren(QToolButton))
+
+
+def test_tabs_leave_out_their_figures_rather_than_their_last_title(large: Look, qtbot: QtBot) -> None:
+    tabs = TabStrip(large, QLabel(), name="run.tabs", accessible_name="Views")
+    qtbot.addWidget(tabs)
+    for name in ("Steps", "Changes", "Terminal"):
+        tabs.add(name, name)
+    tabs.resize(2 * CENTER, 60)
+    tabs.show()
+    bar = find(tabs, QTabBar, "run.tabs")
+    widths = [bar.tabRect(2).right()]
+    tabs.show_figures("Changes", [("+1,234", "done"), ("−567", "failed")])
+    widths.append(bar.tabRect(2).right())
+    assert widths[1] > widths[0]
+    tabs.resize(tabs.width() - bar.width() + widths[0] + 20, 60)
+    assert bar.tabRect(2).right() == widths[0] and bar.accessibleTabName(1) == "Changes +1,234 −567"
+    tabs.resize(2 * CENTER, 60)
+    assert bar.tabRect(2).right() == widths[1]
 
 
 def test_a_header_without_room_shows_its_buttons_as_icons(large: Look, qtbot: QtBot) -> None:
@@ -158,7 +185,7 @@ def test_the_header_of_a_skill_keeps_its_name(large: Look, qtbot: QtBot) -> None
     header.show()
     title = find(header, ElidedLabel, "skill.title")
     qtbot.waitUntil(lambda: title.width() >= title.sizeHint().width())
-    assert find(header, Button, "skill.versions").accessibleName() == "1 version"
+    assert find(header, Button, "skill.show_versions").accessibleName() == "1 version"
 
 
 def test_the_end_of_a_run_leaves_out_its_question_rather_than_what_the_run_did(large: Look, qtbot: QtBot) -> None:
@@ -301,3 +328,69 @@ def is_fully_visible(widget: QWidget) -> bool:
     left = widget.mapTo(widget.window(), widget.rect().topLeft()).x()
     fits = left >= 0 and left + widget.width() <= widget.window().width()
     return fits and widget.width() >= widget.sizeHint().width()
+
+
+def test_a_permission_dialog_grows_for_the_reason_and_keeps_a_size_set_by_the_user(look: Look, qtbot: QtBot) -> None:
+    dialog = PermissionDialog(look, [CHAIN], clock=noon)
+    qtbot.addWidget(dialog)
+    dialog.open()
+    qtbot.waitExposed(dialog)
+    field, bar = find(dialog, QFrame, "consent.field"), dialog.form.findChildren(QScrollArea)[0].verticalScrollBar()
+    dialog.form.deny_or_show_reason()
+    qtbot.waitUntil(lambda: field.height() >= field.sizeHint().height() and bar.maximum() == 0)
+    dialog.resize(dialog.width(), 300)
+    dialog.form.edit_call()
+    QApplication.sendPostedEvents()
+    assert dialog.height() == 300
+
+
+def test_fields_are_as_high_as_buttons(look: Look, large: Look, qtbot: QtBot) -> None:
+    button = Button(large, "Choose…", name="choose")
+    for field in (QLineEdit(), NumberField()):
+        qtbot.addWidget(field)
+        field.setFont(large.fonts.text)
+        field.ensurePolished()
+        assert abs(field.sizeHint().height() - button.sizeHint().height()) <= 2
+
+
+def test_the_labels_of_the_usage_plot_are_complete(large: Look, qtbot: QtBot) -> None:
+    plot = UsagePlot(large)
+    qtbot.addWidget(plot)
+    plot.resize(CENTER, plot.sizeHint().height())
+    used = UsageTotals("a/model", replies=1, time=11 * 60 * 1_000_000)
+    plot.show_bars([Bar("2026-11-20", "2026-11-20", used, (used,))], "time")
+    plot.show()
+    image = plot.grab().toImage()
+    assert len({image.pixel(0, y) for y in range(image.height())}) == 1, "no label begins left of the plot"
+
+
+def test_the_usage_table_shows_names_and_scrolls_sideways(large: Look, qtbot: QtBot) -> None:
+    model = UsageModel()
+    table = UsageTable(large, model)
+    qtbot.addWidget(table)
+    table.resize(CENTER, 300)
+    table.show()
+    model.show_sums([UsageTotals("2026-11-20", replies=1)], "day")
+    qtbot.waitUntil(lambda: table.columnWidth(0) >= large.size(MIN_NAME_WIDTH))
+    assert table.horizontalScrollBar().maximum() > 0
+    table.resize(3 * CENTER, 300)
+    qtbot.waitUntil(lambda: table.horizontalScrollBar().maximum() == 0)
+    assert table.horizontalHeader().length() == table.viewport().width()
+
+
+def test_a_tab_title_below_the_arrows_is_elided(large: Look, qtbot: QtBot) -> None:
+    tabs = TabStrip(large, QLabel(), name="run.tabs", accessible_name="Views")
+    qtbot.addWidget(tabs)
+    for name in ("Steps", "Decisions", "Terminal"):
+        tabs.add(name, name)
+    bar = find(tabs, QTabBar, "run.tabs")
+    assert isinstance(bar, FigureTabBar)
+    tabs.resize(2 * CENTER, 60)
+    tabs.show()
+    complete = bar.grab().toImage()
+    needed = bar.tabRect(2).right()
+    tabs.resize(tabs.width() - bar.width() + needed - 20, 60)
+    arrow = min(button.x() for button in bar.findChildren(QToolButton) if button.isVisible())
+    title = bar.tabRect(2).adjusted(0, 0, 0, -4)
+    title.setRight(arrow - 1)
+    assert bar.grab(title).toImage() != complete.copy(title)

@@ -146,6 +146,30 @@ def test_a_model_file_is_dropped_on_the_window(
     in_window(qapp, home, act)
 
 
+def test_a_bad_file_among_dropped_ones_is_reported_and_the_others_are_added(
+    qapp: QApplication, home: Path, tmp_path: Path, server: FileServer
+) -> None:
+    good = [str(write_gguf(tmp_path / f"{name}.gguf")) for name in ("first", "last")]
+    (bad := tmp_path / "bad.gguf").write_text("not a model")
+
+    async def act(person: Person) -> None:
+        await until(lambda: button(person, "Download"), "the start screen")
+        drop_filter = person.window.findChild(DropFilter)
+        assert drop_filter is not None
+        drop_filter.models_dropped.emit([good[0], str(bad), good[1]])
+        models = find(person.window.start, QComboBox, "start.model")
+        await until(lambda: models.findText("local/first") >= 0, "the first model")
+        await until(lambda: models.currentText() == "local/last" or None, "the last model")
+        assert models.findText("local/bad") < 0
+        await until(lambda: "bad.gguf" in shown_error(person) or None, "the error")
+
+    in_window(qapp, home, act)
+
+
+def shown_error(person: Person) -> str:
+    return person.window.notice.accessibleName()
+
+
 def test_the_timeline_says_what_the_model_does_and_takes_the_focus(
     qapp: QApplication, home: Path, tmp_path: Path, server: FileServer
 ) -> None:

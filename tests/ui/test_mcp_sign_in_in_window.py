@@ -14,6 +14,7 @@ from tests.ui.hands import click, find
 from tests.ui.test_desktop_app import Person, live, until
 from ui.settings.add_mcp_server import AddMcpServerDialog
 from ui.settings.settings_dialog import SettingsDialog
+from ui.widgets.confirm_dialog import ConfirmDialog
 
 
 class Browser(QObject):
@@ -48,13 +49,22 @@ def test_a_server_is_added_by_signing_in_and_signed_out_of(qapp: QApplication, h
             assert len(browser.threads) == 1
             warning = "There is no keyring, so the sign-in to greeter lasts only until you quit Journeyman."
             await until(lambda: warning in footer(dialog), "the warning")
-            click(find(dialog, QPushButton, "settings.tool.greeter.login"))
+            click(find(dialog, QPushButton, "settings.tool.greeter.sign_in"))
             await until(lambda: "It works" in outcome(dialog), "the second sign-in")
             assert len(browser.threads) == 2
-            click(find(dialog, QPushButton, "settings.tool.greeter.logout"))
-            await until(lambda: not dialog.findChild(QPushButton, "settings.tool.greeter.logout"), "signed out")
+            click(find(dialog, QPushButton, "settings.tool.greeter.sign_out"))
+            await until(lambda: not dialog.findChild(QPushButton, "settings.tool.greeter.sign_out"), "signed out")
             click(find(dialog, QPushButton, "settings.tool.greeter.test"))
             await until(lambda: "requires a sign-in" in outcome(dialog), "the error")
+            click(find(dialog, QPushButton, "settings.tool.greeter.remove"))
+            confirm = await until(lambda: dialog.findChild(ConfirmDialog), "the question whether to remove it")
+            confirm.reject()
+            await until(lambda: not dialog.findChild(ConfirmDialog), "the question is closed")
+            click(find(dialog, QPushButton, "settings.tool.greeter.remove"))
+            confirm = await until(lambda: dialog.findChild(ConfirmDialog), "the question whether to remove it")
+            click(find(confirm, QPushButton, "confirm.yes"))
+            await until(lambda: "Removed greeter" in footer(dialog), "the server was removed")
+            assert not dialog.findChild(QPushButton, "settings.tool.greeter.remove")
             dialog.close()
 
         try:

@@ -54,7 +54,7 @@ def test_a_model_is_found_and_chosen(qapp: QApplication, home: Path) -> None:
             await until(lambda: window.row(session).model == "mine/beta-small", "the model of the session")
             window.settings_page_requested.emit(MODELS)
             dialog = await until(lambda: window.findChild(SettingsDialog), "the settings")
-            click(find(dialog, QPushButton, "settings.models.choose"))
+            click(find(dialog, QPushButton, "settings.models.choose_default"))
             inside = await until(lambda: dialog.findChild(Palette), "the list over the dialog")
             await until(inside.isVisible, "it is shown")
             search = inside.findChild(QLineEdit)

@@ -240,6 +240,7 @@ def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, 
         await until(lambda: limits.text() == "60 turns", "the limits of the settings")
         click(limits)
         dialog_of_limits = await until(lambda: window.findChild(LimitsDialog), "the limits")
+        await until(dialog_of_limits.isActiveWindow, "the active dialog")  # or it takes the focus after it is closed
         for name, value in (("turns", 5), ("cost", 1.5)):
             find(dialog_of_limits, NumberField, f"limits.{name}").setValue(value)
         click(find(dialog_of_limits, QPushButton, "limits.apply"))

@@ -9,7 +9,7 @@ from core.packages.package_index import PACKAGES_FOLDER
 from tests.core.packages.made import make_package
 from tests.ui.hands import click, find, press
 from tests.ui.test_desktop_app import Person, live, until
-from ui.settings.packages_page import PackagesPage
+from ui.settings.packages_page import PackageAction, PackagesPage
 from ui.settings.settings_dialog import PACKAGES, SettingsDialog
 from ui.settings.trust_package_dialog import TrustPackageDialog
 from ui.style.theme import Look
@@ -50,7 +50,7 @@ def test_a_package_is_added_read_trusted_and_removed(qapp: QApplication, home: P
         guard = home / PACKAGES_FOLDER / "review" / "guard.sh"
         guard.chmod(0o755)
         guard.write_text("exit 0\n", "utf-8")
-        dialog.package_action_requested.emit("look", "", "", "")
+        dialog.package_action_requested.emit(PackageAction.RELOAD, "", "")
         await until(lambda: dialog.findChild(QPushButton, "settings.package.review.trust"), "the change is seen")
         assert "changed guard.sh" in said(dialog) and "have changed since you trusted it" in said(dialog)
         click(find(dialog, QPushButton, "settings.package.review.update"))
@@ -68,7 +68,7 @@ def test_a_package_is_added_read_trusted_and_removed(qapp: QApplication, home: P
 def test_typing_does_not_enable_the_button_while_a_package_is_fetched(qapp: QApplication, look: Look) -> None:
     page = PackagesPage(look)
     requested: list[str] = []
-    page.action_requested.connect(lambda action, *_: requested.append(action))
+    page.add_requested.connect(lambda source, *_: requested.append(source))
     source, add = find(page, QLineEdit, "settings.packages.source"), find(page, QPushButton, "settings.packages.add")
     source.setText("/srv/one")
     page.set_busy(True)
@@ -77,4 +77,4 @@ def test_typing_does_not_enable_the_button_while_a_package_is_fetched(qapp: QApp
     assert not add.isEnabled() and requested == []
     page.set_busy(False)
     press(source, Qt.Key.Key_Return)
-    assert add.isEnabled() and requested == ["add"]
+    assert add.isEnabled() and requested == ["/srv/two"]

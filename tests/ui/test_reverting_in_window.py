@@ -26,8 +26,10 @@ WRITES = json.dumps(
 def test_a_revert_in_a_missing_folder_is_refused_with_its_cause(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         window = person.window
-        session, other = await person.start(WRITES)(), await person.start(WRITES)()
-        await until(lambda: {window.row(name).status for name in (session, other)} == {"done"}, "both have ended")
+        session = await person.start(WRITES)()  # it must be the first to write the file: the other changes nothing
+        await until(lambda: window.row(session).status == "done", "the first has ended")
+        other = await person.start(WRITES)()
+        await until(lambda: window.row(other).status == "done", "the second has ended")
         window.show_session(session)
         window.view.page.show_tab("changes")
         button = find(window.view, QPushButton, "changes.undo")

@@ -6,9 +6,8 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QTextBrowser
 
-from tests.ui.hands import click, find, press, write
+from tests.ui.hands import click, find, press, select_line, write
 from tests.ui.test_desktop_app import Person, live, until
-from ui.diff.diff_rows import DiffLine
 from ui.diff.diff_view import DiffView
 from ui.widgets.labels import TextField
 
@@ -54,7 +53,7 @@ def test_comments_on_five_lines_are_sent_and_the_follow_up_is_shown(qapp: QAppli
         session, diff = await open_changes(person)
         press(diff, Qt.Key.Key_X, Qt.KeyboardModifier.ShiftModifier)
         for number in range(1, 6):
-            diff.select_line(DiffLine("new", number))
+            select_line(diff, number)
             press(diff, Qt.Key.Key_C)
             field = comment_field(diff) if number == 1 else person.shell.focusWidget()
             assert isinstance(field, TextField)
@@ -85,7 +84,7 @@ def test_comments_on_five_lines_are_sent_and_the_follow_up_is_shown(qapp: QAppli
 def test_comments_and_kept_hunks_survive_a_restart(qapp: QApplication, home: Path) -> None:
     async def comment(person: Person) -> None:
         _, diff = await open_changes(person)
-        diff.select_line(DiffLine("new", 6))
+        select_line(diff, 6)
         press(diff, Qt.Key.Key_C)
         write(comment_field(diff), "Half a")
 
@@ -101,3 +100,21 @@ def test_comments_and_kept_hunks_survive_a_restart(qapp: QApplication, home: Pat
 
     live(qapp, home, comment)
     live(qapp, home, look)
+
+
+def test_a_deleted_comment_returns_with_the_shortcut_of_the_notification(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        _, diff = await open_changes(person)
+        select_line(diff, 6)
+        press(diff, Qt.Key.Key_C)
+        field = comment_field(diff)
+        write(field, "Why?")
+        press(field, Qt.Key.Key_Return)
+        press(diff, Qt.Key.Key_Delete)
+        assert not diff.rows.comment_rows() and window.toast.can_undo
+        await until(window.actions_by_id["toast.undo"].isEnabled, "Undo is enabled")
+        window.actions_by_id["toast.undo"].trigger()
+        assert comment_field(diff).toPlainText() == "Why?"
+
+    live(qapp, home, act)

@@ -10,9 +10,8 @@ from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QMenu, QPushButton, QWidget
 
 from tests.core.workspace.test_editors import RECORD, install
-from tests.ui.hands import click, find, press
+from tests.ui.hands import click, find, press, select_line
 from tests.ui.test_desktop_app import Person, live, until
-from ui.diff.diff_rows import DiffLine
 from ui.diff.diff_view import DiffView
 from ui.timeline.reply_widgets import ReplyText
 
@@ -158,7 +157,7 @@ def test_a_changed_file_opens_by_mouse_and_by_keys(qapp: QApplication, home: Pat
         window.view.page.show_tab("changes")
         diff = find(window.view, DiffView, "changes.lines")
         await until(lambda: diff.isVisible() and diff.rows.rowCount(), "the diff")
-        diff.select_line(DiffLine("new", 2))
+        select_line(diff, 2)
         opens = find(window.view, QPushButton, "changes.open")
 
         def open_menu() -> None:

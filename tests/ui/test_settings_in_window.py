@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QLabel, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QDoubleSpinBox, QLabel, QLineEdit, QPushButton
 
 from app.process.data_folder import database_path
 from app.window.backup_restore import restore_backup, take_restore_result
@@ -21,6 +21,7 @@ from tests.core.store.test_data_folder import made
 from tests.core.store.test_integrity import break_index
 from tests.servers.scripted_server import answer, chunk, scripted_server, stream
 from tests.ui.hands import click, find, press, write
+from tests.ui.sessions.test_panel import hit_positions
 from tests.ui.test_desktop_app import BOUND_S, Person, live, until
 from ui.base.window_state import WindowState
 from ui.settings.add_provider import AddProviderDialog
@@ -67,6 +68,29 @@ def test_the_settings_open_while_the_engine_is_busy(qapp: QApplication, home: Pa
     live(qapp, home, act)
 
 
+def test_a_text_size_chosen_in_the_settings_applies_to_them_at_once(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await until(person.window.start.isVisible, "the start screen")
+        dialog = await opened(person)
+        size = find(dialog, QDoubleSpinBox, "settings.font_scale")
+        before = size.font().pixelSize()
+        size.setFocus()
+        size.setValue(150)
+
+        def is_larger() -> bool:
+            shown = find(dialog, QDoubleSpinBox, "settings.font_scale")
+            return shown.font().pixelSize() > before and dialog.focusWidget() is shown
+
+        await until(is_larger, "the larger text")
+        assert find(dialog, QDoubleSpinBox, "settings.font_scale").value() == 150
+        dialog.show_page("Models and API keys")
+        await until(lambda: dialog.providers.overview, "the providers")
+        person.window.actions_by_id["window.theme"].trigger()
+        await until(lambda: dialog.providers.overview, "the providers, listed again")
+
+    live(qapp, home, act)
+
+
 def test_a_provider_is_added_checked_used_and_removed(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         await until(person.window.start.isVisible, "the start screen")
@@ -86,15 +110,19 @@ def test_a_provider_is_added_checked_used_and_removed(qapp: QApplication, home: 
             await until(lambda: "is not a valid name" in why.text(), "the error")
             find(adding, QLineEdit, "add_server.name").setText("box")
             click(find(adding, QPushButton, "add_server.add"))
-            test = await until(lambda: dialog.findChild(QPushButton, "settings.test.box/small"), "its model")
+            test = await until(lambda: dialog.findChild(QPushButton, "settings.test_model.box/small"), "its model")
             said = find(dialog, QLabel, "settings.said")
             await until(lambda: said.text() == "Added box: 1 model", "what the provider offers")
+            form = person.window.start.form
+            await until(lambda: form.isVisible(), "the form of the start screen, below the settings")
             click(test)
             result = find(dialog, QLabel, "settings.model.box/small.result")
             await until(lambda: "The model replied" in result.text(), "the result")
             assert "stream" in result.text() and "supports tool calls" in result.text()
-            click(find(dialog, QPushButton, "settings.use.box/small"))
-            await until(lambda: dialog.findChild(QPushButton, "settings.use.box/small") is None, "that it is used")
+            click(find(dialog, QPushButton, "settings.set_default.box/small"))
+            await until(
+                lambda: dialog.findChild(QPushButton, "settings.set_default.box/small") is None, "that it is used"
+            )
             assert find(dialog, QLineEdit, "settings.model").text() == "box/small"
             click(find(dialog, QPushButton, "settings.remove.box"))
             await until(lambda: dialog.findChild(QPushButton, "settings.remove.box") is None, "its removal")
@@ -132,6 +160,7 @@ def test_a_rule_is_written_tested_edited_revoked_and_restored(qapp: QApplication
         await until(error.isVisible, "the refusal")
         assert "can do anything" in error.text()
         click(find(editor, QPushButton, "rule.cancel"))
+        click(find(find(editor, ConfirmDialog, "confirm"), QPushButton, "confirm.yes"))
         await write_rule("deny", "write", "notes/**")
         [rule] = await until(lambda: saved_rules(person), "the rule")
         result = find(dialog, QLabel, "settings.rules.result")
@@ -221,7 +250,7 @@ def test_a_hit_opens_its_session_at_its_position(qapp: QApplication, home: Path)
         window.show_start()
         window.sessions.open_search()
         write(find(window.sessions, QLineEdit, "sessions.search"), "Kind")
-        (found, seq) = await until(lambda: (hits := window.sessions.hit_positions()) and hits[0], "the hit")
+        (found, seq) = await until(lambda: (hits := hit_positions(window.sessions)) and hits[0], "the hit")
         assert found == session
         window.sessions.hit_chosen.emit(found, seq)
         assert window.selection.session == session

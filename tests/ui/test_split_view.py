@@ -143,7 +143,7 @@ def test_tabs_are_kept_activated_closed_moved_and_restored(qapp: QApplication, h
         assert window.selection.session == names[1]
         window.show_session(names[2])
         assert tabs.marked == ""
-        window.sessions.open_requested.emit("beside", names[0])
+        window.sessions.split_view_requested.emit(names[0])
         right = desk.panes[1]
         assert desk.other_session == names[0]
         assert (tabs.permanent(), right.tabs.permanent()) == ([names[1]], [names[0]])  # its tab moved with it

@@ -3,11 +3,14 @@
 from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPlainTextEdit, QPushButton
+from pytestqt.exceptions import capture_exceptions
 
 from tests.core.store.made import fill
 from tests.ui.hands import click, find, write
 from tests.ui.test_desktop_app import Person, live, until
 from ui.base.window_state import WindowState
+from ui.sessions.session_menu import SessionAction
+from ui.widgets.confirm_dialog import ConfirmDialog
 
 
 def test_a_session_is_trashed_restored_and_deleted_permanently(qapp: QApplication, home: Path) -> None:
@@ -25,14 +28,27 @@ def test_a_session_is_trashed_restored_and_deleted_permanently(qapp: QApplicatio
         await until(lambda: window.row(shown).trashed, "it is in the trash")
         click(find(window.toast, QPushButton, "toast.undo"))
         await until(lambda: not window.row(shown).trashed, "it is back")
-        window.sessions.action_requested.emit("trash", [shown])
+        window.sessions.action_requested.emit(SessionAction.TRASH, [shown])
         await until(lambda: window.row(shown).trashed, "it is in the trash again")
-        window.sessions.action_requested.emit("forget", [shown])
+        window.sessions.action_requested.emit(SessionAction.DELETE, [shown])
         click(find(window, QPushButton, "confirm.yes"))
         await until(lambda: not window.row(shown).title, "the dialog is closed")
         window.sessions.renamed.emit(other, "A name")
         await until(lambda: window.row(other).title == "A name", "the name")
         assert person.notice() == ""
+
+    live(qapp, home, act)
+
+
+def test_an_unknown_action_does_not_empty_the_trash_and_is_an_error(qapp: QApplication, home: Path) -> None:
+    fill(home / "journeyman.db", sessions=1)
+
+    async def act(person: Person) -> None:
+        await until(lambda: person.window.selection.session, "a session")
+        with capture_exceptions() as errors:
+            person.window.sessions.action_requested.emit("unknown", [])
+        assert [kind for kind, _, _ in errors] == [ValueError]
+        assert not person.window.findChildren(ConfirmDialog)
 
     live(qapp, home, act)
 

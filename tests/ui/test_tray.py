@@ -13,6 +13,7 @@ from tests.ui.ask.permissions import CHAIN
 from tests.ui.ask.questions import TONE, noon
 from ui.ask.ask_area import OpenRequest
 from ui.base.deferred_reader import DeferredReader
+from ui.shell import tray as tray_module
 from ui.shell.badged_icon import with_badge
 from ui.shell.notification_texts import MAX_TEXT, ended_text, notification_text
 from ui.shell.session_index import SessionIndex
@@ -29,8 +30,11 @@ def window(qtbot: QtBot) -> QWidget:
     return made
 
 
-def tray(qapp: QApplication, window: QWidget, waiting: list[tuple[SessionRow, OpenRequest]]) -> Tray:
-    return Tray(qapp, window, QIcon(str(ICON)), lambda: waiting, QColor("#f2b64c"), clock=noon)
+def tray(
+    qapp: QApplication, window: QWidget, waiting: list[tuple[SessionRow, OpenRequest]], *, shown_session: str = ""
+) -> Tray:
+    picture, dot = QIcon(str(ICON)), QColor("#f2b64c")
+    return Tray(qapp, window, picture, lambda: waiting, dot, shown_session=lambda: shown_session, clock=noon)
 
 
 def test_the_menu_lists_pending_requests_and_opens_them(qapp: QApplication, window: QWidget, qtbot: QtBot) -> None:
@@ -64,6 +68,27 @@ def test_simultaneous_requests_are_one_notification(qapp: QApplication, window: 
     assert [words[0] for words in shown] == ["a"]
     made.refresh()
     assert not made._delay.isActive()
+    made.close()
+
+
+def test_a_request_that_the_active_window_does_not_show_is_announced(
+    qapp: QApplication, window: QWidget, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = list[str]()
+    monkeypatch.setattr(tray_module, "announce", lambda _, text: heard.append(text))
+    window.show()
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    waiting: list[tuple[SessionRow, OpenRequest]] = []
+    made = tray(qapp, window, waiting, shown_session="a")
+    waiting.append((ROW, TONE))
+    made.refresh()
+    qtbot.waitUntil(lambda: not made._delay.isActive())
+    assert heard == [], "its card is announced when it appears"
+    waiting.append((SessionRow("b", "Billing"), replace(TONE, id="q2")))
+    made.refresh()
+    qtbot.waitUntil(lambda: bool(heard))
+    assert heard[0].startswith("Billing. Which tone")
     made.close()
 
 

@@ -15,15 +15,15 @@ COUNTDOWN_INTERVAL_MS: Final = 1_000
 
 
 class AgeLabel(QLabel):
-    """A label that keeps the age of a question current; its timer runs only while the label is visible.
+    """A label that keeps the age of a question up to date. Its timer runs only while the label is visible.
 
     Args:
         pattern: A text with one placeholder for the age.
         asked_at: When the question was asked, in microseconds since the epoch.
         prefix: A text before the pattern.
         show_waiting: Whether to add that the question waits for an answer.
-        expires_at: When the question expires, in microseconds since the epoch; 0 if it does not.
-        on_expiry: What the label says will happen when the question expires.
+        expires_at: When the question expires, in microseconds since the epoch; 0 if it does not expire.
+        on_expiry: What happens when the question expires, as a text for the label.
     """
 
     def __init__(
@@ -56,16 +56,13 @@ class AgeLabel(QLabel):
         self._ticks.timeout.connect(self.update_text)
         self.update_text()
 
-    def is_ticking(self) -> bool:
-        return self._ticks.isActive()
-
     def stop_countdown(self) -> None:
         """Stop the countdown permanently, because the user has started to answer."""
         self._expires_at = 0
         self.update_text()
 
     def update_text(self) -> None:
-        """Update the text, and tick every second while a countdown is shown."""
+        """Update the text; while a countdown is shown, do so every second."""
         now = self._clock()
         seconds_left = (self._expires_at - now) // SECOND
         counting_down = self._expires_at > 0 and seconds_left >= 0

@@ -1,4 +1,4 @@
-"""The area above the composer with the first open request of a session, and the dialog of that request."""
+"""The area above the composer that shows the first open request of a session, and the dialog for this request."""
 
 from collections.abc import Sequence
 
@@ -7,6 +7,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.domain.question import Answer, Question
+from ui.ask.ask_card import MAX_HEIGHT_SHARE
 from ui.ask.cards import PermissionCard, QuestionCard
 from ui.ask.dialogs import PermissionDialog, QuestionDialog
 from ui.ask.pending_permission import PendingPermission
@@ -20,7 +21,11 @@ Dialog = QuestionDialog | PermissionDialog
 
 
 class AskArea(QWidget):
-    """Shows the oldest open question or permission request. Partly filled forms are kept while another one is shown."""
+    """Shows the oldest open question or permission request of a session.
+
+    What the user has entered for a request is kept while another one is shown. The card takes at most `height_share` of
+    the height of the column that contains this area.
+    """
 
     answered = Signal(str, Answer)
     allowed = Signal(tuple, str, tuple)
@@ -33,9 +38,10 @@ class AskArea(QWidget):
     focus_released = Signal()
     unsent_text = Signal(str, str)
 
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    def __init__(self, look: Look, parent: QWidget | None = None, *, height_share: float = MAX_HEIGHT_SHARE) -> None:
         super().__init__(parent)
         self._look = look
+        self._height_share = height_share
         self._available_height = self._room = 0
         self._bar_only = False
         self._session = ""
@@ -59,7 +65,10 @@ class AskArea(QWidget):
         return self._dialog
 
     def show_requests(self, session: str, title: str, requests: Sequence[OpenRequest]) -> None:
-        """Show the open requests of a session, given oldest first; an empty sequence hides the area."""
+        """Show the open requests of a session, which are ordered by age, oldest first.
+
+        Without requests, hide the area.
+        """
         first = requests[0] if requests else None
         self._return_unsent(session, requests)
         same = self._card is not None and first is not None and self._card.request_id() == first.id
@@ -76,36 +85,37 @@ class AskArea(QWidget):
         self._card = self._build_card(first)
         self._card.postponed.connect(lambda _name: self.postponed.emit())
         self._card.dialog_requested.connect(lambda _name: self.open_dialog())
+        self._card.height_share = self._height_share
         self._card.set_bar_only(self._bar_only)
-        self._card.fit(
-            self._available_height, self._room
-        )  # before the card is shown: the window would grow to the height of its content, and never shrink again
+        # Before the card is shown; otherwise, the window would grow to the height of its content and stay that high.
+        self._card.fit(self._available_height, self._room)
         self._column.addWidget(self._card)
         self.show()
-        self._card.show()  # a layout ignores widgets that are not shown yet
-        self._column.activate()  # the card's height depends on the width that the layout assigns
-        if had_keyboard:  # focus the next request, whose Allow button is first disabled for a short delay
+        self._card.show()  # because a layout ignores widgets that are not shown yet
+        self._column.activate()  # because the height of the card depends on the width that the layout gives it
+        # The Allow button of the next request is first disabled, so that no key press can hit it by mistake.
+        if had_keyboard:
             self.focus_card()
         self.request_shown.emit(first)
 
     def fit(self, column_height: int, room: int = 0) -> None:
-        """Set the height of the column that contains this area, and the room that its other parts leave, in pixels.
+        """Set the height of the column that contains this area, and the height that its other widgets leave, in pixels.
 
-        Both limit the height of the card.
+        Both limit the height of the card. A `room` of 0 means no limit.
         """
         self._available_height, self._room = column_height, room
         if self._card:
             self._card.fit(column_height, room)
 
     def set_bar_only(self, on: bool) -> None:
-        """Show only a bar, for example while a tab other than the steps is open."""
+        """Set whether only a bar is shown, for example because a tab other than the steps is open."""
         self._bar_only = on
         self._column.setContentsMargins(0, 0, 0, BAR_MARGIN if on else 0)
         if self._card:
             self._card.set_bar_only(on)
 
     def set_file_contents(self, request_id: str, contents: str) -> None:
-        """Set the current contents of the file that the request `name` would change, so that a diff can be shown."""
+        """Set the current contents of the file that a request would change, so that the request is shown as a diff."""
         self._requests = tuple(
             PendingPermission(request.request, request.arguments, request.asked_at, contents)
             if isinstance(request, PendingPermission) and request.id == request_id
@@ -124,7 +134,7 @@ class AskArea(QWidget):
             self._card.focus_form()
 
     def highlight(self) -> None:
-        """Briefly highlight the card, after a command or notification has led the user to it."""
+        """Highlight the card briefly, because a command or notification has led the user to it."""
         if self._card:
             self._card.highlight()
 
@@ -132,7 +142,7 @@ class AskArea(QWidget):
         return isinstance(self._card, PermissionCard)
 
     def open_dialog(self) -> None:
-        """Open the request of the card in its own dialog."""
+        """Open a dialog for the request on the card."""
         if self._dialog is not None or self._card is None:
             return
         if isinstance(self._card, PermissionCard):
@@ -163,7 +173,7 @@ class AskArea(QWidget):
                 widget.restyle(look)
 
     def _return_unsent(self, session: str, requests: Sequence[OpenRequest]) -> None:
-        """Emit `unsent_text` with text typed for a question that disappeared unanswered, such as an expired one."""
+        """Emit `unsent_text` with text typed for a question that was closed unanswered, such as an expired one."""
         card, same = self._card, session == self._session
         self._session = session
         disappeared = card is not None and all(request.id != card.request_id() for request in requests)
@@ -194,7 +204,8 @@ class AskArea(QWidget):
         self._answered_id = request_id
         request = next((pending for pending in self._requests if pending.id == request_id), None)
         self.answered.emit(request_id, answer)
-        if isinstance(request, Question) and request.url and answer.option:  # the user has seen the full URL and agreed
+        # The user has seen the full URL and agreed to open it.
+        if isinstance(request, Question) and request.url and answer.option:
             QDesktopServices.openUrl(QUrl(request.url))
 
     def _allow(self, names: tuple[str, ...], scope: str, patterns: tuple[str, ...]) -> None:
@@ -204,7 +215,7 @@ class AskArea(QWidget):
         self.denied.emit(names, reason)
 
     def _close_dialog(self) -> None:
-        """Copy the input of the dialog to the card and delete the dialog."""
+        """Copy what the user entered in the dialog to the card, and delete the dialog."""
         if self._dialog is None:
             return
         if isinstance(self._card, QuestionCard) and isinstance(self._dialog, QuestionDialog):
@@ -215,7 +226,7 @@ class AskArea(QWidget):
         self._dialog = None
 
     def _remove_card(self) -> bool:
-        """Remove the card and return whether it had the keyboard focus."""
+        """Remove the card; return whether it had the keyboard focus."""
         if self._card is None:
             return False
         if self._dialog is not None:

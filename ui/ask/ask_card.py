@@ -1,4 +1,4 @@
-"""The frame of a question or permission request above the composer: a card, or a single bar if space is short."""
+"""The frame of a question or permission request above the composer: a card or, if space is short, a single bar."""
 
 from collections.abc import Callable
 from typing import Final
@@ -18,25 +18,27 @@ from ui.widgets.accent_frame import AccentFrame
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
-from ui.widgets.labels import label
+from ui.widgets.labels import hide_unless, label
+from ui.widgets.stacking_row import StackingRow, plain_row
 
-MAX_HEIGHT_SHARE: Final = 0.4
-MAX_MINIMUM_SHARE: Final = 0.5
-MIN_CARD_HEIGHT: Final = 136  # pixels; with less space than this no option would be visible
+MAX_HEIGHT_SHARE: Final = 0.4  # part of the column's height that a card normally takes at most
+MAX_MINIMUM_SHARE: Final = 0.5  # part of the column's height that a card may take if its form cannot be lower
+MIN_CARD_HEIGHT: Final = 136  # pixels; a lower card would not even show one option
 ICON: Final = 16
+TITLE_WIDTH: Final = 150  # pixels; if less is left for the title beside the age, the age moves below the title
 HIGHLIGHT_MS: Final = 1_200
 
 
 class AskCard(QFrame):
-    """A card that takes at most two fifths of the height of its column.
+    """A card that takes at most `height_share` of the height of its column.
 
-    If space is short, `fit` collapses the form; it scrolls only if that is not enough.
+    If space is short, `fit` first collapses the form, then makes it scroll, and finally shows a bar instead.
     """
 
     postponed = Signal(str)
     dialog_requested = Signal(str)
 
-    form: "QuestionForm | PermissionForm"
+    form: QuestionForm | PermissionForm
 
     def __init__(
         self,
@@ -50,9 +52,12 @@ class AskCard(QFrame):
         self._look = look
         self._summary = summary
         self._clock = clock
+        self.height_share = MAX_HEIGHT_SHARE
         self._available_height = self._room = 0
         self._bar_only = False
         self._announced = False
+        self._resize_timer = QTimer(self, singleShot=True, interval=0)
+        self._resize_timer.timeout.connect(self._refit_after_resize)
         self._highlight_timer = QTimer(self, singleShot=True, interval=HIGHLIGHT_MS)
         self._highlight_timer.timeout.connect(self._reset_frame)
         self.setObjectName(f"{summary.kind}.card")
@@ -64,7 +69,7 @@ class AskCard(QFrame):
         self.setSizePolicy(policy)
         self._head = label(summary.title, look.fonts.bold, name=summary.title_object_name, wrap=True)
         self._reason_label = label(summary.reason, look.fonts.text, "second", name=f"{summary.kind}.why", wrap=True)
-        self._reason_label.setVisible(bool(summary.reason))
+        hide_unless(self._reason_label, bool(summary.reason))
         self.age = AgeLabel(
             self.tr("asked {}"),
             summary.asked_at,
@@ -75,7 +80,7 @@ class AskCard(QFrame):
             clock=clock,
         )
         self._badge_label = label(summary.badge, look.fonts.caption, "badge", name=f"{summary.kind}.place")
-        self._badge_label.setVisible(bool(summary.badge))
+        hide_unless(self._badge_label, bool(summary.badge))
         self.form = self._make_form(self._build_header())
         self._build()
         self.form.postponed.connect(self.postponed)
@@ -84,32 +89,41 @@ class AskCard(QFrame):
         self.restyle(look)
 
     def fit(self, column_height: int, room: int = 0) -> None:
-        """Choose the most detailed layout that fits the card's share of a column `column_height` pixels high.
+        """Choose the most detailed layout that fits into a column `column_height` pixels high.
 
-        The other parts of the column leave `room` pixels, if it is given. A card that cannot be smaller, such as one
-        with a field for the reason, may have a little more than its share.
+        The layouts are the expanded form, the collapsed form, which scrolls if necessary, and the bar. A form may take
+        `height_share` of the column. If it cannot be that low, for example because it has a field for the reason, it
+        may take up to `MAX_MINIMUM_SHARE`, or the whole column if the bar would hide a choice that the user has made.
+        `room` is the height that the other widgets of the column leave (0 if unknown); no form is higher.
         """
         self._available_height, self._room = column_height, room
-        limit = room or column_height
-        max_height = min(int(column_height * MAX_HEIGHT_SHARE), limit)
-        usual = self._look.size(MIN_CARD_HEIGHT)
-        needed = self._height_when_collapsed(False)
-        min_height = max(usual, self._card.minimumSizeHint().height() + self._margins().height())
-        if needed > max_height:
-            needed = self._height_when_collapsed(True)
-            min_height = max(min_height, min(needed, self._least_height()))
-        share = 1 if self._has_chosen() else MAX_MINIMUM_SHARE
-        if usual <= max_height and min_height <= min(int(column_height * share), limit):
-            max_height = max(max_height, min_height)
-        use_bar = max_height < min_height or self._bar_only
+        margins = self._margins().height()
+        usable = self._look.size(MIN_CARD_HEIGHT)
+        allowed = self._allowed_height(self.height_share)
+        self._set_collapsed(False)
+        needed = self._needed_height()
+        minimum = max(usable, self._card.minimumSizeHint().height() + margins)
+        if needed > allowed:
+            self._set_collapsed(True)
+            needed = self._needed_height()
+            if self._has_chosen():  # the collapsed form may be lower: it hides the scope while a reason is typed
+                minimum = max(usable, self._card.minimumSizeHint().height() + margins)
+            minimum = max(minimum, min(needed, self._least_height()))
+        share_of_minimum = 1.0 if self._has_chosen() else max(MAX_MINIMUM_SHARE, self.height_share)
+        if allowed >= usable and minimum <= self._allowed_height(share_of_minimum):
+            allowed = max(allowed, minimum)
+        use_bar = allowed < minimum or self._bar_only
         self._bar.setVisible(use_bar)
         self._card.setVisible(not use_bar)
-        shown_height = self._bar.sizeHint().height() + self._margins().height() if use_bar else min(needed, max_height)
-        self.setMaximumHeight(shown_height)
+        self.setMaximumHeight(self._bar.sizeHint().height() + margins if use_bar else min(needed, allowed))
         self.updateGeometry()
 
+    def _allowed_height(self, share: float) -> int:
+        """Return a share of the column's height in pixels, limited to the height that the other widgets leave."""
+        return min(int(self._available_height * share), self._room or self._available_height)
+
     def set_bar_only(self, on: bool) -> None:
-        """Show only the bar, for example while a tab other than the steps is open."""
+        """Set whether only the bar is shown, for example because a tab other than the steps is open."""
         if on != self._bar_only:
             self._bar_only = on
             self._refit()
@@ -118,7 +132,7 @@ class AskCard(QFrame):
         (self._open if self._card.isHidden() else self.form).setFocus(Qt.FocusReason.OtherFocusReason)
 
     def highlight(self) -> None:
-        """Briefly draw the whole frame in the color of the waiting status."""
+        """Draw the frame briefly in the color of the waiting status."""
         theme = self._look.theme
         for frame in (self._card, self._bar):
             frame.set_colors(fill=theme.panel, line=theme.waiting, edge=theme.waiting)
@@ -137,6 +151,7 @@ class AskCard(QFrame):
         fonts = look.fonts
         self._reset_frame()
         self._head.setFont(fonts.bold)
+        self._head.setMinimumWidth(look.size(TITLE_WIDTH))
         self._reason_label.setFont(fonts.text)
         self.age.setFont(fonts.second)
         self._badge_label.setFont(fonts.caption)
@@ -145,16 +160,28 @@ class AskCard(QFrame):
         self.form.restyle(look)
         self._update_icon()
 
-    def _make_form(self, head: QWidget) -> "QuestionForm | PermissionForm":
+    def _make_form(self, head: QWidget) -> QuestionForm | PermissionForm:
         raise NotImplementedError
 
     def _has_chosen(self) -> bool:
-        """Return whether the user has made a choice that the dialog would not show, so that a bar would hide it."""
+        """Return whether the user has made a choice or opened a field that the bar would hide."""
         return False
 
     def _refit(self) -> None:
         if self._available_height:
             self.fit(self._available_height, self._room)
+
+    def _refit_after_resize(self) -> None:
+        """Choose the layout again, and let all outer layouts measure again.
+
+        While a resize is under way, inner layouts may measure with their old widths, and outer ones miss the change.
+        """
+        self._refit()
+        part = self.parentWidget()
+        while part is not None and not part.isWindow():
+            if layout := part.layout():
+                layout.invalidate()
+            part = part.parentWidget()
 
     def _build(self) -> None:
         theme, kind = self._look.theme, self._summary.kind
@@ -178,12 +205,9 @@ class AskCard(QFrame):
         column = QVBoxLayout(header)
         column.setContentsMargins(0, 0, 0, 2)
         column.setSpacing(2)
-        row = QHBoxLayout()
-        row.setSpacing(12)
-        row.addWidget(self._head, 1)
-        row.addWidget(self._badge_label, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self.age, 0, Qt.AlignmentFlag.AlignTop)
-        column.addLayout(row)
+        corner = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft
+        age = plain_row(self._badge_label, self.age, spacing=12)
+        column.addWidget(StackingRow(self._head, age, spacing=12, alignment=corner))
         column.addWidget(self._reason_label)
         return header
 
@@ -205,29 +229,28 @@ class AskCard(QFrame):
         )
 
     def _margins(self) -> QSize:
-        """Return the space around the card: left and right, and top and bottom."""
+        """Return the margins around the card: their total width and their total height."""
         return _sum_of_margins(self.layout())
 
-    def _height_when_collapsed(self, collapsed: bool) -> int:
-        """Collapse or expand the form; return the height that the card needs then."""
+    def _set_collapsed(self, collapsed: bool) -> None:
+        """Collapse or expand the form at once, so that size hints asked for afterwards are those of the new layout."""
         self.form.set_collapsed(collapsed)
-        # By themselves, the outer layouts learn of the change only when Qt handles events.
+        # Qt would invalidate the outer layouts only later, when it processes events.
         for layout in self.findChildren(QLayout):
             layout.invalidate()
         for part in reversed(self.findChildren(QWidget)):
             part.updateGeometry()
-        return self._needed_height()
 
     def _needed_height(self) -> int:
         margins = self._margins()
         return self._card.heightForWidth(self.width() - margins.width()) + margins.height()
 
     def _least_height(self) -> int:
-        """Return the height that the card needs if the content of its form scrolls."""
+        """Return the minimum height of the card if the content of its form scrolls."""
         margins = self._margins() + _sum_of_margins(self._card.layout())
         return self.form.least_height(self.width() - margins.width()) + margins.height()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
         return QSize(480, min(self._needed_height() or 200, self.maximumHeight()))
@@ -240,8 +263,9 @@ class AskCard(QFrame):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        if self._available_height and event.size().width() != event.oldSize().width():
-            self.fit(self._available_height, self._room)
+        if event.size().width() != event.oldSize().width():
+            self._refit()
+            self._resize_timer.start()
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)

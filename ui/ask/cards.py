@@ -50,7 +50,7 @@ class QuestionCard(AskCard):
 
 
 class PermissionCard(AskCard):
-    """A card for the first of the waiting requests; similar requests can be answered together with it."""
+    """A card for the oldest permission request; similar requests can be answered together with it."""
 
     allowed = Signal(tuple, str, tuple)
     changed = Signal(str, str)
@@ -86,7 +86,7 @@ class PermissionCard(AskCard):
         return self.form.draft()
 
     def show_request(self, pending: PendingPermission) -> None:
-        """Replace the request on the card with a version that has more details."""
+        """Show a newer version of the same request, which has more details."""
         self._waiting = (pending, *self._waiting[1:])
         self.form.show_request(pending)
 
@@ -101,4 +101,4 @@ class PermissionCard(AskCard):
         )
 
     def _has_chosen(self) -> bool:
-        return self.form.scope.scope() not in ("once", EXTERNAL_OPTION)
+        return self.form.has_open_field() or self.form.scope.scope() not in ("once", EXTERNAL_OPTION)

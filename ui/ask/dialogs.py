@@ -1,9 +1,9 @@
-"""Dialogs for questions and permission requests. They do not take the keyboard focus from a user who is typing."""
+"""Dialogs for questions and permission requests. If the user is typing elsewhere, the focus stays there."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
@@ -27,17 +27,17 @@ from ui.style.icons import pixmap
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.announce import announce
-from ui.widgets.labels import hairline, label, styled_frame
+from ui.widgets.labels import hairline, hide_unless, label, styled_frame
 
 TEXT_WIDGETS: Final = (QLineEdit, QPlainTextEdit, QTextEdit)
 
 
 class AskDialog(QDialog):
-    """The base class of both dialogs. Closing it leaves the request open; `context` describes the run."""
+    """The base class of both dialogs. Closing a dialog leaves its request open. `context` says which run asks."""
 
     postponed = Signal(str)
 
-    form: "QuestionForm | PermissionForm"
+    form: QuestionForm | PermissionForm
     base_width = 560
 
     def __init__(
@@ -54,6 +54,7 @@ class AskDialog(QDialog):
         self._summary = summary
         self._clock = clock
         self._context = context
+        self._fitted_size = QSize()  # the user has resized the dialog if its size is another one
         self.setObjectName(f"{summary.kind}.dialog")
         self.setAccessibleName(summary.accessible_text)
         self.setAccessibleDescription(summary.reason)
@@ -62,7 +63,7 @@ class AskDialog(QDialog):
         self.rejected.connect(lambda: self.postponed.emit(summary.id))
 
     def open(self) -> None:
-        """Show the dialog non-modally, so that the user can still read the run and type elsewhere."""
+        """Show the dialog without blocking the window, so that the user can still read the run and type elsewhere."""
         focused = QApplication.focusWidget()
         typing = (
             isinstance(focused, TEXT_WIDGETS) and focused.isEnabled() and not getattr(focused, "isReadOnly", bool)()
@@ -71,7 +72,7 @@ class AskDialog(QDialog):
         self.setModal(False)
         self._fit_size()
         self.show()
-        self._fit_size()  # line breaks are known only once the dialog is shown
+        self._fit_size()  # where lines wrap is known only once the dialog is visible
         announce(self, self._summary.accessible_text)
         if not typing:
             self.activateWindow()
@@ -86,7 +87,7 @@ class AskDialog(QDialog):
         self._badge_label.setFont(look.fonts.caption)
         self._update_icon()
 
-    def _make_form(self, head: QWidget) -> "QuestionForm | PermissionForm":
+    def _make_form(self, head: QWidget) -> QuestionForm | PermissionForm:
         raise NotImplementedError
 
     def _build(self) -> None:
@@ -103,9 +104,9 @@ class AskDialog(QDialog):
             clock=self._clock,
         )
         self._badge_label = label(summary.badge, fonts.caption, "badge", name=f"{summary.kind}.place")
-        self._badge_label.setVisible(bool(summary.badge))
+        hide_unless(self._badge_label, bool(summary.badge))
         self._reason_label = label(summary.reason, fonts.text, name=f"{summary.kind}.why", wrap=True)
-        self._reason_label.setVisible(bool(summary.reason))
+        hide_unless(self._reason_label, bool(summary.reason))
         self._icon = QLabel()
         self.form = self._make_form(self._build_header())
         ground = styled_frame("panel")
@@ -139,16 +140,26 @@ class AskDialog(QDialog):
         return header
 
     def _fit_size(self) -> None:
-        """Fit the height to the content, up to 80% of the screen; longer content scrolls."""
+        """Set the height to that of the content, at most 80% of the screen; higher content scrolls."""
         room = self.screen().availableSize()
         width = min(self._look.size(self.base_width), room.width() * 9 // 10)
         layout = self.layout()
         needed = layout.totalHeightForWidth(width) if layout else 0
         self.resize(width, min(needed, room.height() * 8 // 10))
+        self._fitted_size = self.size()
 
     def _update_icon(self) -> None:
         theme, ratio = self._look.theme, self.devicePixelRatioF()
         self._icon.setPixmap(pixmap(self._summary.icon, theme.waiting, self._look.size(20), ratio))
+
+    # Qt overrides
+
+    def event(self, event: QEvent) -> bool:
+        """Fit the size again when the content has changed, for example because a field for a reason was opened."""
+        handled = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest and self.isVisible() and self.size() == self._fitted_size:
+            self._fit_size()
+        return handled
 
 
 class QuestionDialog(AskDialog):
@@ -176,7 +187,7 @@ class QuestionDialog(AskDialog):
         self.form.first_interaction.connect(lambda _name: self._age.stop_countdown())
 
     def draft(self) -> Answer:
-        """Return the answer as filled in so far; the caller passes it in when it opens the dialog again."""
+        """Return the answer as filled in so far. The caller passes it to the dialog when that is opened again."""
         return self.form.draft()
 
     def restyle(self, look: Look) -> None:

@@ -1,11 +1,14 @@
-"""A read-only view that shows a command or a diff in full; diff lines have signs as well as colors."""
+"""A read-only view of a complete command or diff. The lines of a diff have signs as well as colors."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import (
+    QFocusEvent,
     QFont,
+    QKeyEvent,
+    QKeySequence,
     QResizeEvent,
     QTextBlock,
     QTextBlockFormat,
@@ -26,24 +29,34 @@ from ui.text.visible import visible_exactly
 
 DiffSign = Literal["", " ", "+", "-", "@"]
 
-MAX_LINE_CHARS: Final = (
-    1_000  # characters; longer lines are split, because laying out a very long line would freeze the window
+# A longer line is split, because laying out a very long one would freeze the window.
+MAX_LINE_CHARS: Final = 1_000
+SCROLL_KEYS: Final = frozenset(
+    {Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown, Qt.Key.Key_Home, Qt.Key.Key_End}
 )
+DOCUMENT_KEYS: Final = (QKeySequence.StandardKey.MoveToStartOfDocument, QKeySequence.StandardKey.MoveToEndOfDocument)
 LINES_PER_PORTION: Final = 2_000
 SIGN_TEXT: Final = {"": "", " ": "  ", "+": "+ ", "-": "− ", "@": ""}
 
 
 class DisplayLine(NamedTuple):
-    """A line of text; `sign` is + for added, - for removed, @ for a file heading, and empty for other lines."""
+    """A line of text. `sign` is + for an added line, - for a removed one, @ for a file heading, and "" for others."""
 
     text: str
     sign: DiffSign = ""
 
 
 class FullTextView(QPlainTextEdit):
-    """A text view as high as its lines, so that the parent scrolls. Very long texts are loaded in portions."""
+    """A text view that is as high as its lines, so that its parent scrolls. A very long text is loaded in portions.
+
+    The keyboard moves a cursor through the text. At the start and the end of the text, the keys go to the parent, which
+    scrolls. Ctrl+Home and Ctrl+End always go to the parent too, so that it scrolls to what is above and below the text.
+    """
 
     height_changed = Signal()
+    focus_changed = Signal(bool)
+    cursor_moved = Signal(QRect)
+    """The rectangle of the cursor, which the user has moved."""
 
     def __init__(self, look: Look, *, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -58,7 +71,9 @@ class FullTextView(QPlainTextEdit):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFont(look.fonts.mono)
         self.setTabChangesFocus(True)
-        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        flags = Qt.TextInteractionFlag
+        self.setTextInteractionFlags(flags.TextSelectableByMouse | flags.TextSelectableByKeyboard)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
         for set_bar in (self.setHorizontalScrollBarPolicy, self.setVerticalScrollBarPolicy):
             set_bar(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -71,9 +86,10 @@ class FullTextView(QPlainTextEdit):
         self._colors = line_colors(lines)
         self.clear()
         self.show_more()
+        self.moveCursor(QTextCursor.MoveOperation.Start)
 
     def show_more(self) -> bool:
-        """Append the next portion; return False if everything is already shown."""
+        """Append the next portion of lines; return False if there is none left."""
         if self.lines_left() == 0:
             return False
         portion = self._lines[self._shown : self._shown + LINES_PER_PORTION]
@@ -103,7 +119,10 @@ class FullTextView(QPlainTextEdit):
     def _ranges(
         self, line: DisplayLine, colors: LineColors, syntax: Mapping[str, QTextCharFormat]
     ) -> list[QTextLayout.FormatRange]:
-        """Return the formats of the first segment of a line: its sign, syntax colors and changed words."""
+        """Return the formats of a line: its sign, syntax colors and changed words.
+
+        A long line is divided into segments; only the first one is formatted.
+        """
         theme, sign = self._look.theme, len(SIGN_TEXT[line.sign])
         tint = theme.failed if line.sign == "-" else theme.done
         sign_format, emphasis = QTextCharFormat(), QTextCharFormat()
@@ -122,7 +141,7 @@ class FullTextView(QPlainTextEdit):
         return ranges
 
     def lines_left(self) -> int:
-        """Return the number of lines that are not loaded yet."""
+        """Return the number of lines that have not been loaded yet."""
         return len(self._lines) - self._shown
 
     def restyle(self, look: Look) -> None:
@@ -134,7 +153,7 @@ class FullTextView(QPlainTextEdit):
             pass
 
     def fit_height(self) -> None:
-        """Set the height to that of the loaded lines."""
+        """Set the height of the view to that of the loaded lines."""
         height = round(self.document().size().height()) * self.fontMetrics().lineSpacing() + 2
         if height != self.height() or height != self.minimumHeight():
             self.setFixedHeight(height)
@@ -153,10 +172,28 @@ class FullTextView(QPlainTextEdit):
             char_format.setFontWeight(QFont.Weight.Bold)
         return block_format, char_format
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
         return QSize(240, self.height())
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        before = self.textCursor().position()
+        super().keyPressEvent(event)
+        moved = self.textCursor().position() != before
+        if moved:
+            self.cursor_moved.emit(self.cursorRect())
+        to_start_or_end = any(map(event.matches, DOCUMENT_KEYS))
+        if event.key() in SCROLL_KEYS and (to_start_or_end or not moved):
+            event.ignore()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self.focus_changed.emit(True)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        super().focusOutEvent(event)
+        self.focus_changed.emit(False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -165,12 +202,12 @@ class FullTextView(QPlainTextEdit):
 
 
 def one_line(text: str) -> str:
-    """Show a text exactly and on one line, so that untrusted text cannot imitate a row of the form."""
+    """Return untrusted text on one line with all characters visible, so that it cannot imitate a row of the form."""
     return visible_exactly(text).replace("↵", "⟦U+21B5⟧").replace("\n", " ↵ ")
 
 
 def split_exact(text: str, sign: DiffSign = "") -> list[DisplayLine]:
-    """Split untrusted text into the lines that show it exactly."""
+    """Split untrusted text into lines that show every character, each with the same sign."""
     return [DisplayLine(line, sign) for line in visible_exactly(text).split("\n")]
 
 

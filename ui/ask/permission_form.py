@@ -1,10 +1,10 @@
-"""The form of a permission request: the full tool call, its details, the scope of the approval, and the buttons."""
+"""The form of a permission request: the complete tool call, its details, the scope of the approval, and the buttons."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QRect, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -13,32 +13,35 @@ from ui.ask.full_text import DisplayLine, FullTextView
 from ui.ask.pending_permission import PendingPermission, call_lines, request_details, request_title
 from ui.ask.scope_row import ScopeRow
 from ui.ask.security_delay import SecurityDelay
-from ui.style.theme import Look
+from ui.style.theme import Look, set_style_properties
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.fitting_scroll_area import FittingScrollArea
-from ui.widgets.labels import ENTER_KEYS, TextField, hairline, label, styled_frame
+from ui.widgets.flow_layout import WrappingRow
+from ui.widgets.labels import ENTER_KEYS, TextField, hairline, hide_unless, label, show_focus_on, styled_frame
 from ui.widgets.scroll_column import ScrollColumn
+from ui.widgets.stacking_row import StackingRow, plain_row
 
-LABEL_WIDTH: Final = 84  # width of the column with the names of the details
+LABEL_WIDTH: Final = 84  # pixels; width of the column with the names of the details
 GAP: Final = 8
+MAX_SPOKEN_LINES: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class PermissionDraft:
-    """What the user has typed so far: the reason for denying, and the call as they are changing it, if they are."""
+    """What the user has entered so far: the reason for denying, and the changed call (None if it is unchanged)."""
 
     reason: str = ""
     change: str | None = None
 
 
 class PermissionForm(QFrame):
-    """The form of a permission request, shared by the card and the dialog.
+    """The form of a permission request, which the card and the dialog share.
 
-    Allow is disabled until the user has scrolled the text to its end and a short delay has passed. Keys: A allows
-    (only if the call can be undone), C changes the call first, D denies, 1 to 4 choose the scope, Esc leaves the
-    request open without denying it, or discards a change.
-    It is a frame because a plain widget with the focus has no role for screen readers.
+    Allow is disabled until the user has scrolled the text to its end and a short delay has passed. Keys: A allows (only
+    if the call can be undone), C changes the call first, D denies, 1 to 4 choose the scope. Esc discards a change of
+    the call; without one, it leaves the request open. The class is a frame because a plain widget with the focus has no
+    role for screen readers.
     """
 
     allowed = Signal(tuple, str, tuple)
@@ -82,14 +85,14 @@ class PermissionForm(QFrame):
         self._editor.text_changed.connect(self._emit_layout_changed)
         self._editor.submitted.connect(self.allow)
         self._deny.clicked.connect(self.deny_or_show_reason)
-        self._later.clicked.connect(self.discard_or_postpone)
+        self._later_button.clicked.connect(self.discard_or_postpone)
         self._deny_all_button.clicked.connect(lambda: self.denied_all.emit())
         self._together_button.toggled.connect(self._show_together)
         self._show_lines()
         self._update_state()
 
     def request_ids(self) -> tuple[str, ...]:
-        """Return the IDs of the requests that the answer applies to."""
+        """Return the IDs of all requests to which the answer applies."""
         included = self._similar if self._together_button.isChecked() else ()
         return (self._request.id, *(request.id for request in included))
 
@@ -106,14 +109,14 @@ class PermissionForm(QFrame):
             self.allowed.emit(self.request_ids(), self.scope.scope(), self.scope.patterns())
 
     def edit_call(self) -> None:
-        """Let the user change the call, after they have seen it. A change is allowed once, not for similar requests."""
+        """Let the user change the call, once they have seen it. A changed call is allowed only once and on its own."""
         if self._can_edit() and not self._is_editing:
             self._together_button.setChecked(False)
             self._set_editing(True, self._editor.original)
             self._editor.focus_text()
 
     def discard_or_postpone(self) -> None:
-        """Discard a change of the call; without one, leave the request open."""
+        """Discard the changes to the call; if there are none, leave the request open."""
         if self._is_editing:
             self._set_editing(False, self._editor.original)
             self.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -128,18 +131,18 @@ class PermissionForm(QFrame):
         return self.delay.has_elapsed and self._seen and not self._request.request.options
 
     def _set_editing(self, editing: bool, text: str) -> None:
-        """Show the editor instead of the scope, or hide it and discard the change."""
+        """Show the editor in place of the scope, or hide it and discard what was changed in it."""
         self._editor.setVisible(editing)
         self._editor.set_text(text)
         self._change.setVisible(not editing)
-        self.scope.setVisible(not editing and self.scope.offers_choice())
+        self._show_scope()
         self._together_button.setVisible(not editing and bool(self._similar))
         self._allow.setText(self.tr("Allow changed call") if editing else self.tr("Allow"))
         self._allow.setAccessibleName(self._allow.text())
         self._allow.set_shortcut_hint(self.tr("Ctrl+Enter") if editing else self._allow_hint())
         self._deny.set_shortcut_hint("" if editing else self.tr("D"))
-        self._later.setText(self.tr("Discard change") if editing else self.tr("Decide later"))
-        self._later.setAccessibleName(self._later.text())
+        self._later_button.setText(self.tr("Discard change") if editing else self.tr("Decide later"))
+        self._later_button.setAccessibleName(self._later_button.text())
         self._update_state()
         self.layout_changed.emit()
 
@@ -147,7 +150,10 @@ class PermissionForm(QFrame):
         return self.tr("A") if self._request.request.reversible else ""
 
     def deny_or_show_reason(self) -> None:
-        """Show the field for a reason; deny if it is already shown, or if an external agent would not read a reason."""
+        """Show the field for a reason.
+
+        If it is already shown, or if an external agent would not read a reason, deny the request instead.
+        """
         if self._field.isVisibleTo(self) or self._request.request.options:
             self.deny()
             return
@@ -161,8 +167,12 @@ class PermissionForm(QFrame):
     def postpone(self) -> None:
         self.postponed.emit(self._request.id)
 
+    def has_open_field(self) -> bool:
+        """Return whether the field for a reason or the editor of the call is open."""
+        return self._field.isVisibleTo(self) or self._is_editing
+
     def draft(self) -> PermissionDraft:
-        """Return what has been typed so far."""
+        """Return what the user has entered so far."""
         return PermissionDraft(self._reason_field.stripped_text(), self._editor.text() if self._is_editing else None)
 
     def fill(self, draft: PermissionDraft) -> None:
@@ -173,23 +183,29 @@ class PermissionForm(QFrame):
             self._set_editing(True, draft.change)
 
     def show_request(self, pending: PendingPermission) -> None:
-        """Show the same request with the current contents of the file it changes."""
+        """Show the same request again, now with the contents of the file that it would change."""
         self._request = pending
         self._show_lines()
 
     def set_collapsed(self, collapsed: bool) -> None:
-        """Hide what is not urgent, because space is short: the dialog and tooltips still show it.
+        """Hide the less urgent details, because space is short. The dialog and tooltips still show them.
 
-        The first two details and all warnings stay visible.
+        The first two details and all warnings stay visible; while a reason for denying is typed, the scope is hidden.
         """
         for name, text in self._details[2:]:
             urgent = text.property("tone") in ("failed", "waiting")
             name.setVisible(urgent or not collapsed)
             text.setVisible(urgent or not collapsed)
         self.scope.set_collapsed(collapsed)
+        self._show_scope(collapsed=collapsed)
+
+    def _show_scope(self, *, collapsed: bool = False) -> None:
+        """Show the choice of the scope, unless the call is changed or denied; a scope that the user chose stays."""
+        makes_room = collapsed and self._field.isVisibleTo(self) and self.scope.scope() == "once"
+        self.scope.setVisible(self.scope.offers_choice() and not self._is_editing and not makes_room)
 
     def least_height(self, width: int) -> int:
-        """Return the height below which the choices and buttons would be cut off, because the call scrolls already."""
+        """Return the height below which choices and buttons would be cut off, because the call is already scrolling."""
         hint = self._remaining.sizeHint().height() + GAP if self._remaining.isHidden() else 0
         return self._column.least_height(width) + hint
 
@@ -199,7 +215,7 @@ class PermissionForm(QFrame):
         self.scope.restyle(look)
         self._editor.restyle(look)
         for button in (
-            self._later, self._deny, self._allow, self._change, self._deny_all_button, self._together_button
+            self._later_button, self._deny, self._allow, self._change, self._deny_all_button, self._together_button
         ):  # fmt: skip
             button.restyle(look)
         for name, text in self._details:
@@ -226,29 +242,31 @@ class PermissionForm(QFrame):
             self.tr("Why not? (optional) The agent reads your reason and continues without this call.")
         )
         self._reason_field.setAccessibleName(self.tr("Reason for denying, sent to the agent"))
-        self._later = Button(look, self.tr("Decide later"), name="consent.later", tone="quiet", hint=self.tr("Esc"))
-        self._later.setToolTip(self.tr("Leave the request open: the run waits until you answer"))
+        self._later_button = Button(
+            look, self.tr("Decide later"), name="consent.later", tone="quiet", hint=self.tr("Esc")
+        )
+        self._later_button.setToolTip(self.tr("Leave the request open: the run waits until you answer"))
         deny_both, deny_all = self.tr("Deny both and stop the run"), self.tr("Deny all {} and stop the run")
         deny_all_text = deny_both if queue_length == 2 else deny_all.format(queue_length)
         self._deny_all_button = Button(look, deny_all_text, name="consent.deny_all", tone="stop")
         self._deny_all_button.setToolTip(self.tr("None of the waiting calls is run, and the run ends, as with Stop"))
-        self._deny_all_button.setVisible(queue_length > 1)
+        hide_unless(self._deny_all_button, queue_length > 1)
         deny_text = self.tr("Deny") if pending.request.options else self.tr("Deny…")
         self._deny = Button(look, deny_text, name="consent.deny", hint=self.tr("D"))
         self._deny.setToolTip(self.tr("The agent continues without this call. You can tell it why"))
         self._allow = Button(look, self.tr("Allow"), name="consent.allow", tone="primary", hint=self._allow_hint())
         self._change = Button(look, self.tr("Change…"), name="consent.change", hint=self.tr("C"))
         self._change.setToolTip(self.tr("Edit the call, then allow it as you wrote it"))
-        self._change.setVisible(not pending.request.options)
+        hide_unless(self._change, not pending.request.options)
         self._editor = CallEditor(look, pending)
         together_text = self.tr("Answer these {} requests together").format(len(self._similar) + 1)
         self._together_button = Button(look, together_text, name="consent.together")
         self._together_button.setCheckable(True)
-        self._together_button.setVisible(bool(self._similar))
+        hide_unless(self._together_button, bool(self._similar))
 
     def _lay_out(self, header: QWidget, side_margin: int, dialog: bool) -> None:
-        content = QWidget()
-        content_layout = _create_column(content, 0)
+        self._content = QWidget()
+        content_layout = _create_column(self._content, 0)
         content_layout.addWidget(header)
         body_layout = QVBoxLayout()
         body_layout.setContentsMargins(side_margin, 12 if dialog else 6, side_margin, 8)
@@ -258,7 +276,7 @@ class PermissionForm(QFrame):
         body_layout.addLayout(self._build_detail_grid())
         content_layout.addLayout(body_layout)
         content_layout.addStretch(1)
-        self._scroll = FittingScrollArea(content)
+        self._scroll = FittingScrollArea(self._content)
         self._column = ScrollColumn(self, self._scroll, spacing=0)
         answer_layout = QVBoxLayout()
         answer_layout.setContentsMargins(side_margin, 4, side_margin, 8)
@@ -271,26 +289,27 @@ class PermissionForm(QFrame):
         if dialog:
             self._column.addStretch(1)
             self._column.addWidget(hairline())
-        self._column.addLayout(self._build_button_row(side_margin, dialog))
+        self._column.addWidget(self._build_button_row(side_margin, dialog))
 
-    def _build_button_row(self, side_margin: int, dialog: bool) -> QHBoxLayout:
-        button_row = QHBoxLayout()
-        button_row.setContentsMargins(max(0, side_margin - 12), 12 if dialog else 0, side_margin, 12 if dialog else 0)
-        button_row.setSpacing(GAP)
-        button_row.addWidget(self._later)
-        button_row.addStretch(1)
-        button_row.addWidget(self._deny_all_button)
-        button_row.addWidget(self._deny)
-        button_row.addWidget(self._change)
-        button_row.addWidget(self._allow)
-        return button_row
+    def _build_button_row(self, side_margin: int, dialog: bool) -> QWidget:
+        answers = WrappingRow(self._deny_all_button, self._deny, self._change, self._allow)
+        later = plain_row(self._later_button, alignment=Qt.AlignmentFlag.AlignLeft)
+        margins = max(0, side_margin - 12), 12 if dialog else 0, side_margin, 12 if dialog else 0
+        return StackingRow(later, answers, margins=margins, spacing=GAP)
 
     def _build_text_frame(self) -> QWidget:
         frame = styled_frame("well")
         layout = QVBoxLayout(frame)
         layout.setContentsMargins(10, 7, 10, 7)
         layout.addWidget(self._text)
+        self._text.focus_changed.connect(lambda on: set_style_properties(frame, focused=on))
+        self._text.cursor_moved.connect(self._follow_cursor)
         return frame
+
+    def _follow_cursor(self, rect: QRect) -> None:
+        """Scroll to make the text cursor visible."""
+        for corner in (rect.topLeft(), rect.bottomRight()):
+            self._scroll.ensureVisible(0, self._text.viewport().mapTo(self._content, corner).y(), 0, 2)
 
     def _build_detail_grid(self) -> QGridLayout:
         grid = QGridLayout()
@@ -309,18 +328,20 @@ class PermissionForm(QFrame):
         layout = QHBoxLayout(self._field)
         layout.setContentsMargins(10, 5, 10, 4)
         layout.addWidget(self._reason_field)
+        show_focus_on(self._field, self._reason_field)
         self._field.hide()
         return self._field
 
     def _show_reason_field(self) -> None:
-        """Show the field for a reason, and hide the single-letter shortcuts, which do not work in the field."""
+        """Show the field for a reason, and hide the hints for single-letter shortcuts, which do not work in it."""
         self._field.show()
         self._deny.setText(self.tr("Deny"))
         self._deny.setAccessibleName(self._deny.text())
         self._deny.set_shortcut_hint(self.tr("Enter"))
         self._allow.set_shortcut_hint("")
+        self._change.set_shortcut_hint("")
 
-    # Scrolling to the end
+    # Whether the user has scrolled to the end
 
     def _show_together(self, _on: bool) -> None:
         self._show_lines()
@@ -331,14 +352,24 @@ class PermissionForm(QFrame):
         self.layout_changed.emit()
 
     def _show_lines(self) -> None:
-        """Show the calls to be allowed. Scrolling to the end and the delay are required again."""
+        """Show the calls that would be allowed. The user must scroll to the end and wait for the delay again."""
         lines = call_lines(self._request)
         for similar in self._similar if self._together_button.isChecked() else ():
             lines += [DisplayLine("", ""), *call_lines(similar)]
         self._seen = False
         self._text.show_lines(lines)
+        self.setAccessibleDescription(self._description(lines))
         if self.isVisible():
             self.delay.restart()
+
+    def _description(self, lines: Sequence[DisplayLine]) -> str:
+        """Return the first lines of the calls, and the details, for screen readers, which read these first."""
+        signs = {"+": self.tr("added: {}"), "-": self.tr("removed: {}")}
+        texts = [signs.get(line.sign, "{}").format(line.text) for line in lines[:MAX_SPOKEN_LINES]]
+        if (more := len(lines) - MAX_SPOKEN_LINES) > 0:
+            texts.append(self.tr("{} more lines").format(more))
+        texts += [f"{detail.label}: {detail.text}" for detail in request_details(self._request) if detail.text]
+        return "\n".join(texts)
 
     def _emit_layout_changed(self) -> None:
         self.layout_changed.emit()
@@ -351,7 +382,7 @@ class PermissionForm(QFrame):
         self._update_state()
 
     def _fits_without_hint(self) -> bool:
-        """Return whether nothing has to be scrolled but for the hint that says so, which takes room itself."""
+        """Return whether nothing would have to scroll without the hint about scrolling, which itself takes space."""
         hint_height = self._remaining.height() + GAP if self._remaining.isVisible() else 0
         needed = self._scroll.heightForWidth(self._scroll.width())
         return self._text.lines_left() == 0 and needed <= self._scroll.height() + hint_height
@@ -372,7 +403,7 @@ class PermissionForm(QFrame):
             count_text = singular if lines_left == 1 else plural.format(f"{lines_left:,}")
             self._remaining.setText(f"{count_text} {self.tr('Scroll to the end to allow.')}")
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, focused = event.key(), self.focusWidget()

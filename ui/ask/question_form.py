@@ -1,4 +1,4 @@
-"""The form for one or several questions from the agent; shared by the card and the dialog."""
+"""The form for one or several questions of the agent, which the card and the dialog share."""
 
 from typing import Final
 
@@ -20,12 +20,12 @@ GAP: Final = 6
 
 
 class QuestionForm(QFrame):
-    """A form for one or several questions; nothing is selected at first.
+    """A form for one or several questions, with nothing selected at first.
 
-    Keys: 1 to 9 select an option, Enter answers, Esc leaves the question open and never declines. With several
-    questions, digits apply to the focused question and Enter moves to the next unanswered one. `first_interaction` is
-    emitted once, at the first key press or click.
-    It is a frame because a plain widget with the focus has no role for screen readers.
+    Keys: 1 to 9 select an option, Enter answers, Esc leaves the question open and never declines it. With several
+    questions, digits apply to the focused question, and Enter moves to the next unanswered one. `first_interaction` is
+    emitted once, at the first key press or click. The class is a frame because a plain widget with the focus has no
+    role for screen readers.
     """
 
     answered = Signal(str, Answer)
@@ -60,7 +60,9 @@ class QuestionForm(QFrame):
             self._lay_out_dialog(head, tail)
         else:
             self._lay_out_card(head)
-        if not self.options:
+        if self.options:
+            self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        else:
             self.setFocusProxy(self.inputs[0].text_field)
         for question_input in self.inputs:
             question_input.changed.connect(self._update_state)
@@ -70,20 +72,23 @@ class QuestionForm(QFrame):
             question_input.entered.connect(self.submit_or_advance)
         self._answer.clicked.connect(self.answer)
         self._decline.clicked.connect(self.decline)
-        self._later.clicked.connect(self.postpone)
+        self._later_button.clicked.connect(self.postpone)
         self._update_state()
 
     @property
     def options(self) -> list[OptionRow]:
-        """The options of all questions."""
+        """The option rows of all questions."""
         return [row for question_input in self.inputs for row in question_input.rows]
 
     def select_number(self, number: int) -> bool:
-        """Select an option by number in the focused question, or in the first unanswered one."""
+        """Select the option with this number in the focused question, or else in the first unanswered one.
+
+        Return False if there is no such option.
+        """
         return self._current().select_number(number)
 
     def draft(self) -> Answer:
-        """Return the answer as it is filled in now."""
+        """Return the answer as filled in so far."""
         answers = tuple(question_input.current_answer() for question_input in self.inputs)
         if len(answers) > 1:
             return Answer(sub_answers=answers if any(answer.options or answer.text for answer in answers) else ())
@@ -91,7 +96,7 @@ class QuestionForm(QFrame):
         return Answer(first, answers[0].text, more_options=tuple(more))
 
     def fill(self, draft: Answer) -> None:
-        """Restore what was selected and typed before the question was left open."""
+        """Fill in what the user had selected and typed before leaving the question open."""
         if len(self.inputs) == 1:
             self.inputs[0].fill((draft.option, *draft.more_options) if draft.option else (), draft.text)
         for question_input, sub_answer in zip(self.inputs, draft.sub_answers, strict=False):
@@ -99,7 +104,7 @@ class QuestionForm(QFrame):
         self._update_state()
 
     def submit_or_advance(self) -> None:
-        """Send the answer, or move to the next unanswered question of the form."""
+        """Send the answer; if a question of the form is unanswered, move to it instead."""
         unanswered = self._first_unanswered()
         if unanswered is not None:
             if len(self.inputs) > 1:
@@ -120,38 +125,40 @@ class QuestionForm(QFrame):
         self.postponed.emit(self._question.id)
 
     def mark_touched(self) -> None:
-        """Emit `first_interaction` once, which stops the countdown of a question that expires."""
+        """Emit `first_interaction`, only once. It stops the countdown of a question that expires."""
         if not self._touched:
             self._touched = True
             self.first_interaction.emit(self._question.id)
 
     def set_collapsed(self, collapsed: bool) -> None:
-        """Collapse each option to one line, or expand them again."""
+        """Collapse all options to one line each, or expand them again."""
         for question_input in self.inputs:
             question_input.set_collapsed(collapsed)
 
     def least_height(self, width: int) -> int:
-        """Return the height below which the buttons would be cut off, because the options scroll already."""
+        """Return the height below which the buttons would be cut off, because the options are already scrolling."""
         return self._column.least_height(width)
 
     def restyle(self, look: Look) -> None:
         self._look = look
         for question_input in self.inputs:
             question_input.restyle(look)
-        for button in (self._later, self._decline, self._answer):
+        for button in (self._later_button, self._decline, self._answer):
             button.restyle(look)
         for title in self._titles:
             title.setFont(look.fonts.strong)
 
     def _build(self, dialog: bool) -> None:
         look = self._look
-        self._later = Button(look, self.tr("Answer later"), name="question.later", tone="quiet", hint=self.tr("Esc"))
+        self._later_button = Button(
+            look, self.tr("Decide later"), name="question.later", tone="quiet", hint=self.tr("Esc")
+        )
         self._decline = Button(look, self.tr("Decline"), name="question.decline")
         hint = self.tr("Enter") if dialog else ""
         self._answer = Button(look, self.tr("Answer"), name="question.answer", tone="primary", hint=hint)
 
     def _lay_out_card(self, header: QWidget) -> None:
-        """Put the text field of a single question beside the buttons in the last row, below the scroll area."""
+        """Place the text field of a single question beside the buttons in the last row, below the scroll area."""
         content = QWidget()
         content_layout = _create_column(content, GAP)
         content_layout.addWidget(header)
@@ -166,7 +173,7 @@ class QuestionForm(QFrame):
             button_row.addStretch(0)
         else:
             button_row.addStretch(1)
-        for button in (self._later, self._decline, self._answer):
+        for button in (self._later_button, self._decline, self._answer):
             button_row.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
         self._column.addLayout(button_row)
 
@@ -189,7 +196,7 @@ class QuestionForm(QFrame):
         button_row.setContentsMargins(20, 12, 20, 12)
         button_row.setSpacing(8)
         button_row.addStretch(1)
-        for button in (self._later, self._decline, self._answer):
+        for button in (self._later_button, self._decline, self._answer):
             button_row.addWidget(button)
         self._column.addLayout(button_row)
 
@@ -227,7 +234,7 @@ class QuestionForm(QFrame):
     def _update_state(self) -> None:
         self._answer.setEnabled(all(question_input.is_answered() for question_input in self.inputs))
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.mark_touched()

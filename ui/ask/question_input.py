@@ -9,16 +9,18 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from core.domain.question import SubAnswer, SubQuestion
 from ui.ask.option_row import OptionRow
 from ui.style.theme import Look
-from ui.widgets.labels import TextField, label, styled_frame
+from ui.widgets.labels import TextField, hide_unless, label, styled_frame
+from ui.widgets.radio_group import radio_group
 
-LARGE_FIELD_LINES: Final = (2, 6)  # minimum and maximum lines of the text field of a single question in a dialog
-SMALL_FIELD_LINES: Final = (1, 3)  # minimum and maximum lines of the other text fields
+# Minimum and maximum number of lines of the text field if a dialog has a single question.
+LARGE_FIELD_LINES: Final = (2, 6)
+SMALL_FIELD_LINES: Final = (1, 3)  # minimum and maximum number of lines of all other text fields
 
 
 class QuestionInput(QObject):
-    """The controls for one question. `number` is its position in a form, 0 if it is the only question.
+    """The controls for one question, with nothing selected at first.
 
-    Nothing is selected at first.
+    `number` is the position of the question in the form; 0 if it is the only one.
     """
 
     changed = Signal()
@@ -37,20 +39,22 @@ class QuestionInput(QObject):
         ]
         min_lines, max_lines = LARGE_FIELD_LINES if dialog and number == 0 else SMALL_FIELD_LINES
         self.text_field = TextField(look.fonts.text, max_lines=max_lines, min_lines=min_lines)
-        shortcut = str(len(self.rows) + 1) if self.rows else ""  # the number key that focuses the text field
+        shortcut = str(len(self.rows) + 1) if self.rows else ""  # the digit that focuses the text field
         self._shortcut_label = label(shortcut, look.fonts.second, "third")
         self.field_frame = self._build_field_frame()
         self._set_object_names(number)
-        self._selecting = False  # whether options are checked here, and not by the user
+        if not question.multi_select:
+            radio_group(self, self.rows, optional=True)
+        self._selecting = False  # true while the program, not the user, checks options
         for row in self.rows:
-            row.toggled.connect(self._toggle_handler(row))  # assistive technology toggles without a click
+            row.toggled.connect(self._toggle_handler(row))  # assistive technology toggles options without a click
         self.text_field.textChanged.connect(self.update_placeholder)
         self.text_field.textChanged.connect(self.changed)
         self.text_field.entered.connect(self.entered)
         self.update_placeholder()
 
     def current_answer(self) -> SubAnswer:
-        """Return the answer as it is filled in now."""
+        """Return the answer as filled in so far."""
         options = tuple(row.label() for row in self.rows if row.isChecked())
         text = self.text_field.stripped_text() if self.question.free_text else ""
         return SubAnswer(self.question.text, options, text)
@@ -60,7 +64,7 @@ class QuestionInput(QObject):
         return self.question.optional or bool(answer.options or answer.text)
 
     def fill(self, options: tuple[str, ...], text: str) -> None:
-        """Restore selected options and typed text."""
+        """Fill in the selected options and the text of an earlier answer."""
         self._selecting = True
         for row in self.rows:
             row.setChecked(row.label() in options)
@@ -102,7 +106,7 @@ class QuestionInput(QObject):
         self._shortcut_label.setFont(look.fonts.second)
 
     def update_placeholder(self) -> None:
-        """Set the placeholder: text is a comment if an option is selected, and the answer itself if none is."""
+        """Set the placeholder: the text is a comment if an option is selected, and otherwise the answer itself."""
         if any(row.isChecked() for row in self.rows):
             placeholder = self.tr("Add a comment…")
         elif self.rows:
@@ -123,7 +127,7 @@ class QuestionInput(QObject):
         self.update_placeholder()
         self.changed.emit()
         self.selection_changed.emit()
-        if selected:  # a collapsed option expands when it is selected, so that users can read what they send
+        if selected:  # lets the form expand the option, so that users can read what they send
             self.option_selected.emit(row)
 
     def _toggle_handler(self, row: OptionRow) -> Callable[[bool], None]:
@@ -141,7 +145,7 @@ class QuestionInput(QObject):
         layout.addWidget(self._shortcut_label, 0, Qt.AlignmentFlag.AlignTop)
         layout.addWidget(self.text_field, 1, Qt.AlignmentFlag.AlignTop)
         self._shortcut_label.setVisible(bool(self.rows))
-        frame.setVisible(self.question.free_text)
+        hide_unless(frame, self.question.free_text)
         return frame
 
     def _set_object_names(self, number: int) -> None:

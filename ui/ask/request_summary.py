@@ -38,7 +38,10 @@ class RequestSummary:
 
     @property
     def title_object_name(self) -> str:
-        """The object name of the title label; in a permission request, `<kind>.text` is already the tool call."""
+        """The object name of the title label.
+
+        A permission request needs another one, because `<kind>.text` is its tool call.
+        """
         return f"{self.kind}.{'text' if self.kind == 'question' else 'title'}"
 
 
@@ -47,17 +50,17 @@ def summarize_question(question: Question) -> RequestSummary:
     server_question = _tr("The MCP server {} asks: {}").format(server, text) if server else ""
     accessible_text = server_question or _tr("Question: {}").format(text)
     return RequestSummary(
-        question.id,
-        "question",
-        "circle-question-mark",
-        text,
-        visible(question.reason),
-        text,
-        accessible_text,
-        question.asked_at,
-        _tr("MCP server {}").format(server) if server else "",
-        _expiry_time(question),
-        _expiry_consequence(question),
+        id=question.id,
+        kind="question",
+        icon="circle-question-mark",
+        title=text,
+        reason=visible(question.reason),
+        bar_text=text,
+        accessible_text=accessible_text,
+        asked_at=question.asked_at,
+        badge=_tr("MCP server {}").format(server) if server else "",
+        expires_at=_expiry_time(question),
+        on_expiry=_expiry_consequence(question),
     )
 
 
@@ -66,12 +69,20 @@ def summarize_permission(pending: PendingPermission, badge: str = "") -> Request
     bar_text = f"{title} {one_line(pending.request.object)}"
     accessible_text = _tr("Permission request: {}").format(accessible_title(pending))
     return RequestSummary(
-        pending.id, "consent", "shield-question-mark", title, "", bar_text, accessible_text, pending.asked_at, badge
+        id=pending.id,
+        kind="consent",
+        icon="shield-question-mark",
+        title=title,
+        reason="",
+        bar_text=bar_text,
+        accessible_text=accessible_text,
+        asked_at=pending.asked_at,
+        badge=badge,
     )
 
 
 def queue_position(number: int, count: int) -> str:
-    """Return `Request 1 of 2`, or an empty string for a single request."""
+    """Return a text such as `Request 1 of 2`; "" for a single request."""
     return _tr("Request {} of {}").format(number, count) if count > 1 else ""
 
 

@@ -1,4 +1,6 @@
-"""The scope of an approval: once, for the run, in the folder or always, and the patterns it applies to."""
+"""The choice of the scope of an approval (once, for the run, in the folder or always) and of the patterns it applies
+to.
+"""
 
 from collections.abc import Callable
 from typing import Final, cast
@@ -12,15 +14,19 @@ from ui.ask.pending_permission import scope_consequence, scope_label
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.flow_layout import GAP, WrappingRow
-from ui.widgets.labels import allow_breaks, label
+from ui.widgets.labels import allow_breaks, hide_unless, label
+from ui.widgets.radio_group import radio_group
 from ui.widgets.tooltip import tooltip_text
 
-EXTERNAL_OPTION: Final = "option"  # reported as the scope when an external agent offers its own answers
+EXTERNAL_OPTION: Final = "option"  # value of the scope if an external agent offers its own answers
 MAX_PATTERN_CHARS: Final = 48
 
 
 class ScopeRow(QWidget):
-    """A row to choose the scope, with Once preselected. It is hidden if the approval can only be given once."""
+    """The row with the scopes, of which Once is selected at first.
+
+    It is hidden if the approval can only be given once.
+    """
 
     changed = Signal()
 
@@ -50,13 +56,14 @@ class ScopeRow(QWidget):
         self._pattern_row = self._build_row(look, self.tr("Applies to"), list(self._patterns.values()), name_width)
         layout.addWidget(self._pattern_row)
         self._consequence = label("", look.fonts.second, "second", name="consent.scope.consequence", wrap=True)
-        self._consequence.setVisible(not self._options)
+        hide_unless(self._consequence, not self._options)
         consequence_row = QHBoxLayout()
         consequence_row.addSpacing(name_width + GAP)
         consequence_row.addWidget(self._consequence, 1)
         layout.addLayout(consequence_row)
+        radio_group(self, list(self._chips.values()))
         for scope, chip in self._chips.items():
-            chip.toggled.connect(self._toggle_handler(scope))  # assistive technology toggles without a click
+            chip.toggled.connect(self._toggle_handler(scope))  # assistive technology toggles choices without a click
             if not self._options:
                 chip.setToolTip(tooltip_text(self._consequence_text(scope)))
         for pattern, chip in self._patterns.items():
@@ -64,7 +71,7 @@ class ScopeRow(QWidget):
             chip.setToolTip(tooltip_text(one_line(pattern)))
             chip.setAccessibleName(self.tr("Apply to {}").format(one_line(pattern)))
             chip.toggled.connect(lambda _on: self.changed.emit())
-        self.setVisible(self.offers_choice())
+        hide_unless(self, self.offers_choice())
         allowing_once = [option.id for option in request.options if option.allows and not option.persistent]
         default_ids = allowing_once or [*self._options, "once"]
         self.select(default_ids[0])
@@ -73,7 +80,7 @@ class ScopeRow(QWidget):
         return len(self._chips) > 1 or bool(self._options)
 
     def option(self) -> PermissionOption | None:
-        """The selected one of an external agent's options; None if it offers none."""
+        """The selected answer of those that an external agent offers; None if it offers none."""
         return self._options.get(self._chosen())
 
     def scope(self) -> str:
@@ -83,7 +90,10 @@ class ScopeRow(QWidget):
         return self._selected
 
     def patterns(self) -> tuple[str, ...]:
-        """The patterns to save a rule for, or the ID of the selected option of an external agent."""
+        """The patterns for which to save a rule.
+
+        If an external agent offers answers, the ID of the selected one instead.
+        """
         if self._options:
             return (self._chosen(),)
         if self.scope() == "once":
@@ -91,7 +101,7 @@ class ScopeRow(QWidget):
         return tuple(pattern for pattern, chip in self._patterns.items() if chip.isChecked())
 
     def is_complete(self) -> bool:
-        """Return whether the choice is complete: any scope but Once needs at least one pattern."""
+        """Return whether the choice can be submitted: any scope except Once needs at least one pattern."""
         return self.scope() == "once" or bool(self.patterns())
 
     def select(self, word: str) -> None:
@@ -104,7 +114,10 @@ class ScopeRow(QWidget):
         self.changed.emit()
 
     def set_collapsed(self, collapsed: bool) -> None:
-        """Hide what the selected scope allows, because space is short; the tooltips of the buttons still say it."""
+        """Set whether the explanation of the selected scope is hidden, because space is short.
+
+        Tooltips still show it.
+        """
         self._consequence.setVisible(not collapsed and not self._options)
 
     def _consequence_text(self, scope: str) -> str:
@@ -129,8 +142,8 @@ class ScopeRow(QWidget):
         return chip
 
     def _toggle_handler(self, word: str) -> Callable[[bool], None]:
-        """Return a handler that selects a choice when the user toggles it, and keeps the selected one checked."""
-        return lambda on: self.select(word) if on != (word == self._selected) else None
+        """Return a handler that selects a choice when its button is checked."""
+        return lambda on: self.select(word) if on and word != self._selected else None
 
     def _build_row(self, look: Look, name: str, chips: list[Button], name_width: int) -> QWidget:
         row_widget = QWidget()

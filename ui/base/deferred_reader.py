@@ -1,4 +1,4 @@
-"""Read access to the event log for panels, which are created before the log is open."""
+"""Read access to the event log for panels, which are created before the log is opened."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -10,11 +10,12 @@ from core.store.queued_messages import QueuedMessage
 from core.store.reader import Reader
 from core.store.row_sampling import RowSample
 
-LAST_ROWS = 12  # rows at the end of a session that are searched for its last reply
+LAST_ROWS = 12  # rows at the end of a session in which its last reply is searched
+REPLY_BEGINNING = 400  # characters; longer than a notification or a line of the Overview page
 
 
 class DeferredReader:
-    """Forwards to a store reader; returns empty results until `reader` is set."""
+    """Forwards calls to a store reader; returns empty results until `reader` has been set."""
 
     def __init__(self) -> None:
         self.reader: Reader | None = None
@@ -24,17 +25,18 @@ class DeferredReader:
         return self.reader.open_proposal_count(kind) if self.reader else 0
 
     def proposed_by(self, session: str) -> dict[str, int]:
-        """Return the number of open proposals that come from a session, by kind."""
+        """Return how many open proposals were made in a session, by kind."""
         return self.reader.open_proposal_counts(session) if self.reader else {}
 
     def steps(self, session: str, first: int, count: int) -> list[Step]:
         return self.reader.steps(session, first, count) if self.reader else []
 
     def last_reply(self, row: SessionRow) -> str:
-        """Return the first line of the last reply of a session; empty if it is far above the end."""
+        """Return the beginning of the last reply in a session, as Markdown; "" if none of the last rows is a reply."""
         first = max(0, row.rows - LAST_ROWS)
         steps = self.steps(row.id, first, row.rows - first)
-        return next((step.object for step in reversed(steps) if step.kind == "reply"), "")
+        reply = next((step for step in reversed(steps) if step.kind == "reply"), None)
+        return self.full_text(row.id, reply.first_seq, limit=REPLY_BEGINNING) if reply else ""
 
     def commands_before(self, session: str, row: int, count: int) -> list[Step]:
         return self.reader.commands_before(session, row, count) if self.reader else []
@@ -72,7 +74,10 @@ class DeferredReader:
         return self.reader.row_of(session, seq) if self.reader else None
 
     def seq_of_step(self, session: str, number: int) -> int:
-        """Return the first event of the step with this number, as shown to the user; 0 if there is none."""
+        """Return the sequence number of the first event of a step; 0 if there is none.
+
+        `number` counts the steps as the timeline does.
+        """
         step = self.reader.step_by_number(session, number) if self.reader and number else None
         return step.first_seq if step else 0
 

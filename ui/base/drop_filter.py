@@ -1,4 +1,4 @@
-"""Drag and drop onto the window: a folder starts a session, transcripts are imported, model files are added."""
+"""Drag and drop onto the window: a folder starts a session, transcripts are imported, and model files are added."""
 
 from pathlib import Path
 
@@ -7,11 +7,11 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QWidget
 
 MODEL_SUFFIX = ".gguf"
-SUFFIXES = (".jsonl", ".json", ".traj", ".eval", ".db", ".zip")
+TRANSCRIPT_SUFFIXES = (".jsonl", ".json", ".traj", ".eval", ".db", ".zip", ".gz", ".zst", ".aider.chat.history.md")
 
 
 class DropFilter(QObject):
-    """Event filter that accepts a single local folder, a set of transcript files or a set of model files."""
+    """An event filter that accepts one local folder, or several transcript files, or several model files."""
 
     dropped = Signal(str)
     files_dropped = Signal(list)
@@ -58,18 +58,18 @@ def _is_accepted(data: QMimeData) -> bool:
 
 
 def dragged_folder(data: QMimeData) -> str:
-    """Return the single local folder being dragged; an empty string for anything else."""
+    """Return the dragged folder; "" if anything but a single local folder is dragged."""
     names = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
     return names[0] if len(names) == 1 and Path(names[0]).is_dir() else ""
 
 
 def dragged_files(data: QMimeData) -> list[str]:
-    """Return the local files being dragged if all of them have a transcript suffix; an empty list otherwise."""
-    return _files_ending_with(data, SUFFIXES)
+    """Return the dragged local files if all of them have the suffix of a transcript; otherwise, an empty list."""
+    return _files_ending_with(data, TRANSCRIPT_SUFFIXES)
 
 
 def dragged_model_files(data: QMimeData) -> list[str]:
-    """Return the local files being dragged if all of them are model files; an empty list otherwise."""
+    """Return the dragged local files if all of them are model files; otherwise, an empty list."""
     return _files_ending_with(data, (MODEL_SUFFIX,))
 
 

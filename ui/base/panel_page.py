@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame
+from PySide6.QtWidgets import QFrame, QWidget
 
 from core.domain.problems import ErrorDetails
 from core.domain.sessions import SessionRow
@@ -14,23 +14,23 @@ from ui.base.selection import Selection
 from ui.base.window_state import WindowState
 from ui.style.theme import Look
 
-StartTask = Callable[[Coroutine[Any, Any, Any], str], None]
+StartTask = Callable[[Coroutine[Any, Any, Any], str], object]
 
 
 class ShowToast(Protocol):
-    """Shows a toast below the central area; with `undo`, the toast has an Undo button."""
+    """Shows a toast below the central area. If `undo` is given, the toast has an Undo button."""
 
     def __call__(self, text: str, undo: Callable[[], None] | None = None) -> None: ...
 
 
 class PickSession(Protocol):
-    """Lets the user choose a session other than `exclude`, and calls `act` with its ID."""
+    """Lets the user choose a session other than `exclude`, then calls `act` with its ID."""
 
     def __call__(self, hint: str, act: Callable[[str], object], *, exclude: str = "") -> None: ...
 
 
 class PageContext(NamedTuple):
-    """The parts of the window that a page may use.
+    """What the window provides to pages.
 
     `start_task` runs a coroutine and shows its errors; the coroutine calls the engine with `bridge.ask`. `show_event`
     opens a session at an event. `start_with` opens the start screen with a task filled in. `row` returns the row of a
@@ -55,22 +55,27 @@ class PageContext(NamedTuple):
 
 
 class PanelPage(QFrame):
-    """The base class of pages. A page is created on its first visit and then only hidden, so it keeps its state.
+    """The base class of pages.
 
-    It is a frame because a plain widget with the focus has no role for screen readers.
+    A page is created on its first visit. Later it is only hidden, so that it keeps its state. It is a frame because a
+    plain widget with the focus has no role for screen readers.
     """
 
     count_changed = Signal()  # the number of items that wait for the user on this page has changed
-    sidebar_fold_requested = Signal(bool)  # whether the sidebar should be hidden to make space for the page
+    sidebar_fold_requested = Signal(bool)  # whether the page needs the width of the sidebar, which is then hidden
 
     def activate(self, about: tuple[str, ...]) -> None:
-        """Update the page when it is shown. `about` identifies the item to show; its meaning is up to the page."""
+        """Update the page because it is shown. `about` identifies the item to show, in a form that the page defines."""
 
     def apply_updates(self, facts: Sequence[object]) -> None:
-        """Apply a batch of engine updates; called only while the page is visible."""
+        """Apply a batch of engine updates. Called only while the page is visible."""
+
+    def focus_areas(self) -> Sequence[QWidget]:
+        """Return the visible areas between which F6 moves the keyboard focus, in their order."""
+        return (self,)
 
     def unsaved_changes(self) -> str:
-        """Describe the unsaved changes for the user; an empty string if there are none."""
+        """Return a description of the unsaved changes for the user; "" if there are none."""
         return ""
 
     def restyle(self, look: Look) -> None:

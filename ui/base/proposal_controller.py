@@ -1,4 +1,4 @@
-"""Lets a page list, compare, accept, reject and undo the proposals of one kind."""
+"""The calls with which a page lists, compares, accepts and rejects the proposals of one kind, and undoes decisions."""
 
 import asyncio
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class ProposalController:
-    """Handles proposals of skills or of memories; every change is durable when its method returns."""
+    """Handles proposals for skills or for memories. When a method returns, its change is stored durably."""
 
     def __init__(self, bridge: Bridge, kind: ProposalKind) -> None:
         self._bridge = bridge
@@ -27,23 +27,25 @@ class ProposalController:
         return await self._bridge.ask(look)
 
     async def current_text(self, proposal: str) -> str | None:
-        """Return the current text that the proposal would replace, or None if it would add a new item."""
+        """Return the text that a proposal would replace; None if it would add a new item."""
 
         async def look(engine: "Engine") -> str | None:
             return engine.proposals.current_text(proposal)
 
         return await self._bridge.ask(look)
 
-    async def resolve(self, proposal: str, how: str, text: str | None = None) -> Proposal:
-        """Keep a proposal (with `text` if the user edited it), reject it, or undo that decision, depending on `how`."""
+    async def accept_proposal(self, proposal: str, text: str | None = None) -> Proposal:
+        """Accept a proposal. `text` is the proposed text as the user edited it; None if it is unchanged."""
+        return await self._bridge.ask(lambda engine: engine.proposals.accept(proposal, text))
 
-        async def act(engine: "Engine") -> Proposal:
-            match how:
-                case "keep":
-                    return await engine.proposals.accept(proposal, text)
-                case "reject":
-                    return await engine.proposals.reject(proposal)
-                case _:
-                    return await engine.proposals.undo(proposal)
+    async def reject_proposal(self, proposal: str) -> Proposal:
+        return await self._bridge.ask(lambda engine: engine.proposals.reject(proposal))
 
-        return await self._bridge.ask(act)
+    async def undo_decision(self, proposal: str) -> Proposal:
+        """Undo the acceptance or rejection of a proposal, so that it is pending again."""
+
+        async def reopen(engine: "Engine") -> Proposal:
+            undone = await engine.proposals.undo(proposal)
+            return undone if undone.state == "pending" else await engine.proposals.undo(proposal)
+
+        return await self._bridge.ask(reopen)

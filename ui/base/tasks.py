@@ -1,4 +1,4 @@
-"""Runs the window's coroutines as named tasks and reports their errors."""
+"""Runs coroutines of the window as named tasks, and reports their errors."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -10,7 +10,7 @@ from core.domain.problems import ErrorDetails, Problem
 
 
 class ErrorSource(NamedTuple):
-    """The action that failed, and the session that it applied to, if any."""
+    """The action that failed, and the session to which it applied, if any."""
 
     action: str
     session: str = ""
@@ -19,8 +19,8 @@ class ErrorSource(NamedTuple):
 class Tasks(QObject):
     """The running tasks of a widget.
 
-    A `Problem` is passed to `show_error`; any other exception goes to the exception handler of the loop. When the same
-    action succeeds, `resolve_error` is called.
+    A `Problem` is passed to `show_error`; any other exception goes to the exception handler of the event loop.
+    `resolve_error` is called when an action of the same name succeeds later.
     """
 
     def __init__(
@@ -34,11 +34,13 @@ class Tasks(QObject):
         self._resolve_error = resolve_error
         self._running: set[asyncio.Task[None]] = set()
 
-    def start(self, work: Coroutine[Any, Any, Any], name: str, session: str = "") -> None:
+    def start(self, work: Coroutine[Any, Any, Any], name: str, session: str = "") -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(self._do(work, ErrorSource(name, session)), name=name)
         self._running.add(task)
         task.add_done_callback(self._end)
-        task.add_done_callback(lambda _: work.close())  # closes a coroutine whose task was canceled before it started
+        # Closes the coroutine even if its task was canceled before it started.
+        task.add_done_callback(lambda _: work.close())
+        return task
 
     async def close(self) -> None:
         """Cancel all running tasks and wait until they have ended."""
@@ -64,7 +66,7 @@ class Tasks(QObject):
 
 
 class SessionTasks:
-    """Starts tasks that apply to the session that `session` returns at that time."""
+    """Starts tasks for the session that `session` returns at the time of the start."""
 
     def __init__(self, tasks: Tasks, session: Callable[[], str]) -> None:
         self._tasks = tasks

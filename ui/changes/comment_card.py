@@ -1,4 +1,4 @@
-"""A comment on lines of a diff, which is edited in place until it is sent."""
+"""A comment on lines of a diff, which the user can edit until it is sent."""
 
 from typing import Final
 
@@ -8,21 +8,21 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout
 
 from ui.changes.review_state import ReviewComment
 from ui.diff.comment_widget import CommentWidget
-from ui.style.theme import Look
+from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.labels import ENTER_KEYS, TextField, label, styled_frame
 
 MAX_LINES: Final = 12
-LEFT: Final = 46  # pixels; the comment begins below the signs of the lines
+LEFT: Final = 46  # pixels; a comment begins below the plus and minus signs of the lines
 MAX_WIDTH: Final = 760
 
 
 class CommentCard(CommentWidget):
-    """The card of one comment. Each change of the text is reported at once, so that it survives a crash.
+    """The card of a comment. Each change of its text is reported at once, so that it survives a crash.
 
-    `first` is the present number of the first commented line; 0 if the lines are gone. Enter and Esc end the editing;
-    Shift+Enter breaks the line. A comment without text is removed when it loses the focus.
+    `first` is the current number of the first commented line; 0 if the lines no longer exist. Enter and Esc end the
+    editing, Shift+Enter inserts a line break. A comment without text is removed when it loses the focus.
     """
 
     edited = Signal(str, str)
@@ -40,7 +40,7 @@ class CommentCard(CommentWidget):
         self.setObjectName("changes.comment")
         self.setAutoFillBackground(True)
         self.setAccessibleName(self._place(first))
-        card = styled_frame("card")
+        card = self._card = styled_frame("card")
         card.setMaximumWidth(look.size(MAX_WIDTH))
         heading = label(self._place(first), look.fonts.caption, "second", name="changes.comment.place")
         self._field = _CommentField(look, comment)
@@ -70,16 +70,16 @@ class CommentCard(CommentWidget):
         self._field.abandoned.connect(self._leave)
         self._remove.clicked.connect(lambda: self.removed.emit(comment.id))
 
-    @property
-    def comment_id(self) -> str:
-        return self._comment.id
-
     def description(self) -> str:
         return f"{self.accessibleName()}: {visible(self._field.toPlainText())}"
 
     def cursor_position(self) -> int:
-        has_focus = self.window().focusWidget() is self._field  # also while another window is active
+        # The window's focus widget, so that this also works while another window is active.
+        has_focus = self.window().focusWidget() is self._field
         return self._field.textCursor().position() if has_focus else -1
+
+    def mark_selected(self, selected: bool) -> None:
+        set_style_properties(self._card, selected=selected)
 
     def edit(self, position: int = -1) -> None:
         self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
@@ -105,17 +105,17 @@ class CommentCard(CommentWidget):
         if not self._field.stripped_text():
             self.abandoned.emit(self._comment.id)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def event(self, event: QEvent) -> bool:
         handled = super().event(event)
-        if event.type() == QEvent.Type.LayoutRequest:  # for example because a line of the text has wrapped
+        if event.type() == QEvent.Type.LayoutRequest:  # for example, because a line of the text has been wrapped
             self.height_changed.emit()
         return handled
 
 
 class _CommentField(TextField):
-    """The text of a comment."""
+    """The text field of a comment."""
 
     escaped = Signal()
     abandoned = Signal()
@@ -128,13 +128,13 @@ class _CommentField(TextField):
         self.setPlainText(comment.text)
         self.setReadOnly(comment.sent)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
             self.escaped.emit()
         elif event.key() in ENTER_KEYS and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            event.ignore()  # the panel sends all comments
+            event.ignore()  # let the panel handle Ctrl+Enter, which sends all comments
         else:
             super().keyPressEvent(event)
 

@@ -1,4 +1,4 @@
-"""The header of a diff: the file, which of its changes are shown, and the buttons for them."""
+"""The header of a diff: the name of the file, which of its changes are shown, and buttons for them."""
 
 from PySide6.QtCore import QEvent, QSize, Signal
 from PySide6.QtGui import QResizeEvent
@@ -10,13 +10,17 @@ from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import hairline
 
-NAME_CHARACTERS = 24  # of a file name for which the buttons give way
+# Characters of the file name that must be visible; if not, buttons lose their texts or move below the name.
+NAME_CHARACTERS = 24
 MARGINS = (14, 7, 12, 7)
 SPACING = 6
 
 
 class DiffHeader(QWidget):
-    """With too little width the buttons show only their icons, and then move below the name."""
+    """The header.
+
+    If its width is too small, the buttons show only their icons; if that is not enough, they move below.
+    """
 
     hunk_requested = Signal(int)
     """Go to the next (1) or previous (-1) hunk."""
@@ -29,7 +33,6 @@ class DiffHeader(QWidget):
         self.scope.setToolTip(self.tr("Show all changes, or those of one step"))
         self.scope.allow_shrinking()
         self.side_by_side = Button(look, "", name="changes.shape", tone="quiet", icon="rows-2")
-        self.side_by_side.setToolTip(self.tr("Switch between unified and side-by-side diff (S)"))
         self.keep = Button(look, "", name="changes.keep", tone="quiet", icon="check")
         self.commit = Button(look, self.tr("Commit…"), name="changes.commit", tone="quiet", icon="git-branch")
         self.commit.setToolTip(self.tr("Commit the changes, push them, or open a pull request"))
@@ -67,18 +70,26 @@ class DiffHeader(QWidget):
         column.addLayout(self._rows)
         column.addWidget(hairline())
 
-    def show_file(self, path: str, scope: str, *, side_by_side: bool) -> None:
-        """Show the name of a file and `scope`, which of its changes are shown."""
+    def show_file(self, path: str, scope: str, *, side_by_side: bool, has_room: bool = True) -> None:
+        """Show the name of a file, and in `scope` which of its changes are shown.
+
+        `side_by_side` says whether the user wants the old and the new text in two columns, `has_room` whether the panel
+        is wide enough for that.
+        """
         self._name.show_text(visible(path))
         self.scope.setText(scope)
         self.scope.setAccessibleName(scope)
-        self.side_by_side.setText(self.tr("Side by side") if side_by_side else self.tr("Unified"))
-        self.side_by_side.setAccessibleName(self.side_by_side.text())
-        self.side_by_side.set_icon_name("columns-2" if side_by_side else "rows-2")
+        is_narrow = side_by_side and not has_room
+        self.side_by_side.setText(self.tr("Side by side") if side_by_side and has_room else self.tr("Unified"))
+        narrow = self.tr("Unified, because there is too little width for side by side")
+        self.side_by_side.setAccessibleName(narrow if is_narrow else self.side_by_side.text())
+        usual = self.tr("Switch between unified and side-by-side diff (S)")
+        self.side_by_side.setToolTip(f"{narrow}\n{usual}" if is_narrow else usual)
+        self.side_by_side.set_icon_name("columns-2" if side_by_side and has_room else "rows-2")
         self._fit()
 
     def show_kept(self, kept: bool) -> None:
-        """Offer to show the hunks of the file again if all are kept, else to keep them."""
+        """Change the button that keeps the hunks of the file: if all are `kept`, it shows them again."""
         self.keep.setText(self.tr("Show kept hunks") if kept else self.tr("Keep all"))
         self.keep.setAccessibleName(self.keep.text())
         self.keep.setToolTip(
@@ -115,16 +126,19 @@ class DiffHeader(QWidget):
         characters = NAME_CHARACTERS * self._name.fontMetrics().averageCharWidth()
         return min(self._name.sizeHint().width(), characters)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def minimumSizeHint(self) -> QSize:
-        """Return a small width: the buttons adapt to the width, so they must not set the least one of the window."""
+        """Return a small width.
+
+        The buttons adapt to the width, so they must not determine the minimum width of the window.
+        """
         shown = [button for button in self._actions if not button.isHidden()]
         icons = sum(button.height() for button in shown) + SPACING * len(shown) + MARGINS[0] + MARGINS[2]
         return QSize(icons, super().minimumSizeHint().height())
 
     def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.LayoutRequest:  # a button has been shown or hidden
+        if event.type() == QEvent.Type.LayoutRequest:  # a button has been shown or hidden, so the layout has changed
             self._fit()
         return super().event(event)
 

@@ -1,8 +1,9 @@
-"""The left column of the Changes tab: the changed files, and what can be done with the selected file."""
+"""The left column of the Changes tab: the list of changed files, and buttons for the selected file."""
 
 from typing import Final
 
-from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QListView, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
@@ -12,9 +13,24 @@ from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.labels import allow_breaks, label
 
+PANEL_KEYS: Final = (Qt.Key.Key_K, Qt.Key.Key_S)
+
+
+class FileList(QListView):
+    """The list of files.
+
+    It passes the panel's letter shortcuts on, because Qt would search the files for the letters.
+    """
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in PANEL_KEYS:
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
 
 class FileColumn(QWidget):
-    """The list of files with the buttons below it. The panel fills it and handles its buttons."""
+    """The list of files with the buttons below. The panel fills the list and connects the buttons."""
 
     chosen = Signal(QModelIndex)
 
@@ -23,7 +39,7 @@ class FileColumn(QWidget):
         self.count = label("", look.fonts.label, "second", name="changes.count")
         self.total = label("", look.fonts.caption, "second", name="changes.total")
         self.rows = ChangedFilesModel(self)
-        self.files = QListView()
+        self.files = FileList()
         self.files.setObjectName("changes.files")
         self.files.setAccessibleName(self.tr("Changed files"))
         self.files.setUniformItemSizes(True)
@@ -68,22 +84,31 @@ class FileColumn(QWidget):
         return (self.review_button, self.revert_file_button, self.revert_to_button, self.undo_revert_button)
 
     def show_session(self, session: SessionRow, *, can_undo: bool) -> None:
-        """Show only the buttons that make sense for a session; nothing of an imported one can be reverted."""
+        """Show the buttons that apply to a session; nothing of an imported session can be reverted."""
         self.revert_to_button.setVisible(not session.imported_from)
         self.undo_revert_button.setVisible(can_undo and not session.imported_from)
 
     def enable_reverts(self, obstacle: str) -> None:
-        """Enable the buttons that revert files, unless an obstacle is named."""
+        """Enable the buttons that revert files if `obstacle` is empty.
+
+        Otherwise disable them and show it as the reason.
+        """
         for button in (self.revert_file_button, self.revert_to_button, self.undo_revert_button):
             button.setEnabled(not obstacle)
             button.setToolTip(obstacle)
+
+    def show_revert_file(self, visible: bool) -> None:
+        """Show or hide the button that reverts the file. When it is hidden, its focus moves to the list of files."""
+        if not visible and self.window().focusWidget() is self.revert_file_button:
+            self.files.setFocus()
+        self.revert_file_button.setVisible(visible)
 
     def show_totals(self, files: int, added: int, removed: int) -> None:
         self.count.setText((self.tr("{} file") if files == 1 else self.tr("{} files")).format(files))
         self.total.setText(f"+{added} −{removed}")
 
     def show_note(self, text: str, warning: str) -> None:
-        """Show what changed the file, and the warning that it was written after reading untrusted content."""
+        """Show what changed the file, and a warning if it was written after reading untrusted content."""
         self.note.setText(text)
         self.warning.setText(allow_breaks(warning))
         for part in (self.warning, self.review_button):
@@ -93,7 +118,7 @@ class FileColumn(QWidget):
         return self.rows.item(index)
 
     def select(self, row: int) -> bool:
-        """Select the file in a row; return whether it was not the current one."""
+        """Select the file in a row; return False if it was selected already."""
         index = self.rows.index(row)
         if self.files.currentIndex() == index:
             return False

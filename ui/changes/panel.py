@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final, Protocol
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
@@ -25,11 +25,13 @@ from ui.style.number_formats import size
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.confirm_dialog import ConfirmDialog
+from ui.widgets.empty_note import empty_note, update_note
 from ui.widgets.image_view import ImageListView, is_image
 from ui.widgets.labels import ENTER_KEYS, label
 from ui.widgets.replaceable_content import show_in_stack
 from ui.widgets.splitter import horizontal_splitter
 
+MIN_SIDE: Final = 165  # pixels; minimum width of each side of a side-by-side diff, enough for the signs and a few words
 MAX_TEXT_BYTES: Final = 8 * 1024 * 1024
 ACTIVE_STATUSES: Final = frozenset({"running", "waiting"})
 
@@ -65,12 +67,14 @@ class ChangesPanel(QWidget):
         self._session = SessionRow("")
         self._story: ChangedFile | None = None
         self._change: FileEdit | None = None
-        self._side_by_side = False
+        self._side_by_side = False  # the user's choice, which applies only if the panel is wide enough
         self._pending_path = ""
         self._missing_folder = ""
-        self._shown: tuple[object, ...] = ()  # what the diff view shows now
+        # Describes what the diff view shows, so that an unchanged diff is not built again.
+        self._shown: tuple[object, ...] = ()
         self._unreviewed: dict[str, UntrustedFile] = {}
-        self._folder_path = ""  # the folder of the session with its links resolved, as in the keys of `_unreviewed`
+        # The folder of the session with symbolic links resolved, as in the keys of `_unreviewed`.
+        self._folder_path = ""
         self.setObjectName("changes")
         self._column = FileColumn(look)
         self._build_right()
@@ -101,9 +105,7 @@ class ChangesPanel(QWidget):
         column.addWidget(self._header)
         column.addWidget(self._contents_stack, 1)
         column.addWidget(self.bar)
-        self._empty = label("", self._look.fonts.text, "second", name="changes.empty", wrap=True)
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._empty.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._empty = empty_note(self._look, "", name="changes.empty")
         self._stack = QStackedWidget()
         self._files_view = horizontal_splitter(self._column, diff_column, (self._look.size(LIST_WIDTH), 600))
         self._stack.addWidget(self._files_view)
@@ -124,7 +126,8 @@ class ChangesPanel(QWidget):
         )
         column.undo_revert_button.clicked.connect(self.undo_revert_requested)
         self._header.scope.clicked.connect(lambda: self._open_menu(self._header.scope, self._change_menu()))
-        self._header.side_by_side.clicked.connect(lambda: self.show_side_by_side(not self._side_by_side))
+        self._header.side_by_side.clicked.connect(self._toggle_side_by_side)
+        self._files_view.splitterMoved.connect(self._fit_sides)
         self._header.keep.clicked.connect(review.keep_file)
         self._diff_view.revert_requested.connect(self._revert_hunk)
         self._diff_view.revert_blocked.connect(self._refuse_revert)
@@ -141,7 +144,7 @@ class ChangesPanel(QWidget):
         self.bar.steps_requested.connect(self.steps_requested)
 
     def show_past(self, session: SessionRow, activity: SessionActivity, *, loading: bool) -> None:
-        """Show the changed files of a session; `loading` is whether its events are still being read."""
+        """Show the changed files of a session. `loading` is true while its events are still being read."""
         other_session = session.id != self._session.id
         self._session = session
         stories = activity.changed_files()
@@ -166,17 +169,17 @@ class ChangesPanel(QWidget):
             self._show_story()
 
     def mark_folder(self, folder: str, *, missing: bool) -> None:
-        """Set whether a folder is missing; the files of a session in a missing folder cannot be reverted."""
+        """Set whether a folder is missing. Files of a session whose folder is missing cannot be reverted."""
         self._missing_folder = folder if missing else ""
         self._enable_revert()
         self._show_story()
 
     def show_repository(self, in_repository: bool) -> None:
-        """Offer to commit, if the folder is in a git repository."""
+        """Show the Commit button if the session's folder is in a git repository."""
         self._header.commit.setVisible(in_repository and not self._session.imported_from)
 
     def refresh_unreviewed(self) -> None:
-        """Read again which files the user has not reviewed."""
+        """Read again which files the user has not reviewed yet."""
         rows = self._contents.untrusted_files(self._session.folder) if self._session.folder else []
         self._unreviewed = {row.path: row for row in reversed(rows)}
         self._folder_path = absolute_path(self._session.folder, "") if rows else ""
@@ -184,7 +187,7 @@ class ChangesPanel(QWidget):
         self._show_unreviewed()
 
     def show_file(self, path: str) -> None:
-        """Select this file, now or as soon as it is listed."""
+        """Select a file now or, if it is not listed yet, as soon as it is."""
         if self._column.rows.index_of(path).isValid():
             self._choose_path(path)
         else:
@@ -204,18 +207,21 @@ class ChangesPanel(QWidget):
             text.setFont(look.fonts.text)
 
     def send_comments(self) -> None:
-        """Send all comments that are not sent yet as one message."""
+        """Send all comments that have not been sent yet, in a single message."""
         self.review.send(self._column.rows.items, self._contents.find_blob)
 
     def open_revert_menu(self) -> None:
-        """Open the menu of states to revert the files to, or show why they cannot be reverted."""
+        """Open the menu of states to which the files can be reverted, or report why they cannot be reverted."""
         if obstacle := self._revert_obstacle() or ("" if self._story else self._empty.text()):
             self.refused.emit(obstacle)
         else:
             self._column.revert_to_button.click()
 
     def go_to_file(self, by: int, to_hunk: bool) -> None:
-        """Go to the next (1) or previous (-1) file, and to its first or last hunk if `to_hunk` is true."""
+        """Go to the next (1) or previous (-1) file.
+
+        With `to_hunk`, select the hunk in it that comes next in this direction.
+        """
         if not self._story:
             return
         row = self._column.rows.index_of(self._story.path).row() + by
@@ -232,7 +238,7 @@ class ChangesPanel(QWidget):
             self.open_requested.emit(self._story.path, line)
 
     def _send_obstacle(self) -> str:
-        """Return why comments cannot be sent to this session, or an empty string."""
+        """Return why comments cannot be sent to this session; "" if they can."""
         if self._session.imported_from:
             return self.tr("An imported session is read-only. Fork it to send comments.")
         if self._session.status == "interrupted":
@@ -250,7 +256,7 @@ class ChangesPanel(QWidget):
         self._header.show_kept(kept)
 
     def _revert_obstacle(self) -> str:
-        """Return why no file of this session can be reverted now, or an empty string."""
+        """Return why no file of this session can be reverted now; "" if files can be reverted."""
         if self._session.imported_from:
             return self.tr("The files of an imported session cannot be reverted.")
         if self._session.folder and self._session.folder == self._missing_folder:
@@ -263,11 +269,8 @@ class ChangesPanel(QWidget):
         self._column.enable_reverts(self._revert_obstacle())
 
     def _show_nothing(self, *, reading: bool) -> None:
-        self._empty.setText(
-            self.tr("Reading…")
-            if reading
-            else self.tr("No files changed yet.\nFiles that the agent creates or edits appear here.")
-        )
+        text = self.tr("No files changed yet.\nFiles that the agent creates or edits appear here.")
+        update_note(self._empty, self.tr("Reading…") if reading else text)
         show_in_stack(self, self._stack, self._empty)
 
     def _choose_path(self, path: str) -> None:
@@ -290,13 +293,15 @@ class ChangesPanel(QWidget):
             return
         change = self._change
         scope = self._step_name(change) if change else self.tr("all changes")
-        self._header.show_file(story.path, scope, side_by_side=self._side_by_side)
+        has_room = self._has_room_for_sides()
+        self._header.show_file(story.path, scope, side_by_side=self._side_by_side, has_room=has_room)
         self._show_unreviewed()
         can_revert = story.has_contents and not story.unchanged and not self._session.imported_from
-        self._column.revert_file_button.setVisible(can_revert)
+        self._column.show_revert_file(can_revert)
         before, after = self._shown_contents(story)
         can_revert_hunks = not self._hunk_obstacle(story)
-        shown = (self._session.id, story.path, before, after, self._side_by_side, can_revert_hunks)
+        side_by_side = self._side_by_side and has_room
+        shown = (self._session.id, story.path, before, after, side_by_side, can_revert_hunks)
         if shown != self._shown:
             in_place, self._shown = shown[:2] == self._shown[:2], shown
             self._compare(story, before, after, can_revert=can_revert_hunks, in_place=in_place)
@@ -305,12 +310,12 @@ class ChangesPanel(QWidget):
         self._show_kept()
 
     def _shown_contents(self, story: ChangedFile) -> tuple[str, str]:
-        """Return the ids of the contents before and after the changes shown; "" if there is no file."""
+        """Return the IDs of the contents before and after the changes shown; "" for a version without the file."""
         change = self._change
         return change.before if change else story.changes[0].before, change.after if change else story.changes[-1].after
 
     def _hunk_obstacle(self, story: ChangedFile) -> str:
-        """Return why no hunk of the diff shown can be reverted now, or an empty string."""
+        """Return why no hunk of the diff shown can be reverted now; "" if hunks can be reverted."""
         return self._revert_obstacle() or hunk_obstacle(story, *self._shown_contents(story))
 
     def _compare(self, story: ChangedFile, before: str, after: str, *, can_revert: bool, in_place: bool) -> None:
@@ -331,21 +336,27 @@ class ChangesPanel(QWidget):
             self._show_message(self.tr("The file is the same as before the agent changed it."))
         else:
             diff = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
-            self.review.show_diff(
-                story, diff, side_by_side=self._side_by_side, can_revert=can_revert, in_place=in_place
-            )
-            self._contents_stack.setCurrentWidget(self._diff_view)
+            side_by_side = self._side_by_side and self._has_room_for_sides()
+            self.review.show_diff(story, diff, side_by_side=side_by_side, can_revert=can_revert, in_place=in_place)
+            self._show_contents(self._diff_view)
+
+    def _show_contents(self, contents: QWidget) -> None:
+        """Show the diff or a widget in its place. If the focused diff is hidden, the list of files gets the focus."""
+        focused: QWidget | None = self.window().focusWidget()
+        self._contents_stack.setCurrentWidget(contents)
+        if focused is not None and self._diff_view in (focused, focused.parentWidget()) and self._diff_view.isHidden():
+            self._column.setFocus()
 
     def _show_pictures(self, old: bytes, new: bytes) -> None:
-        """Show the old and the new picture, one below the other; a version without contents is left out."""
+        """Show the old picture above the new one; a version without contents is left out."""
         self._pictures.show_images(
             [(name, body) for name, body in ((self.tr("Before"), old), (self.tr("After"), new)) if body]
         )
-        self._contents_stack.setCurrentWidget(self._pictures)
+        self._show_contents(self._pictures)
 
     def _show_message(self, text: str) -> None:
         self._plain.setText(text)
-        self._contents_stack.setCurrentWidget(self._plain)
+        self._show_contents(self._plain)
 
     def _unreviewed_row(self, path: str) -> UntrustedFile | None:
         return unreviewed_row(self._unreviewed, self._folder_path, path)
@@ -380,10 +391,10 @@ class ChangesPanel(QWidget):
             self.revert_file_requested.emit(self._story.path)
 
     def _revert_hunk(self, hunk: int, ask: bool) -> None:
-        """Revert a hunk, if `ask` is true only after a confirmation."""
+        """Revert a hunk; if `ask` is true, only after the user has confirmed it."""
         story = self._story
         if story and not all(self._shown_contents(story)):
-            self._revert_file()  # the only hunk of a new or deleted file is the whole file
+            self._revert_file()  # a new or deleted file has only one hunk, which is the whole file
         elif story:
             text = self._diff_view.rows.diff.without_hunk(hunk)
             revert = partial(self.revert_hunk_requested.emit, story.path, story.changes[-1].after, text)
@@ -398,10 +409,24 @@ class ChangesPanel(QWidget):
         if self._story and (obstacle := self._hunk_obstacle(self._story)):
             self.refused.emit(obstacle)
 
+    def _toggle_side_by_side(self) -> None:
+        """Switch between side-by-side and unified diffs. If the panel is too narrow, say why nothing changes."""
+        self.show_side_by_side(not self._side_by_side)
+        if self._side_by_side and not self._has_room_for_sides():
+            self.refused.emit(self.tr("There is too little width to show the diff side by side."))
+
     def show_side_by_side(self, side_by_side: bool) -> None:
-        """Show diffs side by side, or unified."""
+        """Set whether diffs are shown side by side, which is done only if the panel is wide enough."""
         self._side_by_side = side_by_side
         self._show_story()
+
+    def _has_room_for_sides(self) -> bool:
+        return self._contents_stack.width() >= 2 * self._look.size(MIN_SIDE)
+
+    def _fit_sides(self) -> None:
+        """Switch between side-by-side and unified if the width of the panel now requires or allows it."""
+        if self._side_by_side:
+            self._show_story()
 
     def _show_change(self, change: FileEdit | None) -> None:
         self._change = change
@@ -446,15 +471,20 @@ class ChangesPanel(QWidget):
             )
         return menu
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, modifiers = event.key(), event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
         if key in ENTER_KEYS and modifiers == Qt.KeyboardModifier.ControlModifier:
             self.send_comments()
-        elif key == Qt.Key.Key_K and modifiers == Qt.KeyboardModifier.ShiftModifier:
+        elif key == Qt.Key.Key_K and not modifiers & ~Qt.KeyboardModifier.ShiftModifier:
+            # With Shift, K keeps the whole file; without it, the diff view keeps the current hunk.
             self.review.keep_file()
         elif key == Qt.Key.Key_S and not modifiers:
-            self.show_side_by_side(not self._side_by_side)
+            self._toggle_side_by_side()
         else:
             super().keyPressEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_sides()

@@ -1,4 +1,6 @@
-"""The dialog that confirms a revert or its undo: what happens to each file, and which ones something else changed."""
+"""The dialog that confirms a revert or its undo. It shows what happens to each file, and which files were changed by
+something else.
+"""
 
 from collections import Counter
 from typing import TYPE_CHECKING, Final
@@ -20,13 +22,14 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 560
 MAX_LIST_HEIGHT: Final = 360
+MAX_NAME: Final = 300  # characters of a path or command that are shown
 MAX_NAMES: Final = 5
 
 
 class RevertDialog(QDialog):
     """Confirms a revert, or the undo of one.
 
-    `confirmed` carries the paths to change although they changed outside of the session.
+    `confirmed` carries the paths to revert even though they were also changed outside of the session.
     """
 
     confirmed = Signal(object)
@@ -141,10 +144,10 @@ class RevertDialog(QDialog):
         return widget
 
     def _lines(self, names: tuple[str, ...]) -> str:
-        """Return the names on lines of their own, without those beyond the first few."""
+        """Return the first few names, one per line, and the number of the others."""
         omitted = len(names) - MAX_NAMES
         overflow = [self.tr("and {} more").format(omitted)] if omitted > 0 else []
-        return "\n".join([*(visible(name)[:80] for name in names[:MAX_NAMES]), *overflow])
+        return "\n".join([*(_shortened(visible(name)) for name in names[:MAX_NAMES]), *overflow])
 
     def _update_state(self) -> None:
         self._revert_button.setEnabled(
@@ -157,8 +160,12 @@ class RevertDialog(QDialog):
         self.confirmed.emit(forced)
 
 
+def _shortened(name: str) -> str:
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
+
+
 def _changed_lines(file: "FilePlan") -> str:
-    """Return what the revert does to the file's lines, such as `adds 2 lines, removes 1 line`."""
+    """Return how the revert changes the lines of a file, such as `adds 2 lines, removes 1 line`."""
     added = _tr("adds 1 line") if file.added == 1 else _tr("adds {} lines").format(file.added)
     removed = _tr("removes 1 line") if file.removed == 1 else _tr("removes {} lines").format(file.removed)
     return ", ".join(text for text, lines in ((added, file.added), (removed, file.removed)) if lines)

@@ -1,6 +1,7 @@
-"""The review of one session in the Changes tab: comments on lines, and hunks that the user keeps."""
+"""The user's review of the changes of one session: comments on lines, and hunks to keep."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Protocol
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -27,7 +28,7 @@ class ReviewStore(Protocol):
 
 
 class Review(QObject):
-    """Connects the diff view and the bar below it with the stored review of the session shown."""
+    """Keeps the diff view and the comment bar in sync with the stored review of the session shown."""
 
     changed = Signal()
     """Other hunks are kept, or other files have comments."""
@@ -35,6 +36,8 @@ class Review(QObject):
     """The text of the message with all comments that are not sent."""
     comment_shown = Signal(str, str)
     """The path and the ID of a comment to go to."""
+    comments_removed = Signal(str, object)
+    """The user removed comments: a message about it, and a function that restores them."""
 
     def __init__(self, look: Look, view: DiffView, bar: ReviewBar, parent: QObject) -> None:
         super().__init__(parent)
@@ -61,7 +64,7 @@ class Review(QObject):
         self._store = store
 
     def show_session(self, session: str, obstacle: str) -> None:
-        """Load the review of a session. `obstacle` says why comments cannot be sent now."""
+        """Load the review of a session. `obstacle` says why comments cannot be sent now; "" if they can."""
         if session != self._session:
             self._session, self._path = session, ""
             self._state = ReviewState.load(self._store.review(session) if self._store else "")
@@ -71,7 +74,10 @@ class Review(QObject):
     def show_diff(
         self, file: ChangedFile, diff: TextDiff, *, side_by_side: bool, can_revert: bool, in_place: bool
     ) -> None:
-        """Show the diff of a file with its comments and kept hunks."""
+        """Show the diff of a file with its comments and kept hunks.
+
+        `in_place` means that the same file was shown before, so that the view keeps its position.
+        """
         self._path, self._after = file.path, file.changes[-1].after
         self._view.show_diff(
             diff, side_by_side=side_by_side, can_revert=can_revert, can_keep=True, file_name=file.path,
@@ -80,14 +86,14 @@ class Review(QObject):
         )  # fmt: skip
 
     def is_kept(self, file: ChangedFile) -> bool:
-        """Return whether the user keeps all hunks of a file as it is now."""
+        """Return whether the user has kept all hunks of a file, and the file has not changed since."""
         return bool(file.changes[-1].after) and self._state.kept_files.get(file.path) == file.changes[-1].after
 
     def comment_count(self, path: str) -> int:
         return sum(comment.path == path for comment in self._state.drafts)
 
     def begin_comment(self, first: DiffLine, last: DiffLine) -> None:
-        """Add a comment on these lines, or edit the one that is there."""
+        """Add a comment on a range of lines, or edit the unsent comment that is there."""
         comment = self._state.add(self._path, first, last, self._view.rows.diff)
         self._refresh()
         self._view.select_comment(comment.id)
@@ -95,28 +101,23 @@ class Review(QObject):
             card.edit()
 
     def remove(self, name: str) -> None:
-        """Delete a comment."""
-        if name:
-            self._state.remove(name)
-            self._save()
-            self._refresh()
+        """Delete the comment with this ID."""
+        if comment := self._state.find(name):
+            self._remove([comment])
 
     def discard(self) -> None:
-        """Delete all comments that are not sent."""
-        for comment in self._state.drafts:
-            self._state.remove(comment.id)
-        self._save()
-        self._refresh()
+        """Delete all comments that have not been sent."""
+        self._remove(self._state.drafts)
 
     def remove_sent(self) -> None:
-        """Remove the comments that are sent, when the user has read the reply."""
+        """Delete the comments that were sent. Called when the user closes the reply to them."""
         for comment in [comment for comment in self._state.comments if comment.sent]:
             self._state.remove(comment.id)
         self._save()
         self._refresh()
 
     def toggle_kept(self, hunk: int) -> None:
-        """Keep a hunk and go to the next one, or show it again."""
+        """Keep a hunk and go to the next one; a hunk that is already kept is shown again."""
         keep = not self._view.rows.is_kept(hunk)
         self._state.toggle_kept(self._path, self._view.rows.hunk_keys[hunk])
         self._note_kept_file()
@@ -126,7 +127,7 @@ class Review(QObject):
             self._view.go_to_hunk(1)
 
     def keep_file(self) -> None:
-        """Keep all hunks of the file; if they all are, show them again."""
+        """Keep all hunks of the file; if all are already kept, show them again."""
         keys = set(self._view.rows.hunk_keys)
         kept = self._state.kept.get(self._path, set())
         self._state.kept[self._path] = kept - keys if keys <= kept else kept | keys
@@ -135,7 +136,7 @@ class Review(QObject):
         self._refresh()
 
     def go_to_comment(self, by: int) -> None:
-        """Go to the next (1) or previous (-1) draft, in the order of the files and lines."""
+        """Go to the next (1) or previous (-1) unsent comment, in the order of files and lines."""
         drafts = sorted(self._state.drafts, key=lambda each: (each.path, each.first))
         names = [comment.id for comment in drafts]
         if not names:
@@ -145,7 +146,7 @@ class Review(QObject):
         self.comment_shown.emit(drafts[index].path, names[index])
 
     def send(self, files: Iterable[ChangedFile], find_blob: FindBlob) -> None:
-        """Request to send all drafts as one message, with the present numbers of their lines."""
+        """Request to send all unsent comments as one message, with the current numbers of their lines."""
         drafts = self._state.drafts
         if not drafts or self._obstacle:
             return
@@ -162,18 +163,39 @@ class Review(QObject):
         self.send_requested.emit(review_message(drafts, numbers))
 
     def restore_unsent(self, session: str) -> None:
-        """Make the comments of a session drafts again that were to be sent, because that failed."""
-        if session != self._session and self._store:
-            stored = ReviewState.load(self._store.review(session))
-            stored.mark_sent(self._sending, sent=False)
-            self._store.set_review(session, stored.dump())
-            return
-        self._state.mark_sent(self._sending, sent=False)
+        """Mark the comments of a session as unsent again, because sending them has failed."""
+        self._change_state(session, lambda state: state.mark_sent(self._sending, sent=False))
+
+    def _remove(self, comments: Sequence[ReviewComment]) -> None:
+        """Delete comments. If they have a text, the user can restore them."""
+        for comment in comments:
+            self._state.remove(comment.id)
         self._save()
         self._refresh()
+        if written := [comment for comment in comments if comment.text.strip()]:
+            one, many = self.tr("Removed the comment."), self.tr("Removed {} comments.").format(len(written))
+            self.comments_removed.emit(
+                one if len(written) == 1 else many, partial(self._restore, self._session, written)
+            )
+
+    def _restore(self, session: str, comments: Sequence[ReviewComment]) -> None:
+        """Add removed comments again, and select the first one if its file is shown."""
+        self._change_state(session, lambda state: state.comments.extend(comments))
+        self._view.select_comment(comments[0].id)
+
+    def _change_state(self, session: str, change: Callable[[ReviewState], None]) -> None:
+        """Change the review of a session, which need not be the one shown."""
+        if session == self._session:
+            change(self._state)
+            self._save()
+            self._refresh()
+        elif self._store:
+            stored = ReviewState.load(self._store.review(session))
+            change(stored)
+            self._store.set_review(session, stored.dump())
 
     def _note_kept_file(self) -> None:
-        """Note whether all hunks of the file are kept as they are."""
+        """Update whether all hunks of the file shown are kept."""
         keys = self._view.rows.hunk_keys
         if keys and set(keys) <= self._state.kept.get(self._path, set()):
             self._state.kept_files[self._path] = self._after
@@ -195,7 +217,7 @@ class Review(QObject):
         return card
 
     def _leave_empty(self, name: str) -> None:
-        """Remove a comment without text, once the click that took the focus from it has been handled."""
+        """Remove a comment without text. This is delayed until the click that took its focus has been handled."""
         if not self._view.rebuilding:
             QTimer.singleShot(0, self, lambda: self._remove_if_empty(name))
 
@@ -209,7 +231,7 @@ class Review(QObject):
         self._save()
 
     def _refresh(self) -> None:
-        """Show the comments and the kept hunks as they are now."""
+        """Show the comments and kept hunks as they are now."""
         diff = self._view.rows.diff
         if self._path:
             comments = self._state.places(self._path, diff) or NO_COMMENTS
@@ -227,7 +249,7 @@ class Review(QObject):
 
 
 def _lines(file: ChangedFile, comment: ReviewComment, find_blob: FindBlob) -> tuple[str, ...]:
-    """Return the lines of the side of a comment, as they are now."""
+    """Return the current lines of the text, old or new, on which a comment was made."""
     blob = file.changes[-1].after if comment.side == "new" else file.changes[0].before
     body = (find_blob(blob) if blob else b"") or b""
     return diff_texts("", body.decode("utf-8", "replace")).new

@@ -1,4 +1,4 @@
-"""The user's review of the changes of a session: comments on lines, and hunks to keep. It survives a restart."""
+"""The user's review of a session's changes: comments on lines, and hunks to keep. It is stored across restarts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -6,20 +6,21 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from core.domain.ids import session_id
+from core.domain.visible import visible_name
 from core.timeline.text_diff import TextDiff
 from ui.diff.diff_rows import DiffLine
 
 NOT_FOUND = DiffLine("new", 0)
 """The place of a comment whose lines are no longer in the file."""
-MAX_QUOTED = 12  # lines of a comment's code that are sent
+MAX_QUOTED = 12  # lines of code quoted at most in the message, per comment
 
 
 @dataclass(frozen=True, slots=True)
 class ReviewComment:
-    """A comment on the lines `first` to `last` of the old or the new text.
+    """A comment on the lines `first` to `last` of the old or the new text of a file.
 
-    `quote` is the text of these lines when the comment was written. A comment is a draft until it is `sent` to the
-    agent.
+    `quote` is the text of these lines when the comment was written. `sent` is true after the comment was sent to the
+    agent; until then, it is a draft.
     """
 
     id: str
@@ -32,7 +33,7 @@ class ReviewComment:
     sent: bool = False
 
     def find(self, lines: Sequence[str]) -> int:
-        """Return the number of the first commented line in the current `lines`, or 0 if they are gone.
+        """Return the number of the first commented line in the current `lines`; 0 if the lines no longer exist.
 
         If the commented text occurs several times, the occurrence nearest to its original place is returned.
         """
@@ -47,9 +48,9 @@ class ReviewComment:
 
 @dataclass(slots=True)
 class ReviewState:
-    """The comments, and the keys of the kept hunks of each file.
+    """The comments, and the keys of the hunks that the user keeps, by file.
 
-    `kept_files` maps each file whose hunks were all kept to the blob with its contents.
+    `kept_files` maps each file in which all hunks were kept to the ID of its contents at that time.
     """
 
     comments: list[ReviewComment] = field(default_factory=list)
@@ -58,21 +59,23 @@ class ReviewState:
 
     @property
     def drafts(self) -> list[ReviewComment]:
-        """The comments that have a text and are not sent."""
+        """The comments that have a text and have not been sent."""
         return [comment for comment in self.comments if comment.text.strip() and not comment.sent]
 
     def find(self, name: str) -> ReviewComment | None:
         return next((comment for comment in self.comments if comment.id == name), None)
 
     def add(self, path: str, first: DiffLine, last: DiffLine, diff: TextDiff) -> ReviewComment:
-        """Return the draft on these lines, which is a new one without text if there is none."""
+        """Return the unsent comment on a range of lines. If there is none, add one without text."""
         lines = diff.new if first.side == "new" else diff.old
         quote = tuple(lines[first.number - 1 : last.number])
         for comment in self.comments:
             same = (comment.path, comment.side, comment.quote) == (path, first.side, quote)
             if same and not comment.sent and comment.find(lines) == first.number:
                 return comment
-        comment = ReviewComment(session_id(), path, first.side, first.number, last.number, quote)
+        comment = ReviewComment(
+            id=session_id(), path=path, side=first.side, first=first.number, last=last.number, quote=quote
+        )
         self.comments.append(comment)
         return comment
 
@@ -92,7 +95,7 @@ class ReviewState:
             del self.kept[path]
 
     def places(self, path: str, diff: TextDiff) -> Mapping[DiffLine, Sequence[str]]:
-        """Return the IDs of the comments on a file, by the line below which each is shown."""
+        """Return the IDs of the comments on a file, grouped by the line below which they are shown."""
         places: dict[DiffLine, list[str]] = {}
         for comment in self.comments:
             if comment.path == path:
@@ -102,7 +105,7 @@ class ReviewState:
         return places
 
     def dump(self) -> str:
-        """Return the state as JSON; an empty text if there is nothing to store."""
+        """Return the state as JSON; "" if it is empty."""
         comments = [asdict(comment) for comment in self.comments if comment.text.strip()]
         if not comments and not self.kept:
             return ""
@@ -111,7 +114,7 @@ class ReviewState:
 
     @classmethod
     def load(cls, text: str) -> "ReviewState":
-        """Parse the stored state. Invalid data gives an empty state."""
+        """Parse a stored state. Invalid data results in an empty state."""
         try:
             stored: Any = json.loads(text or "{}")
             return cls(
@@ -124,9 +127,10 @@ class ReviewState:
 
 
 def review_message(comments: Sequence[ReviewComment], numbers: Mapping[str, int]) -> str:
-    """Return the message that sends comments to the agent: for each its place, code and text, ordered by file.
+    """Return the message that sends comments to the agent, ordered by file: the place, code and text of each.
 
-    `numbers` maps the ID of each comment whose lines still exist to the current number of the first one.
+    `numbers` maps the ID of a comment to the current number of its first line. A comment whose lines no longer exist
+    keeps its old number.
     """
     opening = "I reviewed your changes. Please address this comment:"
     if len(comments) > 1:
@@ -135,7 +139,10 @@ def review_message(comments: Sequence[ReviewComment], numbers: Mapping[str, int]
     for comment in sorted(comments, key=lambda each: (each.path, numbers.get(each.id, each.first))):
         first = numbers.get(comment.id, comment.first)
         last = first + comment.last - comment.first
-        place = f"{comment.path}:{first}" + (f"-{last}" if last > first else "")
+        path = visible_name(comment.path)
+        if path.lstrip().startswith(("`", "~", ">")):  # such a path would begin or end the quote in Markdown
+            path = f"./{path}"
+        place = f"{path}:{first}" + (f"-{last}" if last > first else "")
         removed = " (removed by you)" if comment.side == "old" else ""
         code = [line.rstrip("\r\n") for line in comment.quote[:MAX_QUOTED]]
         code += ["…"] if len(comment.quote) > MAX_QUOTED else []

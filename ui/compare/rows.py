@@ -1,4 +1,4 @@
-"""The list model and the delegate of a comparison."""
+"""The list model and the delegate of the lines of a comparison."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ from core.domain.steps import Step
 from core.timeline.run_alignment import Alignment
 from ui.base.step_presentation import kind_style, status_style
 from ui.compare.lines import ComparisonLine, comparison_lines, is_equal
-from ui.compare.texts import accessible_line_text, fold_text, step_figure, step_numbers, step_verb
+from ui.compare.texts import accessible_line_text, fold_text, pair_note, step_figure, step_numbers, step_verb
 from ui.style.icons import pixmap
 from ui.style.theme import Look, blend
 from ui.widgets.item_list import AnyIndex, ItemDelegate, ItemListModel
@@ -18,15 +18,15 @@ from ui.widgets.paint import draw_line, draw_right_aligned, draw_selection
 
 EDGE: Final = 20
 ICON: Final = 16
-GAP: Final = 8  # between icon, verb, object and status
-MIN_OBJECT_WIDTH: Final = 16  # pixels; a narrower object is not painted
-MIDDLE: Final = 84  # width of the column with the step numbers
+GAP: Final = 8  # pixels between icon, verb, object and status
+MIN_OBJECT_WIDTH: Final = 16  # pixels; if less is left for the object of a step, it is not painted
+MIDDLE: Final = 84  # pixels; width of the column with the step numbers
 TINT: Final = 0.10
-ROUNDING_MARGIN: Final = 2  # pixels; without them, a text that just fits would be elided
+ROUNDING_MARGIN: Final = 2  # pixels; otherwise, a text that just fits would be elided because of rounding
 
 
 class ComparisonModel(ItemListModel[ComparisonLine]):
-    """The lines of a comparison; equal steps are folded until the user expands them."""
+    """The lines of a comparison. Equal steps are folded until the user expands them."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -35,12 +35,12 @@ class ComparisonModel(ItemListModel[ComparisonLine]):
 
     def show_alignment(self, alignment: Alignment | None) -> None:
         self._opened.clear()
-        self.show(())  # equal lines of another alignment read differently
+        self.show(())  # even if the lines are equal, another alignment changes how they are painted
         self.alignment = alignment
         self._arrange()
 
     def toggle(self, row: int) -> None:
-        """Expand or collapse the equal steps of a line."""
+        """Expand or fold the equal steps in a row."""
         line = self.items[row]
         if line.pair is None and line.steps:
             self._opened ^= {line.position}
@@ -58,7 +58,10 @@ class ComparisonModel(ItemListModel[ComparisonLine]):
 
 
 class ComparisonDelegate(ItemDelegate):
-    """Paints left step, step number and right step. Differences are marked by a ≠ sign as well as by color."""
+    """Paints the left step, the step number and the right step.
+
+    A ≠ sign marks a difference, so that color is not needed.
+    """
 
     def __init__(self, look: Look, model: ComparisonModel) -> None:
         super().__init__(look, model)
@@ -89,7 +92,7 @@ class ComparisonDelegate(ItemDelegate):
         left = QRect(rect.left() + EDGE, rect.top(), middle - half - rect.left() - EDGE, rect.height())
         right = QRect(middle + half, rect.top(), rect.right() - EDGE - middle - half, rect.height())
         self._paint_side(painter, left, line.pair.a)
-        self._paint_side(painter, right, line.pair.b)
+        self._paint_side(painter, right, line.pair.b, pair_note(line.pair))
         numbers = step_numbers(line.pair)
         if not is_equal(line.pair):
             numbers += "  ≠"
@@ -98,7 +101,7 @@ class ComparisonDelegate(ItemDelegate):
         numbers_rect = QRect(left.right(), rect.top(), right.left() - left.right(), rect.height())
         painter.drawText(numbers_rect, Qt.AlignmentFlag.AlignCenter, numbers)
 
-    def _paint_side(self, painter: QPainter, rect: QRect, step: Step | None) -> None:
+    def _paint_side(self, painter: QPainter, rect: QRect, step: Step | None, note: str = "") -> None:
         look, theme, fonts = self.look, self.look.theme, self.look.fonts
         if step is None:
             draw_line(painter, rect, "—", fonts.text, theme.third)
@@ -120,7 +123,9 @@ class ComparisonDelegate(ItemDelegate):
         left += draw_line(painter, verb_rect, step_verb(step), fonts.strong, theme.text)
         object_rect = QRect(left + GAP, rect.top(), right - left - GAP, rect.height())
         if object_rect.width() > MIN_OBJECT_WIDTH:
-            draw_line(painter, object_rect, step.object, fonts.mono, theme.second)
+            left += GAP + draw_line(painter, object_rect, step.object, fonts.mono, theme.second) + GAP
+        if note and right - left > MIN_OBJECT_WIDTH:
+            draw_line(painter, QRect(left, rect.top(), right - left, rect.height()), note, fonts.second, theme.waiting)
 
     def _paint_fold(self, painter: QPainter, rect: QRect, text: str, line: ComparisonLine, chosen: bool) -> None:
         look, theme, font = self.look, self.look.theme, self.look.fonts.second

@@ -14,8 +14,8 @@ from ui.compare.lines import ComparisonLine, is_equal, totals_delta
 from ui.style.number_formats import amount, duration, money
 from ui.text.visible import visible
 
-MAX_LISTED: Final = 3  # memories and skills listed for a side; the rest is counted
-MAX_MEMORY_LENGTH: Final = 70  # characters
+MAX_LISTED: Final = 3  # memories and skills listed for each side; the remaining ones are only counted
+MAX_MEMORY_LENGTH: Final = 70  # characters of a memory that are shown
 
 
 def tr(text: str) -> str:
@@ -28,16 +28,21 @@ def step_verb(step: Step) -> str:
 
 
 def step_figure(step: Step) -> str:
-    """Return the figure at the right of a step: the changed lines, or else the duration."""
+    """Return the text at the right of a step: the numbers of changed lines, or else the duration."""
     if line_counts := changed_line_badges(step):
         return " ".join(badge.text for badge in line_counts)
     return duration(max(0, step.ended_at - step.started_at) if step.ended_at else 0)
 
 
 def step_numbers(pair: AlignedPair) -> str:
-    """Return the step number, or both numbers if they differ between the runs."""
+    """Return the step number of a pair; if the two sides have different numbers, both."""
     numbers = [str(step.number) for step in (pair.a, pair.b) if step]
-    return " · ".join(dict.fromkeys(numbers))  # without a repeated number
+    return " · ".join(dict.fromkeys(numbers))  # an equal number is not repeated
+
+
+def pair_note(pair: AlignedPair) -> str:
+    """Return what distinguishes two steps that look alike; "" if their texts already differ."""
+    return tr("with other arguments") if pair.differs_in_arguments else ""
 
 
 def fold_text(line: ComparisonLine, alignment: Alignment) -> str:
@@ -57,6 +62,8 @@ def accessible_line_text(line: ComparisonLine, alignment: Alignment) -> str:
     if is_equal(line.pair) and line.pair.a:
         return tr("Step {number}, in both: {step}").format(number=step_numbers(line.pair), step=_step_text(line.pair.a))
     sides = [tr("left: {}").format(_step_text(line.pair.a)), tr("right: {}").format(_step_text(line.pair.b))]
+    if note := pair_note(line.pair):
+        sides.append(note)
     return tr("Step {number}, different. {sides}").format(number=step_numbers(line.pair), sides=", ".join(sides))
 
 
@@ -84,7 +91,7 @@ def totals_line(totals: RunTotals) -> str:
 
 
 def delta_line(alignment: Alignment) -> str:
-    """Return how the totals of the right run differ from those of the left run."""
+    """Return how the totals of the right run differ from those of the left one."""
     delta = totals_delta(alignment.a, alignment.b)
     parts = [
         _sign(delta.steps) + plural(abs(delta.steps), "step", "steps"),
@@ -96,7 +103,7 @@ def delta_line(alignment: Alignment) -> str:
 
 
 def learned_lines(alignment: Alignment) -> list[str]:
-    """Return one sentence for each side that used memories or skills which the other side did not use."""
+    """Return a sentence for each side that used memories or skills that the other side did not use."""
     only_left = alignment.used_a.without(alignment.used_b)
     only_right = alignment.used_b.without(alignment.used_a)
     sentences = (
@@ -107,7 +114,7 @@ def learned_lines(alignment: Alignment) -> list[str]:
 
 
 def _knowledge_list(used: UsedKnowledge) -> str:
-    """Return the first memories and skills as a list in prose, such as `the memory “…” and 2 more …`."""
+    """Return the first memories and skills and the number of the others, such as `the memory “…” and 2 more …`."""
     parts = [tr("the memory “{}”").format(_shortened(text)) for text in used.memories.values()]
     parts += [tr("the skill {name} {version}").format(name=name, version=v) for name, v in used.skills.items()]
     if len(parts) > MAX_LISTED:

@@ -15,12 +15,16 @@ from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.tooltip import tooltip_text
 
-MAX_INLINE_MODELS: Final = 30  # models of one provider in the menu; a provider with more gets a submenu
+# Models of a provider that the menu lists directly; a provider with more models gets a submenu.
+MAX_INLINE_MODELS: Final = 30
 MAX_NAME_CHARS: Final = 40
 
 
 class ModelButton(Button):
-    """The model button. The menu opens at once and is filled when the answer to `models_requested` arrives."""
+    """The model button.
+
+    Its menu opens at once, and is filled when the models arrive that `models_requested` asked for.
+    """
 
     models_requested = Signal()
     chosen = Signal(str)
@@ -40,12 +44,8 @@ class ModelButton(Button):
         self.restyle(look)
         self.show_model("")
 
-    @property
-    def model_menu(self) -> QMenu:
-        return self._menu
-
     def show_model(self, name: str) -> None:
-        """Show this model; an empty name, as without a session, hides the button."""
+        """Show the name of a model. An empty name, as without a session, hides the button."""
         self._model = name
         self.setVisible(bool(name))
         short = visible(name)
@@ -62,7 +62,7 @@ class ModelButton(Button):
         self.models_requested.emit()
 
     def show_models(self, models: Mapping[str, Sequence[str]], effort: str) -> None:
-        """Fill the menu with the models of each provider and the efforts; the current ones have check marks."""
+        """Fill the menu with the models of each provider and the reasoning efforts. The current ones are checked."""
         self._menu.clear()
         if any(models.values()):
             search = self._menu.addAction(self.tr("Search models…"))
@@ -109,7 +109,7 @@ class ModelButton(Button):
             action.triggered.connect(partial(self._emit_model, name))
 
     def _section(self, title: str, count: int) -> QMenu:
-        """Return the menu for `count` entries under a title: a submenu if they are many."""
+        """Return the menu to which `count` entries with a common title are added; if they are many, a submenu."""
         if count > MAX_INLINE_MODELS:
             return self._menu.addMenu(title)
         self._menu.addSection(title)
@@ -133,7 +133,7 @@ class ModelButton(Button):
         self.effort_chosen.emit(effort)
 
     def _fit_menu(self) -> None:
-        """Place the open menu again after its contents have changed."""
+        """Position the open menu again, because its contents have changed."""
         if self._menu.isVisible():
             self._popup()
 

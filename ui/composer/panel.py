@@ -1,4 +1,4 @@
-"""The composer panel: the message field with a draft for each session, attachments, queue and send button."""
+"""The composer: the message field with a draft for each session, attachments, queued messages and the send button."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -36,14 +36,17 @@ ICON: Final = 16
 
 
 class ComposerPanel(QFrame):
-    """The composer. `submitted` carries a message to send; `draft_changed` is emitted shortly after the user types."""
+    """The composer.
+
+    `submitted` carries a message to send. `draft_changed` is emitted shortly after the user has typed.
+    """
 
     submitted = Signal(str)
     submitted_now = Signal(str)
     command_submitted = Signal(str)
     files_requested = Signal()
     draft_changed = Signal(str, str)
-    attachments_changed = Signal(str)  # the session whose attachments changed
+    attachments_changed = Signal(str)  # the session whose attachments have changed
     mode_chosen = Signal(str)
 
     def __init__(self, look: Look, *, parent: QWidget | None = None) -> None:
@@ -56,7 +59,7 @@ class ComposerPanel(QFrame):
         self._commands: dict[str, str] = {}
         self._other_attachments: dict[
             str, tuple[AttachedFile, ...]
-        ] = {}  # attachments of unsent messages in other sessions
+        ] = {}  # the attachments of unsent messages in other sessions
         self.setObjectName("composer")
         self.setAccessibleName(self.tr("Message"))
         self.setProperty("surface", "background")
@@ -71,16 +74,16 @@ class ComposerPanel(QFrame):
         self.completion = Completion(self._look, self._input)
         self.completion.files_requested.connect(self.files_requested)
         self.attached.changed.connect(self._on_files_changed)
-        self._attach_button.clicked.connect(self.choose_files)
+        self._attach_button.clicked.connect(self.pick_files)
         self._send.clicked.connect(self.submit)
         self._update_state()
 
     def set_session(
         self, session_id: str, draft: str, saved_attachments: Callable[[], Sequence[AttachedFile]] = tuple
     ) -> None:
-        """Switch to a session: save the draft of the previous session, and show the draft of this one.
+        """Switch to a session: keep the draft of the previous session, and show the draft of this one.
 
-        `saved_attachments` reads the saved attachments of the session from disk.
+        `saved_attachments` reads the stored attachments of the session from disk.
         """
         self.flush_draft()
         if session_id != self._session:
@@ -100,18 +103,18 @@ class ComposerPanel(QFrame):
         self._update_state()
 
     def _keep_unsaved_edits(self) -> None:
-        """Append unsaved edits of queued messages to the draft of the session, so that they are not lost."""
+        """Append the unsaved edits of queued messages to the draft of the session, so that they are not lost."""
         if unsaved_text := self.queue.take_unsaved():
             texts = filter(None, (self._input.stripped_text(), unsaved_text))
             self.draft_changed.emit(self._session, "\n\n".join(texts))
 
     def set_running(self, running: bool) -> None:
-        """Set whether a run is active, in which case messages are queued for it."""
+        """Set whether a run is active. If so, messages are queued for it."""
         self._running = running
         self._update_state()
 
     def set_disabled_reason(self, reason: str) -> None:
-        """Disable the composer and show why; an empty reason enables it again."""
+        """Disable the composer and show the reason; an empty reason enables it again."""
         self._reason = reason
         self._update_state()
 
@@ -123,7 +126,7 @@ class ComposerPanel(QFrame):
         self.queue.show_queue(messages, running=running)
 
     def set_mode(self, mode: str) -> None:
-        """Show the permission mode of the session; an empty mode hides the button."""
+        """Show the permission mode of the session. An empty mode hides the button."""
         self._mode.show_mode(mode)
 
     @property
@@ -137,16 +140,16 @@ class ComposerPanel(QFrame):
         return self._input.toPlainText()
 
     def set_commands(self, commands: Mapping[str, tuple[str, str]]) -> None:
-        """Set the slash commands: each name is mapped to the command's ID and description."""
+        """Set the slash commands: the ID and description of a command by its name."""
         self._commands = {command: command_id for command, (command_id, _) in commands.items()}
         self.completion.set_commands({command: text for command, (_, text) in commands.items()})
 
     def submit(self) -> None:
-        """Send the message and clear the field; a message of only spaces is ignored."""
+        """Send the message and clear the field. A message that contains only spaces is ignored."""
         self._send_with(self.submitted)
 
     def submit_now(self) -> None:
-        """Send the message immediately, interrupting the current reply of an active run."""
+        """Send the message at once. If a run is active, this interrupts its current reply."""
         self._send_with(self.submitted_now)
 
     def _send_with(self, signal: SignalInstance) -> None:
@@ -160,7 +163,7 @@ class ComposerPanel(QFrame):
         else:
             signal.emit(message)
 
-    def choose_files(self) -> None:
+    def pick_files(self) -> None:
         """Open the system's file dialog without blocking."""
         dialog = QFileDialog(self, self.tr("Attach files"))
         dialog.setObjectName("composer.files")
@@ -175,7 +178,7 @@ class ComposerPanel(QFrame):
             self.attached.add_mime_data(data)
 
     def flush_draft(self) -> None:
-        """Emit `draft_changed` for changes that were not emitted yet."""
+        """Emit `draft_changed` for a change that has not been emitted yet."""
         self._draft_wait.stop()
         if self._draft_pending:
             self._draft_pending = False
@@ -276,7 +279,8 @@ class ComposerPanel(QFrame):
         )
         self._send.setToolTip(tip)
         queued = self.tr("queued until this turn ends") if sendable and self._running else ""
-        placeholder_hidden = bool(self._input.toPlainText())  # the placeholder shows the reason
+        # The placeholder, which shows the reason, is visible only while the field is empty.
+        placeholder_hidden = bool(self._input.toPlainText())
         self._note.show_text(self._reason if self._reason and placeholder_hidden else queued)
         self._update_icons()
 

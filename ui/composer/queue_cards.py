@@ -1,7 +1,6 @@
 """The queued messages of a run as numbered cards above the message field."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Final
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
@@ -12,26 +11,29 @@ from ui.composer.queued_card import QueuedCard
 from ui.style.theme import Look
 from ui.widgets.announce import announce
 
-MAX_HEIGHT: Final = 200  # pixels; beyond it the cards scroll, so that the timeline stays visible
+MAX_HEIGHT: Final = 200  # pixels; if the cards are higher, they scroll, so that the timeline stays visible
 
 
 class QueueCards(QScrollArea):
-    """The cards of the queued messages.
+    """The cards of the queued messages. Signals identify a message by the sequence number of its event.
 
-    Signals identify a message by the sequence number of its event. The cards change only when the event log does.
+    The cards change only when the event log changes.
     """
 
     edited = Signal(int, str)
     moved = Signal(int, int)
     send_now_requested = Signal(int)
     removed = Signal(int)
-    unsent_text = Signal(str)  # the unsaved edit of a message that was sent in the meantime
+    arranged = Signal()  # the cards have a new order
+    focus_released = Signal()  # the focused card was removed, and there is no other card
+    unsent_text = Signal(str)  # the unsaved edit of a queued message, because the message was sent in the meantime
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
         self._cards: list[QueuedCard] = []
-        self._displayed: tuple[tuple[QueuedMessage, ...], bool] | None = None  # messages, running
+        # The messages, and whether a run is active.
+        self._displayed: tuple[tuple[QueuedMessage, ...], bool] | None = None
         self._dragged: QueuedCard | None = None
         self.setObjectName("composer.queue")
         self.setAccessibleName(self.tr("Queued messages"))
@@ -49,16 +51,23 @@ class QueueCards(QScrollArea):
         self.hide()
 
     def show_queue(self, messages: Sequence[QueuedMessage], *, running: bool) -> None:
-        """Show these messages; a card that is being edited keeps its text. `running` is true while a run is active."""
+        """Show the queued messages.
+
+        A card that is being edited keeps its text. `running` is true while a run is active.
+        """
         state = (tuple(messages), running)
         if state == self._displayed or self._dragged:
             return
         self._displayed = state
         old_cards = {card.seq: card for card in self._cards}
+        focused = next((index for index, card in enumerate(self._cards) if card.has_focus_inside()), None)
+        focused_card = None if focused is None else self._cards[focused]
         self._cards = []
         for message in messages:
             card = old_cards.pop(message.entry) if message.entry in old_cards else self._create_card(message)
             self._cards.append(card)
+        if focused is not None and focused_card not in self._cards:
+            self._focus_after_removal(focused)
         for removed_card in old_cards.values():
             self._delete_card(removed_card)
         note = (
@@ -73,7 +82,7 @@ class QueueCards(QScrollArea):
         self._fit_height()
 
     def take_unsaved(self) -> str:
-        """Clear the cards before another session is shown, and return the text of unsaved edits."""
+        """Remove all cards, because another session is about to be shown; return the text of unsaved edits."""
         unsaved_texts = [text for card in self._cards if (text := card.unsaved_text())]
         self._dragged = None
         for card in self._cards:
@@ -91,13 +100,20 @@ class QueueCards(QScrollArea):
         card = QueuedCard(self._look, message)
         card.edited.connect(lambda text: self.edited.emit(card.seq, text))
         card.send_now_requested.connect(lambda: self.send_now_requested.emit(card.seq))
-        card.removed.connect(lambda: self._remove_message(card))
+        card.removed.connect(lambda: self.removed.emit(card.seq))
         card.move_requested.connect(lambda offset: self._move_message(card, offset))
         card.focus_move_requested.connect(lambda offset: self._move_focus(card, offset))
         card.dragged.connect(lambda y: self._drag_card(card, y))
         card.dropped.connect(lambda: self._end_drag(card))
         card.height_changed.connect(self._fit_height)
         return card
+
+    def _focus_after_removal(self, index: int) -> None:
+        """Focus the card that follows a removed one, or else the one before; without cards, release the focus."""
+        if self._cards:
+            self._cards[min(index, len(self._cards) - 1)].setFocus(Qt.FocusReason.OtherFocusReason)
+        else:
+            self.focus_released.emit()
 
     def _delete_card(self, card: QueuedCard) -> None:
         if unsaved_text := card.unsaved_text():
@@ -107,22 +123,12 @@ class QueueCards(QScrollArea):
         card.deleteLater()
 
     def _arrange_cards(self) -> None:
-        """Put the cards into the layout and the tab order in the order of the queue."""
+        """Arrange the cards in the order of the queue."""
         for index, card in enumerate(self._cards):
             if self._layout.indexOf(card) != index:
                 self._layout.insertWidget(index, card)
             card.show()
-        for card, next_card in pairwise(self._cards):
-            QWidget.setTabOrder(card.last_widget(), next_card)
-
-    def _remove_message(self, card: QueuedCard) -> None:
-        """Remove the message and move the focus to a neighboring card."""
-        if len(self._cards) > 1 and card.has_focus_inside():
-            index = self._cards.index(card)
-            is_last = index == len(self._cards) - 1
-            neighbor = self._cards[index - 1 if is_last else index + 1]
-            neighbor.setFocus()
-        self.removed.emit(card.seq)
+        self.arranged.emit()
 
     def _move_message(self, card: QueuedCard, offset: int) -> None:
         new_index = self._cards.index(card) + offset
@@ -138,7 +144,10 @@ class QueueCards(QScrollArea):
             self.ensureWidgetVisible(target)
 
     def _drag_card(self, card: QueuedCard, y: int) -> None:
-        """Move the card to the mouse position; the new order is saved only when the card is dropped."""
+        """Move a card that is being dragged to the position of the mouse.
+
+        The new order is stored when it is dropped.
+        """
         self._dragged = card
         mouse_y = card.mapTo(self._content, card.rect().topLeft()).y() + y
         new_order = [other for other in self._cards if other is not card]
@@ -151,14 +160,14 @@ class QueueCards(QScrollArea):
 
     def _end_drag(self, card: QueuedCard) -> None:
         self._dragged = None
-        self._displayed = None  # the next update from the event log decides the order
+        self._displayed = None  # so that the next update from the event log sets the order
         self.moved.emit(card.seq, self._cards.index(card))
 
     def _fit_height(self) -> None:
         self._layout.activate()
         self.setFixedHeight(min(self._content.sizeHint().height(), self._look.size(MAX_HEIGHT)))
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._content and event.type() == QEvent.Type.LayoutRequest:

@@ -1,10 +1,10 @@
-"""The card of one queued message, which can be edited, moved, sent now or removed."""
+"""The card of a queued message, which the user can edit, move, send now or remove."""
 
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QSizePolicy
 
 from core.store.queued_messages import QueuedMessage
 from ui.style.theme import Look
@@ -22,8 +22,8 @@ PLAIN: Final = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifi
 class QueuedCard(QFrame):
     """The card of a queued message.
 
-    `move_requested` carries by how many positions the message should move, `focus_move_requested` by how many cards
-    the focus should move.
+    `move_requested` carries the number of positions by which to move the message, `focus_move_requested` the number of
+    cards by which to move the focus.
     """
 
     edited = Signal(str)
@@ -58,7 +58,7 @@ class QueuedCard(QFrame):
         self._note = ElidedLabel("", look.fonts.second, "second")
         self._edit = self._create_button(look, "pencil", self.tr("Edit (Enter)"), self._begin_edit)
         self._save_button = self._create_button(look, "check", self.tr("Save the change (Enter)"), self._save)
-        self._now = self._create_button(look, "corner-down-left", "", self._send_now)
+        self._send_now_button = self._create_button(look, "corner-down-left", "", self._send_now)
         self._remove = self._create_button(look, "x", self.tr("Remove from the queue (Delete)"), self.removed.emit)
         self._save_button.hide()
         row = QHBoxLayout(self)
@@ -68,11 +68,11 @@ class QueuedCard(QFrame):
         row.addWidget(self._label, 1)
         row.addWidget(self._field, 1)
         row.addWidget(self._note)
-        for button in (self._edit, self._save_button, self._now, self._remove):
+        for button in (self._edit, self._save_button, self._send_now_button, self._remove):
             row.addWidget(button)
 
     def show_message(self, message: QueuedMessage, number: int, note: str, *, running: bool) -> None:
-        """Show the message, with its number in the queue; `running` is true while a run is active."""
+        """Show a message with its number in the queue. `running` is true while a run is active."""
         self._line = message
         files = "".join(f" · {visible(name)}" for name in message.files)
         content = visible(message.text) + files
@@ -82,8 +82,8 @@ class QueuedCard(QFrame):
         self._note.setVisible(bool(note))
         interrupt = self.tr("Send now (Ctrl+Enter): interrupts the reply and sends all queued messages, this one first")
         resume = self.tr("Send now (Ctrl+Enter): continues the run with all queued messages, this one first")
-        self._now.setToolTip(interrupt if running else resume)
-        self._now.setAccessibleName(self.tr("Send message {} now").format(number))
+        self._send_now_button.setToolTip(interrupt if running else resume)
+        self._send_now_button.setAccessibleName(self.tr("Send message {} now").format(number))
         self._edit.setAccessibleName(self.tr("Edit message {}").format(number))
         self._save_button.setAccessibleName(self.tr("Save the change to message {}").format(number))
         self._remove.setAccessibleName(self.tr("Remove message {} from the queue").format(number))
@@ -92,32 +92,29 @@ class QueuedCard(QFrame):
         self.setObjectName(name)
         for widget, suffix in (
             (self._label, "text"), (self._field, "input"), (self._edit, "edit"), (self._save_button, "save"),
-            (self._now, "now"), (self._remove, "remove"),
+            (self._send_now_button, "now"), (self._remove, "remove"),
         ):  # fmt: skip
             widget.setObjectName(f"{name}.{suffix}")
 
     def unsaved_text(self) -> str:
-        """Return the edited text that is not saved yet; empty if there is none."""
+        """Return the edited text if it has not been saved; otherwise ""."""
         text = self._field.stripped_text()
         return text if self._field.isVisibleTo(self) and text != self._line.text.strip() else ""
 
     def discard_edit(self) -> None:
-        """Discard the edit, which the caller has saved elsewhere."""
+        """Discard the edit. Called after its text has been stored elsewhere."""
         self._field.setPlainText(self._line.text)
 
     def has_focus_inside(self) -> bool:
         focus = QApplication.focusWidget()
         return focus is not None and (focus is self or self.isAncestorOf(focus))
 
-    def last_widget(self) -> QWidget:
-        return self._remove
-
     def restyle(self, look: Look) -> None:
         self._number.setFont(look.fonts.caption)
         self._label.setFont(look.fonts.text)
         self._note.setFont(look.fonts.second)
         self._field.apply_font(look.fonts.text)
-        for button in (self._edit, self._save_button, self._now, self._remove):
+        for button in (self._edit, self._save_button, self._send_now_button, self._remove):
             button.restyle(look)
 
     def _create_button(self, look: Look, icon: str, tooltip: str, action: object) -> Button:
@@ -136,7 +133,7 @@ class QueuedCard(QFrame):
         self._field.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _save(self) -> None:
-        """Save the edit; an empty text is ignored, since removing the message has its own button."""
+        """Save the edit. An empty text is ignored, because there is a separate button to remove the message."""
         text = self._field.stripped_text()
         if not text:
             return
@@ -146,7 +143,7 @@ class QueuedCard(QFrame):
             self.edited.emit(text)
 
     def _send_now(self) -> None:
-        """Send the message now, including an edit that was not saved."""
+        """Send the message now, with an edit that has not been saved."""
         if self.unsaved_text():
             self._save()
         self.send_now_requested.emit()
@@ -162,7 +159,7 @@ class QueuedCard(QFrame):
         self._save_button.setVisible(editing)
         self.height_changed.emit()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, modifiers = event.key(), event.modifiers()

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QAccessible, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
-from PySide6.QtWidgets import QLabel, QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.notices import instruction_file_text
 from core.timeline.session_activity import SentRequest, SessionActivity
@@ -12,20 +12,22 @@ from ui.style.number_formats import amount, duration
 from ui.style.theme import Look, blend
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.empty_note import empty_note, update_note
 from ui.widgets.flow_layout import WrappingRow
 from ui.widgets.labels import allow_breaks, label
 from ui.widgets.paint import draw_line, draw_right_aligned
+from ui.widgets.replaceable_content import show_in_stack
 from ui.widgets.themed_widget import ThemedWidget
 
 EDGE: Final = 20
 CHART: Final = 200
 ROW: Final = 31
-COMPACT_AT: Final = 80  # percent of the context window
-LIMIT_VISIBLE_FROM: Final = 4  # the compaction limit is painted once a request reaches a quarter of its size
-HEADROOM: Final = 1.08  # the chart is this much higher than its largest request
-MAX_COMPACTIONS: Final = 40  # newest compactions that are marked
-LABEL_GAP: Final = 12  # pixels between the labels of two compactions
-SWATCH: Final = 10  # pixels; the square in the color of a category
+COMPACT_AT: Final = 80  # percent of the context window at which the context is compacted
+LIMIT_VISIBLE_FROM: Final = 4  # the compaction limit is painted once a request reaches a quarter (1/4) of its value
+HEADROOM: Final = 1.08  # height of the chart in relation to the largest request
+MAX_COMPACTIONS: Final = 40  # compactions that are marked at most; the newest ones are
+LABEL_GAP: Final = 12  # minimum distance in pixels between the labels of two compactions
+SWATCH: Final = 10  # pixels; size of the square in the color of a category
 
 
 class ContextCategory(NamedTuple):
@@ -55,7 +57,10 @@ def translate(text: str) -> str:
 
 
 class ContextChart(ThemedWidget):
-    """A stacked area chart of tokens by category, one point per model request; `request_hovered` carries its index."""
+    """A stacked area chart of tokens by category, with a point for each model request.
+
+    `request_hovered` carries the index of a request.
+    """
 
     accessible_role = QAccessible.Role.Chart
     request_hovered = Signal(int)
@@ -71,7 +76,7 @@ class ContextChart(ThemedWidget):
 
     def show_past(self, activity: SessionActivity) -> None:
         self._activity, self._requests = activity, activity.requests
-        self._hovered = -1  # the panel shows the last request again
+        self._hovered = -1  # so that the panel shows the last request again
         if self._requests:
             text = translate("{} requests; the last one uses {} of {} tokens")
             last = self._requests[-1]
@@ -82,7 +87,7 @@ class ContextChart(ThemedWidget):
         width = self.width() - 2 * EDGE
         return EDGE + width * request_index / max(1, len(self._requests) - 1)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
         return QSize(300, self._look.size(CHART))
@@ -108,7 +113,7 @@ class ContextChart(ThemedWidget):
                 painter.fillRect(QRectF(self._x(self._hovered) - 0.5, top, 1, bottom - top), theme.text)
 
     def _paint_areas(self, painter: QPainter, top: int, bottom: int, scale_tokens: float) -> None:
-        """Paint the categories stacked on each other, with at most about one point per pixel."""
+        """Paint the areas of the categories, stacked on each other, with no more points than pixels."""
         theme = self._look.theme
         step = max(1, len(self._requests) // max(1, self.width()))
         indices = sorted({*range(0, len(self._requests), step), len(self._requests) - 1})
@@ -140,7 +145,7 @@ class ContextChart(ThemedWidget):
     def _paint_compactions(self, painter: QPainter, top: int, bottom: int) -> None:
         theme, font = self._look.theme, self._look.fonts.caption
         metrics = QFontMetrics(font)
-        label_from = 0  # where the next label may begin without touching the previous one
+        label_from = 0  # the x coordinate from which the next label does not touch the previous one
         for compaction in self._activity.compactions[-MAX_COMPACTIONS:]:
             x = round(self._x(max(0.0, compaction.request_index - 0.5)))
             painter.setPen(QPen(theme.third, 1, Qt.PenStyle.DotLine))
@@ -168,7 +173,7 @@ class ContextChart(ThemedWidget):
 
 
 class ContextTable(ThemedWidget):
-    """A table with the color, tokens and share of each category."""
+    """A table with the color, the number of tokens and the share of each category."""
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
@@ -253,35 +258,40 @@ class ContextPanel(QWidget):
         instructions.addWidget(self._instructions)
         column.addLayout(instructions)
         column.addStretch(1)
-        scroll = QScrollArea()
+        scroll = self._scroll = QScrollArea()
         scroll.setAccessibleName(self.tr("Context"))
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(content)
         content.setAutoFillBackground(False)
-        self._empty = QLabel()
-        self._empty.setObjectName("context.empty")
-        self._empty.setProperty("tone", "second")
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty = empty_note(look, "", name="context.empty")
         self._stack = QStackedWidget()
         self._stack.addWidget(scroll)
         self._stack.addWidget(self._empty)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._stack)
-        self.setFocusProxy(self._compact)
+        self._show_content(shows_requests=False)
+
+    def _show_content(self, *, shows_requests: bool) -> None:
+        if shows_requests:
+            # The focus is not on a button, so that Enter does not compact the context by accident.
+            show_in_stack(self, self._stack, self._scroll)
+        else:
+            show_in_stack(self, self._stack, self._empty)
 
     def show_past(self, activity: SessionActivity, *, loading: bool, running: bool) -> None:
-        """Show the requests of a session.
+        """Show the model requests of a session.
 
-        `loading` is true while its events are being read, `running` while a run is active.
+        `loading` is true while events of the session are being read, `running` while a run is active.
         """
         self._activity = activity
         self._chart.show_past(activity)
         empty_text = self.tr("No requests sent yet.\nWhat fills the context window appears here.")
-        self._empty.setText(self.tr("Reading…") if loading else empty_text)
-        self._stack.setCurrentIndex(0 if activity.requests else 1)
+        if not activity.requests:  # otherwise, the note would be announced although it does not apply
+            update_note(self._empty, self.tr("Reading…") if loading else empty_text)
         self._compact.setEnabled(bool(activity.requests))
+        self._show_content(shows_requests=bool(activity.requests))
         lines = [visible(instruction_file_text(file)) for file in activity.instructions]
         instructions = "\n".join(lines) or self.tr("None: no AGENTS.md or CLAUDE.md applies here.")
         self._instructions.setText(allow_breaks(instructions))
@@ -298,7 +308,7 @@ class ContextPanel(QWidget):
         self._empty.setFont(look.fonts.text)
 
     def _set_hovered(self, index: int) -> None:
-        """Show the request under the pointer, or the last one."""
+        """Show the request under the pointer; for -1, the last request."""
         requests = self._activity.requests
         if not requests:
             return
@@ -311,7 +321,7 @@ class ContextPanel(QWidget):
         self._shares.show_request(request)
 
     def _details(self, request: SentRequest) -> list[str]:
-        """Return the facts about a request that follow its number of tokens."""
+        """Return the facts about a request that are listed after its number of tokens."""
         details = [f"{100 * request.total / request.context_window:.0f}%"] if request.context_window else []
         details.append(self.tr("estimated, turn {}").format(request.turn))
         if request.prefix:

@@ -1,4 +1,4 @@
-"""Carries out what the user does on the Agent profiles page: add, edit, open, remove and restore profiles."""
+"""Carries out the actions of the Agent profiles settings page: add, edit, open, remove and restore profiles."""
 
 import asyncio
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
 from ui.controllers.settings_page import SettingsPageController
 from ui.settings.agent_profile_dialog import AgentProfileDialog
+from ui.settings.agent_profiles_page import AgentProfileAction
 from ui.settings.settings_dialog import SettingsDialog
 from ui.style.theme import Look
 
@@ -22,39 +23,48 @@ if TYPE_CHECKING:
 
 
 class AgentProfilesController(SettingsPageController):
-    """Serves the page of the agent profiles. `on_changed` is called after each change of a profile."""
+    """Carries out the actions of the Agent profiles page. `on_changed` is called after each change of a profile."""
 
     def __init__(
         self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks, on_changed: Callable[[], None]
     ) -> None:
         super().__init__(look, dialog, bridge, tasks)
         self._on_changed = on_changed
-        self._removed: ProfileFile | None = None
+        self._removed: list[ProfileFile] = []
         dialog.profile_action_requested.connect(lambda action, name: self._start(self._act(action, name), action))
 
     async def _act(self, action: str, name: str) -> None:
-        match action:
-            case "add":
+        match AgentProfileAction(action):
+            case AgentProfileAction.RELOAD:
+                await self._reload()
+            case AgentProfileAction.ADD:
                 await self._open_editor("")
-            case "edit":
+            case AgentProfileAction.EDIT:
                 await self._open_editor(name)
-            case "open":
+            case AgentProfileAction.OPEN_FILE:
                 editor = await self._ask(partial(_open_file, name))
                 self._show_message(_tr("Opened in {}. Reopen this page when the file is fixed.").format(editor))
-            case "remove":
-                self._removed = await self._ask(partial(_remove, name))
+            case AgentProfileAction.REMOVE:
+                self._removed.append(await self._ask(partial(_remove, name)))
                 await self._reload(_tr("Removed the profile. Earlier sessions are kept."))
                 if not self.closed:
                     self._dialog.profiles.offer_undo(name)
                 self._on_changed()
-            case "undo" if self._removed is not None:
-                await self._ask(partial(_restore, self._removed))
-                if not self.closed:
-                    self._dialog.profiles.withdraw_undo()
-                await self._reload(_tr("Restored: {}").format(self._removed.name))
-                self._on_changed()
-            case _:
-                await self._reload()
+            case AgentProfileAction.UNDO_REMOVAL:
+                await self._undo_removal()
+
+    async def _undo_removal(self) -> None:
+        """Restore the profile that was removed last. A second click on Undo may find that none is left."""
+        if not self._removed:
+            await self._reload()
+            return
+        restored = self._removed[-1]
+        await self._ask(partial(_restore, restored))
+        self._removed.remove(restored)
+        if not self.closed:
+            self._dialog.profiles.withdraw_undo()
+        await self._reload(_tr("Restored: {}").format(restored.name))
+        self._on_changed()
 
     async def _reload(self, message: str = "") -> None:
         files = await self._ask(_profile_files)
@@ -68,7 +78,8 @@ class AgentProfilesController(SettingsPageController):
         tools = await self._ask(_tools)
         if self.closed:
             return
-        if name and (file is None or file.profile is None):  # removed or damaged since the page was opened
+        # The profile was removed or damaged after the page had been opened.
+        if name and (file is None or file.profile is None):
             await self._reload()
             return
         editor = AgentProfileDialog(self._look, tools, file, self._dialog)

@@ -1,4 +1,4 @@
-"""Carries out what the user does on the External agents settings page: detect, add, test and remove agents."""
+"""Carries out the actions of the External agents settings page: detect, add, test and remove agents."""
 
 from typing import TYPE_CHECKING
 
@@ -7,6 +7,7 @@ from PySide6.QtCore import QCoreApplication
 from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
 from ui.controllers.settings_page import SettingsPageController
+from ui.settings.external_agents_page import ExternalAgentAction
 from ui.settings.settings_dialog import SettingsDialog
 from ui.style.theme import Look
 
@@ -21,20 +22,20 @@ class ExternalAgentsController(SettingsPageController):
         dialog.agent_action_requested.connect(self._run_action)
 
     def _run_action(self, action: str, name: str, command: str) -> None:
-        match action:
-            case "add":
-                self._start(self._add(name, command), "add an agent")
-            case "look":
+        match ExternalAgentAction(action):
+            case ExternalAgentAction.RELOAD:
                 self._start(self._reload(), "look for agents")
-            case "test":
+            case ExternalAgentAction.ADD:
+                self._start(self._add(name, command), "add an agent")
+            case ExternalAgentAction.TEST:
                 self._start(self._test(name), "test an agent")
-            case _:  # remove
+            case ExternalAgentAction.REMOVE:
                 self._start(self._remove(name), "remove an agent")
 
     async def _reload(self) -> None:
         agents = await self._ask(_overview)
         if not self.closed:
-            self._dialog.agents.show_agents(agents.added, agents.installed, agents.missing)
+            self._dialog.agents.show_agents(agents.added, agents.installed, agents.missing, agents.not_found)
 
     async def _add(self, name: str, command: str) -> None:
         async def add(engine: "Engine") -> None:

@@ -1,4 +1,4 @@
-"""Downloads, adds and removes local models, and offers a sample task when the first one is ready."""
+"""Downloads, adds and removes local models. When the first one is ready, a sample task is offered."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QObject
 
+from core.domain.problems import Problem
 from core.models.local.model_state import LocalModelStates
 from core.settings.schema import LOCAL_MODELS
 from core.workspace.sample_folder import sample_folder
@@ -16,13 +17,14 @@ from ui.base.tasks import Tasks
 from ui.controllers.new_session import NewSessionController
 from ui.controllers.settings import SettingsController
 from ui.shell.main_window import MainWindow
+from ui.widgets.local_model_entry import LocalModelAction
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
 
 
 class LocalModelsController(QObject):
-    """Connects the start screen, the settings and drops of model files to the models that Journeyman runs itself."""
+    """Connects the start screen, the settings, and the dropping of model files with the models that Journeyman runs."""
 
     def __init__(
         self,
@@ -41,47 +43,56 @@ class LocalModelsController(QObject):
         self._settings = settings
         self._folder = folder
         self._states = LocalModelStates()
-        self._awaited: set[str] = set()  # models that were requested on the start screen
+        self._awaited: set[str] = set()  # models whose download was started on the start screen
         window.local_models_changed.connect(self._on_changed)
         window.start.local_model_action_requested.connect(self.run_action)
-        window.start.shown.connect(lambda: self.run_action("look", ""))
+        window.start.shown.connect(lambda: self.run_action(LocalModelAction.REFRESH, ""))
         window.status.models_requested.connect(lambda: settings.open(LOCAL_MODELS))
         settings.local_model_action_requested.connect(self._run_settings_action)
         new_session.drop.models_dropped.connect(self.add_files)
 
     def run_action(self, action: str, name: str) -> None:
-        """Carry out an action of the start screen."""
-        if action == "more":
-            self._settings.open(LOCAL_MODELS)
-        elif action == "use":
-            self._tasks.start(self._use(name), "use a local model")
-        else:
-            if action == "download":
+        """Carry out a `LocalModelAction` that was requested on the start screen."""
+        match LocalModelAction(action):
+            case LocalModelAction.SHOW_ALL:
+                self._settings.open(LOCAL_MODELS)
+            case LocalModelAction.USE:
+                self._tasks.start(self._use(name), "use a local model")
+            case LocalModelAction.DOWNLOAD:
                 self._awaited.add(name)
-            elif action in ("pause", "cancel"):
+                self._run(LocalModelAction.DOWNLOAD, name, self._tasks)
+            case other:
                 self._awaited.discard(name)
-            self._run(action, name, self._tasks)
+                self._run(other, name, self._tasks)
 
     def add_files(self, paths: Sequence[str]) -> None:
-        """Add model files that were dropped on the window, and show the start screen with the last one chosen."""
+        """Add model files that were dropped on the window, and use the last one that could be added."""
+        self._tasks.start(self._add_files(paths), "add a model file")
 
-        async def add() -> None:
-            for path in paths:
-                name = await self._bridge.ask(partial(_add, path))
-                await self._use(name)
-
-        self._tasks.start(add(), "add a model file")
+    async def _add_files(self, paths: Sequence[str]) -> None:
+        added, problems = "", []
+        for path in paths:
+            try:
+                added = await self._bridge.ask(partial(_add_file, path))
+            except Problem as problem:
+                problems.append(problem)
+        if added:
+            await self._use(added)
+        if len(problems) > 1:
+            causes = " ".join(problem.details.message for problem in problems)
+            raise Problem(_tr("{} files could not be added.").format(len(problems)), causes, problems[0].details.fix)
+        if problems:
+            raise problems[0]
 
     def _run_settings_action(self, action: str, name: str) -> None:
-        if action == "use":
+        if action == LocalModelAction.USE:
             self._settings.tasks.start(self._set_default(name), "use a local model")
-        self._run(action, name, self._settings.tasks)
-        self._show_in_settings()  # a dialog that has just been opened shows nothing yet
+        else:
+            self._run(LocalModelAction(action), name, self._settings.tasks)
+        self._show_in_settings()  # because a dialog that has just been opened does not show the models yet
 
-    def _run(self, action: str, name: str, tasks: Tasks) -> None:
-        work = ACTIONS.get(action)
-        if work is not None:
-            tasks.start(self._bridge.ask(partial(work, name)), f"{action} a local model")
+    def _run(self, action: LocalModelAction, name: str, tasks: Tasks) -> None:
+        tasks.start(self._bridge.ask(partial(ENGINE_ACTIONS[action], name)), f"{action} a local model")
 
     def _on_changed(self, states: LocalModelStates) -> None:
         before = {row.name for row in self._states.rows if row.is_available}
@@ -103,9 +114,9 @@ class LocalModelsController(QObject):
         self._show_in_settings()
 
     async def _use(self, name: str, *, only_if_unset: bool = False) -> None:
-        """Make a model the default of new sessions, and offer a sample task with it on the start screen.
+        """Make a model the default for new sessions, show the start screen, and offer a sample task with the model.
 
-        With `only_if_unset`, another default is kept, and the user is not taken to the start screen.
+        With `only_if_unset`, keep an existing default model, and do not leave the current screen.
         """
         default = await self._bridge.ask(_default_model)
         if not (only_if_unset and default):
@@ -114,11 +125,10 @@ class LocalModelsController(QObject):
         if only_if_unset and not start.isVisible():
             return
         await self._new_session.show_models()
-        start.form.choose_model(f"local/{name}")
-        if not start.form.text():
-            start.form.set_folder(str(await self._bridge.ask(partial(_sample_folder, self._folder))))
-            start.form.fill(_tr("Read photos.csv. Which photo shows the whole wall?"))
-            start.form.focus_task()
+        start.choose_model(f"local/{name}")
+        if not start.has_task():
+            folder = await self._bridge.ask(partial(_sample_folder, self._folder))
+            start.offer_task(_tr("Read photos.csv. Which photo shows the whole wall?"), str(folder))
 
 
 async def _default_model(engine: "Engine") -> str:
@@ -141,35 +151,36 @@ async def _remove(name: str, engine: "Engine") -> None:
     await engine.providers.local_models.remove(name)
 
 
-async def _look(name: str, engine: "Engine") -> None:
+async def _refresh(name: str, engine: "Engine") -> None:
     await engine.providers.local_models.refresh()
 
 
-async def _add(path: str, engine: "Engine") -> str:
+async def _add_file(path: str, engine: "Engine") -> str:
     return engine.providers.local_models.add_file(Path(path))
 
 
-async def _fetch(address: str, engine: "Engine") -> None:
+async def _add_address(address: str, engine: "Engine") -> None:
     models = engine.providers.local_models
     models.start_download(await models.add_address(address))
 
 
 async def _sample_folder(home: str, engine: "Engine") -> Path:
-    """Make a sample folder, which is trusted without asking, because its files are Journeyman's own."""
+    """Create a folder with sample files. It is trusted without asking, because the files are Journeyman's own."""
     folder = sample_folder(Path(home))
     await engine.trust(folder, by="Journeyman")
     return folder
 
 
-ACTIONS: Mapping[str, Callable[[str, "Engine"], Awaitable[object]]] = MappingProxyType(
+# The actions that only call the engine. The controller carries out the others itself.
+ENGINE_ACTIONS: Mapping[LocalModelAction, Callable[[str, "Engine"], Awaitable[object]]] = MappingProxyType(
     {
-        "download": _download,
-        "pause": _pause,
-        "cancel": _cancel,
-        "remove": _remove,
-        "look": _look,
-        "add": _add,
-        "fetch": _fetch,
+        LocalModelAction.DOWNLOAD: _download,
+        LocalModelAction.PAUSE: _pause,
+        LocalModelAction.CANCEL: _cancel,
+        LocalModelAction.REMOVE: _remove,
+        LocalModelAction.REFRESH: _refresh,
+        LocalModelAction.ADD_FILE: _add_file,
+        LocalModelAction.ADD_ADDRESS: _add_address,
     }
 )
 

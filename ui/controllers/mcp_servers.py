@@ -1,4 +1,4 @@
-"""Carries out what the user does on the MCP servers settings page: add, test, enable, configure and remove servers."""
+"""Carries out the actions of the MCP servers settings page: add, test, enable, configure and remove servers."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
@@ -12,18 +12,19 @@ from ui.base.tasks import Tasks
 from ui.controllers.settings_page import SettingsPageController
 from ui.settings.add_mcp_server import AddMcpServerDialog
 from ui.settings.log_dialog import LogDialog
-from ui.settings.mcp_server_card import outcome_text
+from ui.settings.mcp_server_card import McpServerAction, outcome_text
 from ui.settings.settings_dialog import SettingsDialog
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.api_key_dialog import ApiKeyDialog
+from ui.widgets.confirm_dialog import ConfirmDialog
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
     from core.engine.services.mcp_servers import McpOverview, McpTestResult
     from core.mcp.config_import import ImportedMcpServer
 
-MAX_FOLDERS = 20  # most recently used folders that are searched for server configurations
+MAX_FOLDERS = 20  # number of recently used folders in which server configurations are searched
 
 
 class _Browser(QObject):
@@ -45,32 +46,34 @@ class McpServersController(SettingsPageController):
         dialog.mcp_action_requested.connect(self._run_action)
 
     def _run_action(self, action: str, server: str, argument: str) -> None:
-        match action:
-            case "look":
+        match McpServerAction(action):
+            case McpServerAction.RELOAD:
                 self._start(self._reload(), self.reload_action)
-            case "add":
+            case McpServerAction.ADD:
                 self._open_add_dialog()
-            case "give":
+            case McpServerAction.SET_SECRET:
                 self._open_key_dialog(server, argument)
-            case "log":
+            case McpServerAction.SHOW_LOG:
                 self._start(self._show_log(server), "show a log")
-            case "test":
+            case McpServerAction.TEST:
                 test = self._start_server(server, lambda engine: engine.mcp_servers.test(server))
                 self._start(test, "test an MCP server")
-            case "accept":
+            case McpServerAction.ACCEPT_TOOLS:
                 accept = self._start_server(server, lambda engine: _accept_tools(engine, server))
                 self._start(accept, "accept tools")
-            case "bring":
+            case McpServerAction.ADD_FROM_PROJECT:
                 add = self._start_server(server, lambda engine: engine.mcp_servers.add_from_project(argument, server))
                 self._start(add, "add an MCP server")
-            case "login":
+            case McpServerAction.SIGN_IN:
                 self._start(self._sign_in(server), "sign in to an MCP server")
-            case "logout":
+            case McpServerAction.SIGN_OUT:
                 self._start(self._sign_out(server), "sign out of an MCP server")
-            case "remove":
-                self._start(self._remove(server), "remove an MCP server")
-            case _:  # on or off
-                self._start(self._switch(server, argument, action == "on"), "switch a tool")
+            case McpServerAction.REMOVE:
+                self._confirm_removal(server)
+            case McpServerAction.ENABLE:
+                self._start(self._set_enabled(server, argument, True), "enable a tool")
+            case McpServerAction.DISABLE:
+                self._start(self._set_enabled(server, argument, False), "disable a tool")
 
     async def _reload(self) -> None:
         overview = await self._ask(_overview)
@@ -84,7 +87,7 @@ class McpServersController(SettingsPageController):
         dialog.open()
 
     async def _add(self, dialog: AddMcpServerDialog, servers: "Sequence[ImportedMcpServer]") -> None:
-        """Add the pasted servers one by one; at the first error, the dialog stays open and shows it."""
+        """Add servers one by one. At the first error, stop and show it in the dialog, which stays open."""
         dialog.show_starting()
         for imported in servers:
             try:
@@ -131,7 +134,7 @@ class McpServersController(SettingsPageController):
         await self._warn_about_sign_in(server)
 
     async def _warn_about_sign_in(self, server: str) -> None:
-        """Say that a sign-in is not stored, because there is no keyring."""
+        """Warn that the sign-in to a server is lost on exit if there is no keyring to store it in."""
         if await self._ask(lambda engine: _loses_sign_in(engine, server)):
             self._show_message(
                 _tr("There is no keyring, so the sign-in to {} lasts only until you quit Journeyman.").format(server)
@@ -146,7 +149,10 @@ class McpServersController(SettingsPageController):
     async def _start_server(
         self, server: str, work: "Callable[[Engine], Awaitable[McpTestResult]]", waiting: str = ""
     ) -> None:
-        """Run `work`, which starts a server, and show the outcome on its card."""
+        """Run `work`, which starts a server, and show its result on the card of the server.
+
+        Until then, the card shows the text `waiting`.
+        """
         page = self._dialog.mcp_servers
         page.show_outcome(server, (waiting or _tr("Starting the server…"), "second"))
         try:
@@ -157,12 +163,23 @@ class McpServersController(SettingsPageController):
             page.show_outcome(server, outcome)
             await self._reload()
 
-    async def _switch(self, server: str, tool: str, on: bool) -> None:
+    async def _set_enabled(self, server: str, tool: str, on: bool) -> None:
         await self._ask(lambda engine: engine.mcp_servers.set_enabled(server, tool, on))
         self._forget_outcome(server)
         name = f"{server}, {tool}" if tool else server
         self._show_message((_tr("Enabled {} for new runs.") if on else _tr("Disabled {} for new runs.")).format(name))
         await self._reload()
+
+    def _confirm_removal(self, server: str) -> None:
+        title = _tr("Remove the MCP server {}?").format(server)
+        text = _tr(
+            "Its stored secrets, its sign-in and the rules that allow its tools are deleted. This cannot be undone."
+        )
+
+        def remove() -> None:
+            self._start(self._remove(server), "remove an MCP server")
+
+        ConfirmDialog(self._look, title, text, _tr("Remove server"), remove, self._dialog).open()
 
     async def _remove(self, server: str) -> None:
         await self._ask(lambda engine: engine.mcp_servers.remove(server))
@@ -176,7 +193,7 @@ class McpServersController(SettingsPageController):
 
 
 async def _overview(engine: "Engine") -> "McpOverview":
-    """Return the configured servers, and the servers in the configuration files of recently used folders."""
+    """Return the configured servers, and those in configuration files of recently used folders."""
     rows = sorted(engine.sessions(), key=lambda row: row.updated_at, reverse=True)
     folders = dict.fromkeys(row.folder for row in rows if not row.imported_from and row.folder)
     return await engine.mcp_servers.overview(tuple(folders)[:MAX_FOLDERS])
@@ -185,7 +202,7 @@ async def _overview(engine: "Engine") -> "McpOverview":
 def _adding(
     imported: "ImportedMcpServer", open_page: Callable[[str], None] | None
 ) -> "Callable[[Engine], Awaitable[McpTestResult]]":
-    """Return the call of the engine that adds a server."""
+    """Return a function that adds a server when it is called with the engine."""
     return lambda engine: engine.mcp_servers.add(
         imported.server,
         imported.secrets,
@@ -195,7 +212,7 @@ def _adding(
 
 
 async def _loses_sign_in(engine: "Engine", server: str) -> bool:
-    """Return whether the user is signed in to a server, and the tokens are not in the keyring."""
+    """Return whether the user is signed in to a server and its tokens are not stored in a keyring."""
     signed_in = any(one.oauth for one in engine.mcp_servers.list() if one.name == server)
     return signed_in and not await engine.mcp_servers.keeps_sign_in(server)
 

@@ -1,4 +1,4 @@
-"""Starts sessions from the start screen: lists the available models and passes the task, folder and model on."""
+"""Starts sessions from the start screen: lists the models, and passes task, folder and model to the engine."""
 
 import asyncio
 from functools import partial
@@ -16,26 +16,28 @@ from ui.controllers.completions import list_completions
 from ui.controllers.folder_trust import confirm_folder_trust
 from ui.shell.main_window import MainWindow
 from ui.start.limits_dialog import RunLimits
-from ui.start.new_session_form import NewSession, OfferedAgent, ProviderOffer
+from ui.start.new_session import NewSession, OfferedAgent, ProviderOffer
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
+    from core.engine.services.providers import ProvidersOverview
 
-NEW_SESSION: Final = "new"  # the draft of the start screen
+NEW_SESSION: Final = "new"  # the name under which the draft of the start screen is stored
 MAX_RECENT_FOLDERS: Final = 10
 
 
 class NewSessionController:
-    """Connects the start screen to the engine.
+    """Connects the start screen with the engine.
 
-    Providers are queried every time the screen is shown, because a local one may have been started meanwhile.
+    Providers are queried whenever the screen is shown, because a local one may have been started in the meantime.
     """
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
         self._window = window
         self._bridge = bridge
         self._tasks = tasks
-        self._starting = ""  # the task of a session that is being created; until then it is kept as the draft
+        # The task of a session that is being created; it stays stored as the draft until the session exists.
+        self._starting = ""
         start = window.start
         start.start_requested.connect(lambda session: tasks.start(self._start_session_for(session), "begin"))
         start.form.draft_changed.connect(lambda text: window.state.set_draft(NEW_SESSION, text or self._starting))
@@ -56,19 +58,23 @@ class NewSessionController:
         self.drop.dropped.connect(self.begin_in)
 
     def begin_in(self, folder: str) -> None:
-        """Show the start screen with this folder chosen; called when a folder is dropped on the window."""
+        """Show the start screen with this folder. Called when a folder is dropped on the window."""
         self._window.show_start()
         self._window.start.choose_folder(folder)
 
     def load_agents(self) -> None:
-        """List the agent profiles again, because one of them has changed."""
+        """List the agent profiles again. Called when a profile has changed."""
         self._tasks.start(self._load_agents(), "list the agent profiles")
 
     def load_models(self) -> None:
         self._tasks.start(self._load_models(), "look for models")
 
+    def show_overview(self, overview: "ProvidersOverview") -> None:
+        """Show the providers that the settings dialog has just listed."""
+        self._tasks.start(self._show_overview(overview), "show the models")
+
     async def show_models(self) -> None:
-        """Show the start screen, and wait until its models are listed."""
+        """Show the start screen, and wait until the models have been listed."""
         self._window.show_start()
         await self._load_models()
 
@@ -76,18 +82,21 @@ class NewSessionController:
         start, form = self._window.start, self._window.start.form
         model = await self._bridge.ask(_default_model)
         if model and not form.isVisibleTo(start):
-            start.show_providers((), model)  # the task can be written before the providers have answered
+            start.show_providers((), model)  # the user can write the task before the providers have answered
         form.set_recent_folders(await self._bridge.ask(_recent_folders))
         form.set_usual_limits(await self._bridge.ask(_usual_limits))
-        offers, chosen = await self._bridge.ask(_offers)
-        start.show_providers(offers, chosen)
+        await self._show_overview(await self._bridge.ask(lambda engine: engine.providers_overview(fresh=True)))
         await self._load_agents()
+
+    async def _show_overview(self, overview: "ProvidersOverview") -> None:
+        agent_models = await self._bridge.ask(_agent_models)
+        self._window.start.show_providers(_offers(overview, agent_models), overview.model)
 
     async def _load_agents(self) -> None:
         self._window.start.form.set_agents(await self._bridge.ask(_agents))
 
     def _list_completions(self) -> None:
-        """Load the files and custom commands of the chosen folder for the task."""
+        """Load the files and custom commands of the chosen folder, with which the task can be completed."""
         form = self._window.start.form
 
         async def load() -> None:
@@ -117,8 +126,9 @@ class NewSessionController:
         finally:
             self._starting = ""
         form.choose_limits(None)
+        form.choose_default_model()
         self._window.state.set_draft(NEW_SESSION, "")
-        self._window.state.set_text("folder", new.folder)  # preselected for the next session
+        self._window.state.set_text("folder", new.folder)  # so that the folder is selected for the next session
         self._window.show_session(session)
 
     async def _set_api_key(self, server: str, key: str) -> None:
@@ -135,9 +145,11 @@ async def _default_model(engine: "Engine") -> str:
     return engine.settings.current.model
 
 
-async def _offers(engine: "Engine") -> tuple[list[ProviderOffer], str]:
-    overview = await engine.providers_overview(fresh=True)
-    agent_models = engine.external_agents.model_names()
+async def _agent_models(engine: "Engine") -> tuple[str, ...]:
+    return engine.external_agents.model_names()
+
+
+def _offers(overview: "ProvidersOverview", agent_models: tuple[str, ...]) -> list[ProviderOffer]:
     offers = [ProviderOffer("agent", _tr("External agents"), agent_models)] if agent_models else []
     offers += [
         ProviderOffer(
@@ -150,7 +162,7 @@ async def _offers(engine: "Engine") -> tuple[list[ProviderOffer], str]:
         )
         for row in overview.providers
     ]
-    return offers, overview.model
+    return offers
 
 
 async def _usual_limits(engine: "Engine") -> RunLimits:
@@ -168,7 +180,7 @@ async def _agents(engine: "Engine") -> list[OfferedAgent]:
 
 
 async def _recent_folders(engine: "Engine") -> list[str]:
-    """Return the folders of the latest sessions that still exist."""
+    """Return the folders of the latest sessions, without those that no longer exist."""
     folders = dict.fromkeys(row.folder for row in engine.sessions() if row.folder and not row.imported_from)
     latest = list(islice(folders, MAX_RECENT_FOLDERS))
     return await asyncio.to_thread(lambda: [folder for folder in latest if Path(folder).is_dir()])

@@ -1,4 +1,4 @@
-"""Opens files of a session in the user's editor, and its folder in the editor or a terminal."""
+"""Opens files of a session in the user's editor, and the session's folder in the editor or a terminal."""
 
 import asyncio
 from functools import partial
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class OpenFileController(QObject):
-    """Opens what the user clicks in one session view: a link to a file of the folder, or a link to a web page."""
+    """Opens the links that the user clicks in one session view: to files in the folder, and to web pages."""
 
     def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
@@ -35,7 +35,7 @@ class OpenFileController(QObject):
         self.images = AnswerImageController(window, view, bridge, tasks)
 
     def open_link(self, address: str) -> None:
-        """Open a file of the folder at once, and any other link after the user has seen its full address."""
+        """Open a link. For anything but a file in the folder, first show the full address and ask."""
         if image := image_of_link(address):
             self.images.open_image(image)
         elif file := file_of_link(address):
@@ -44,7 +44,7 @@ class OpenFileController(QObject):
             LinkDialog(self._window.look, address, self._window).open()
 
     def open_file(self, path: str, line: int) -> None:
-        """Open a file of the session's folder; the editor only gets files inside it."""
+        """Open a file in the editor. Files outside of the session's folder are refused."""
         folder = Path(self._window.row(self._view.session).folder)
 
         async def show() -> None:
@@ -61,14 +61,24 @@ async def _open_file(folder: Path, path: str, line: int, engine: "Engine") -> st
 
 
 async def open_folder_in_editor(folder: Path, engine: "Engine") -> str:
-    """Open a folder in the editor, in the engine's thread; return the name of the editor."""
+    """Open a folder in the editor, and return the name of the editor. Called on the engine's thread."""
     from core.workspace.editors import open_folder
 
     return await asyncio.to_thread(open_folder, folder, engine.settings.current.editor)
 
 
 async def open_terminal_in(folder: Path, _engine: "Engine") -> None:
-    """Open a terminal in a folder, in the engine's thread."""
+    """Open a terminal in a folder. Called on the engine's thread."""
     from core.workspace.editors import open_terminal
 
     await asyncio.to_thread(open_terminal, folder)
+
+
+async def find_folder(folder: Path, _engine: "Engine") -> Path:
+    """Return a folder that can be opened. Raise Problem if it is not a folder on this computer.
+
+    Called on the engine's thread.
+    """
+    from core.workspace.editors import existing_folder
+
+    return await asyncio.to_thread(existing_folder, folder)

@@ -1,4 +1,4 @@
-"""Carries out what the user does on the Packages settings page: add, trust, update and remove packages."""
+"""Carries out the actions of the Packages settings page: add, trust, update and remove packages."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from core.domain.problems import Problem
 from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
 from ui.controllers.settings_page import SettingsPageController
-from ui.settings.packages_page import running_lines
+from ui.settings.packages_page import PackageAction, running_lines
 from ui.settings.settings_dialog import SettingsDialog
 from ui.settings.trust_package_dialog import TrustPackageDialog
 from ui.style.theme import Look
@@ -16,7 +16,7 @@ from ui.widgets.confirm_dialog import ConfirmDialog
 
 
 class PackagesController(SettingsPageController):
-    """`refresh_servers` reloads the MCP servers page."""
+    """Carries out the actions of the Packages page. `refresh_servers` reloads the MCP servers page."""
 
     def __init__(
         self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks, refresh_servers: Callable[[], None]
@@ -24,22 +24,20 @@ class PackagesController(SettingsPageController):
         super().__init__(look, dialog, bridge, tasks)
         self._refresh_servers = refresh_servers
         dialog.package_action_requested.connect(self._run_action)
+        dialog.package_add_requested.connect(lambda *source: self._start(self._add(*source), "add a package"))
 
-    def _run_action(self, action: str, first: str, second: str, third: str) -> None:
-        """Run an action of `PackagesPage.action_requested`, which says what the other values are."""
-        match action:
-            case "look":
+    def _run_action(self, action: str, name: str, digest: str) -> None:
+        match PackageAction(action):
+            case PackageAction.RELOAD:
                 self._start(self._reload(), "look at packages")
-            case "add":
-                self._start(self._add(first, second, third), "add a package")
-            case "trust":
-                self._start(self._confirm_trust(first, second), "trust a package")
-            case "untrust":
-                self._start(self._distrust(first), "untrust a package")
-            case "update":
-                self._start(self._update(first), "update a package")
-            case _:  # remove
-                self._confirm_removal(first)
+            case PackageAction.TRUST:
+                self._start(self._confirm_trust(name, digest), "trust a package")
+            case PackageAction.UNTRUST:
+                self._start(self._distrust(name), "untrust a package")
+            case PackageAction.UPDATE:
+                self._start(self._update(name), "update a package")
+            case PackageAction.REMOVE:
+                self._confirm_removal(name)
 
     async def _reload(self) -> None:
         overviews = await self._ask(lambda engine: engine.packages.list())
@@ -76,12 +74,12 @@ class PackagesController(SettingsPageController):
         await self._reload()
 
     async def _confirm_trust(self, name: str, digest: str) -> None:
-        """Ask before anything of a package may run; the answer counts for the files that are shown."""
+        """Ask whether to trust a package. The answer applies to the files that are shown, which `digest` identifies."""
         overview = await self._ask(lambda engine: engine.packages.show(name))
         if self.closed:
             return
         if overview.digest != digest:
-            await self._reload()  # the page showed older files
+            await self._reload()  # the files have changed since the page was loaded
             return
         dialog = TrustPackageDialog(self._look, name, tuple(running_lines(overview)), self._dialog)
         dialog.trusted.connect(lambda: self._start(self._trust(name, digest), "trust a package"))

@@ -1,4 +1,4 @@
-"""Carries out what the user does on the Permission rules page: add, edit, revoke, restore and test rules."""
+"""Carries out the actions of the Permission rules settings page: add, edit, revoke, restore and test rules."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,6 +13,7 @@ from core.domain.rules import PermissionRule, RuleDraft
 from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
 from ui.controllers.settings_page import SettingsPageController
+from ui.settings.permission_rules_page import PermissionRuleAction
 from ui.settings.rule_dialog import RuleDialog
 from ui.settings.settings_dialog import SettingsDialog
 from ui.style.theme import Look
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 
 
 class PermissionRulesController(SettingsPageController):
-    """`folder` is that of the active session, or "" without one. `reload` reads the settings with the rules again."""
+    """Carries out the actions of the Permission rules page.
+
+    `folder` is the folder of the active session; "" without one. `reload` reads the settings and rules again.
+    """
 
     def __init__(
         self,
@@ -40,19 +44,19 @@ class PermissionRulesController(SettingsPageController):
         dialog.rule_action_requested.connect(lambda action, name: self._start(self._act(action, name), action))
 
     async def _act(self, action: str, name: str) -> None:
-        match action:
-            case "add":
+        match PermissionRuleAction(action):
+            case PermissionRuleAction.ADD:
                 await self._open_editor(None)
-            case "edit":
+            case PermissionRuleAction.EDIT:
                 rules = await self._ask(_rules)
                 await self._open_editor(next((rule for rule in rules if rule.id == name), None))
-            case "test":
+            case PermissionRuleAction.TEST_COMMAND:
                 await self._test(name)
-            case "restore":
+            case PermissionRuleAction.RESTORE:
                 description = await self._ask(lambda engine: engine.restore_rule(name))
                 self._show_message(_tr("Restored: {}").format(description))
                 await self._reload_settings()
-            case _:  # revoke
+            case PermissionRuleAction.REVOKE:
                 description = await self._ask(lambda engine: engine.revoke(name))
                 await self._reload_settings()
                 self._show_message(_tr("Revoked the rule."))
@@ -86,7 +90,7 @@ class PermissionRulesController(SettingsPageController):
 
 
 def _result_text(result: "PolicyTest") -> tuple[str, str]:
-    """Return what would happen to a command, and the tone of that text."""
+    """Return a text that says whether a command would be allowed, and its tone (color)."""
     match result.decision:
         case Allowed(reason=reason):
             text, tone = _tr("Allowed: {}").format(reason), "done"

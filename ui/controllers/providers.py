@@ -1,6 +1,7 @@
-"""Carries out what the user does on the Models settings page: add, test and remove providers and API keys."""
+"""Carries out the actions of the Models settings page: add, test and remove providers and API keys."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QCoreApplication
@@ -13,7 +14,7 @@ from ui.controllers.model_entries import model_entries
 from ui.controllers.settings_page import SettingsPageController
 from ui.palette.panel import Palette
 from ui.settings.add_provider import AddProviderDialog
-from ui.settings.provider_card import outcome_text
+from ui.settings.provider_card import ProviderAction, outcome_text
 from ui.settings.settings_dialog import SettingsDialog
 from ui.style.theme import Look
 from ui.widgets.api_key_dialog import ApiKeyDialog
@@ -25,7 +26,10 @@ if TYPE_CHECKING:
 
 
 class ProvidersController(SettingsPageController):
-    """The Models page: providers, their models and API keys. `change` stores a setting."""
+    """Carries out the actions of the Models page with its providers, models and API keys.
+
+    `change` stores a setting. `on_listed` is called whenever the providers have been listed, also after a change.
+    """
 
     reload_action = "look for providers"
 
@@ -36,33 +40,35 @@ class ProvidersController(SettingsPageController):
         bridge: Bridge,
         tasks: Tasks,
         change: Callable[[str, Any], Awaitable[None]],
+        on_listed: "Callable[[ProvidersOverview], None]",
     ) -> None:
         super().__init__(look, dialog, bridge, tasks)
         self._change = change
+        self._on_listed = on_listed
         self._palette: Palette | None = None
         dialog.provider_action_requested.connect(self._run_action)
 
     def _run_action(self, action: str, name: str) -> None:
-        match action:
-            case "first":
+        match ProviderAction(action):
+            case ProviderAction.LIST:
                 self._start(self._reload(), self.reload_action)
-            case "look":
+            case ProviderAction.RELOAD:
                 self._start(self._look_again(), self.reload_action)
-            case "add":
+            case ProviderAction.ADD:
                 self._open_add_dialog()
-            case "choose":
-                self._start(self._choose_model(), "list models")
-            case "give":
-                self._open_key_dialog(name)
-            case "forget":
-                self._start(self._delete_api_key(name), "delete an API key")
-            case "remove":
+            case ProviderAction.REMOVE:
                 self._start(self._remove(name), "remove a provider")
-            case "test":
+            case ProviderAction.SET_KEY:
+                self._open_key_dialog(name)
+            case ProviderAction.REMOVE_KEY:
+                self._start(self._delete_api_key(name), "delete an API key")
+            case ProviderAction.TEST_MODEL:
                 self._start(self._test(name), "test a model")
-            case "use":
+            case ProviderAction.SET_DEFAULT:
                 self._start(self._use("model", name), "use a model")
-            case _:  # proxy
+            case ProviderAction.CHOOSE_DEFAULT:
+                self._start(self._choose_model(), "list models")
+            case ProviderAction.USE_PROXY:
                 self._start(self._use("proxy", name), "use a proxy")
 
     async def _reload(self) -> None:
@@ -70,26 +76,33 @@ class ProvidersController(SettingsPageController):
         self._show_overview(overview)
 
     async def _look_again(self) -> None:
-        """Ask the providers again instead of showing what is known, and drop the results of tests."""
+        """Query the providers again instead of using cached answers, and remove the results of tests."""
         if not self.closed:
             self._dialog.providers.forget_tests()
         overview = await self._ask(lambda engine: engine.providers_overview(fresh=True))
         self._show_overview(overview)
 
     def _show_overview(self, overview: "ProvidersOverview") -> None:
+        self._on_listed(overview)
         if not self.closed:
             self._loaded = True
             self._dialog.providers.show_providers(overview)
             self._dialog.offer_models(self._dialog.providers.model_names())
 
+    def restyle(self, look: Look) -> None:
+        super().restyle(look)
+        if self._palette is not None:
+            self._palette.restyle(look)
+
     async def _choose_model(self) -> None:
-        """Show the searchable list of models over the dialog; the chosen one becomes the default."""
+        """Show a searchable list of models above the dialog. The chosen model becomes the default."""
         overview = await self._ask(lambda engine: engine.providers_overview(fresh=False))
         tiers = await self._ask(_tiers)
         if not self.closed:
             self._palette = self._palette or Palette(self._look, self._dialog)
             entries = model_entries(overview, tiers, overview.model)
-            self._palette.open_with(entries, _tr("Search models"), lambda name: self._run_action("use", name))
+            use = partial(self._run_action, ProviderAction.SET_DEFAULT)
+            self._palette.open_with(entries, _tr("Search models"), use)
 
     def _open_add_dialog(self) -> None:
         dialog = AddProviderDialog(self._look, self._dialog)
@@ -152,7 +165,8 @@ class ProvidersController(SettingsPageController):
 
     async def _use(self, name: str, value: str) -> None:
         self._dialog.show_value(name, value)
-        await self._change(name, value)  # before the list is refreshed, which marks the model in use
+        # Must be done before the list is refreshed, because the list marks the model in use.
+        await self._change(name, value)
         await self._reload()
 
 

@@ -1,4 +1,4 @@
-"""Passes the user's actions on a run to the engine, such as pause, fork, rate and revert files."""
+"""Passes actions on a run to the engine, such as pause, fork, rate and revert files."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +23,7 @@ RatingValue = Literal["up", "down", ""]
 
 
 class RunViewController(QObject):
-    """Connects the panels of one session view to the engine."""
+    """Connects the panels of one session view with the engine."""
 
     def __init__(self, window: MainWindow, view: SessionView, bridge: Bridge, tasks: SessionTasks) -> None:
         super().__init__(view)
@@ -39,6 +39,7 @@ class RunViewController(QObject):
         view.changes.revert_file_requested.connect(self.revert_file)
         view.changes.revert_hunk_requested.connect(self.revert_hunk)
         view.changes.refused.connect(window.toast.show_message)
+        view.changes.review.comments_removed.connect(window.toast.show_message)
         view.changes.revert_to_requested.connect(self.revert_to)
         view.page.rewind_requested.connect(self.revert_to)
         view.changes.undo_revert_requested.connect(self.undo_revert)
@@ -46,7 +47,8 @@ class RunViewController(QObject):
         view.context.compact_requested.connect(self.compact)
         view.context.prompt_size_chosen.connect(self.choose_prompt_size)
         view.page.branch_requested.connect(self.load_branch)
-        if folder := window.row(self._session).folder:  # if a session was shown before this controller was connected
+        # A session may have been shown before this controller was connected.
+        if folder := window.row(self._session).folder:
             self.load_branch(folder)
         view.decisions.revoke_requested.connect(self.revoke)
 
@@ -63,7 +65,7 @@ class RunViewController(QObject):
         self._tasks.start(self._bridge.ask(lambda engine: engine.resume(session)), "resume")
 
     def load_branch(self, folder: str) -> None:
-        """Show the Git branch of a folder, or that it is gone; read in a worker, because the disk may be slow."""
+        """Show the git branch of a folder, or that the folder is missing. A slow disk does not block the engine."""
 
         async def load() -> None:
             missing = await self._bridge.ask(lambda _engine: asyncio.to_thread(_is_missing, folder))
@@ -78,7 +80,7 @@ class RunViewController(QObject):
         self._tasks.start(self._bridge.ask(lambda engine: engine.compact_context(session)), "compact")
 
     def choose_prompt_size(self, size: str) -> None:
-        """Set the prompt size of the next runs, and offer to undo that."""
+        """Set the prompt size for the next runs, and offer to undo the change."""
         compact, full = self.tr("The next run has a compact prompt"), self.tr("The next run has the full prompt")
 
         async def choose() -> None:
@@ -93,7 +95,7 @@ class RunViewController(QObject):
         self._tasks.start(choose(), "choose the prompt size")
 
     def fork(self, seq: int) -> None:
-        """Fork the session at the event `seq` (0 means at the end) and show the fork."""
+        """Fork the session at the event `seq` (0 means at its end), and show the fork."""
         session = self._session
 
         async def fork() -> None:
@@ -108,12 +110,15 @@ class RunViewController(QObject):
         )
 
     def revert_file(self, path: str) -> None:
-        """Preview reverting a file to its state before the agent changed it."""
+        """Show a preview of reverting a file to its state before the agent changed it."""
         title = self._window.tr("Revert all changes to {}?").format(path)
         self._preview(title, 0, only=path)
 
     def revert_to(self, to: int, name: str) -> None:
-        """Preview reverting all files to their state at a step."""
+        """Show a preview of reverting all files to their state at a step.
+
+        `to` is the sequence number of an event, `name` the name of its step.
+        """
         self._preview(self._window.tr("Revert the files to their state {}?").format(name), to)
 
     def revert_hunk(self, path: str, digest: str, text: str) -> None:
@@ -124,7 +129,7 @@ class RunViewController(QObject):
         )
 
     def undo_revert(self) -> None:
-        """Preview undoing the last revert."""
+        """Show a preview of undoing the last revert."""
         session = self._session
 
         async def preview() -> None:
@@ -134,7 +139,10 @@ class RunViewController(QObject):
         self._tasks.start(preview(), "preview an undo")
 
     def mark_reviewed(self, reviewed: dict[str, str] | None) -> None:
-        """Trust files again that the user has looked at; None means all files in the folder."""
+        """Trust files again that the user has reviewed: paths with the hash of the reviewed contents.
+
+        None for all files.
+        """
         folder, changes, toast = Path(self._window.row(self._session).folder), self._view.changes, self._window.toast
 
         async def mark() -> None:
@@ -146,7 +154,10 @@ class RunViewController(QObject):
         self._tasks.start(mark(), "mark as reviewed")
 
     def revoke(self, rule: str) -> None:
-        """Revoke saved rules, named by their IDs with spaces between. Calls they have allowed are not affected."""
+        """Revoke saved rules.
+
+        `rule` contains their IDs, separated by spaces. Calls that they have allowed are not affected.
+        """
 
         async def revoke() -> None:
             await self._bridge.ask(partial(_revoke_rules, rule.split()))
@@ -196,14 +207,14 @@ def _is_missing(folder: str) -> bool:
 
 
 async def _set_prompt_size(engine: "Engine", size: str) -> str:
-    """Change the prompt size in the settings, in the engine's thread; return the one before."""
+    """Change the prompt size in the settings and return the previous one. Called on the engine's thread."""
     before = engine.settings.current.prompt_size
     engine.settings.change(prompt_size=size)
     return before
 
 
 async def _revoke_rules(ids: list[str], engine: "Engine") -> None:
-    """Revoke those of the rules that are still in effect, or cannot be read."""
+    """Revoke those of these rules that are still in effect, or that cannot be read."""
     rules = engine.rules().rules
     for name in ids:
         if rules is None or any(rule.id == name for rule in rules):

@@ -1,11 +1,13 @@
-"""Carries out what the user does in the semantic search section of the settings: turn it on and off."""
+"""Carries out the actions of the settings section that enables and disables semantic search."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
 from ui.controllers.settings_page import SettingsPageController
+from ui.settings.semantic_search_section import SemanticSearchAction
 from ui.settings.settings_dialog import SettingsDialog
 from ui.style.theme import Look
 
@@ -16,7 +18,7 @@ SETTING = "embedding_model"
 
 
 class SemanticSearchController(SettingsPageController):
-    """`on_changed` is called after the setting has changed."""
+    """Enables and disables semantic search. `on_changed` is called after the setting has changed."""
 
     def __init__(
         self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks, on_changed: Callable[[str, str], None]
@@ -26,8 +28,13 @@ class SemanticSearchController(SettingsPageController):
         dialog.semantic_search_requested.connect(self._run_action)
 
     def _run_action(self, action: str) -> None:
-        works = {"look": self._reload, "enable": self._enable, "disable": self._disable}
-        self._start(works[action](), f"{action} semantic search")
+        match SemanticSearchAction(action):
+            case SemanticSearchAction.RELOAD:
+                self._start(self._reload(), "query the status of semantic search")
+            case SemanticSearchAction.ENABLE:
+                self._start(self._enable(), "enable semantic search")
+            case SemanticSearchAction.DISABLE:
+                self._start(self._disable(), "disable semantic search")
 
     async def _reload(self) -> None:
         status = await self._ask(lambda engine: engine.memory.semantic_search_status())
@@ -35,19 +42,26 @@ class SemanticSearchController(SettingsPageController):
             self._dialog.semantic_search.show_status(status)
 
     async def _enable(self) -> None:
-        """Install the default model if it is missing, and use it. Leave the section as it was if that fails."""
-        self._dialog.semantic_search.show_installing(" and ".join(await self._ask(_missing)))
+        """Install the default model if it is missing, and enable it. If that fails, show the previous state again."""
         try:
+            if missing := await self._ask(_missing):
+                self._show_installing(missing)
+                await self._ask(partial(_install, packages=missing))
+            self._show_installing([])  # nothing has to be installed, but the model must be loaded
             await self._ask(_enable)
         finally:
             await self._show_setting()
+
+    def _show_installing(self, packages: Sequence[str]) -> None:
+        if not self.closed:
+            self._dialog.semantic_search.show_installing(" and ".join(packages))
 
     async def _disable(self) -> None:
         await self._ask(_disable)
         await self._show_setting()
 
     async def _show_setting(self) -> None:
-        """Show the setting and the status as they are now."""
+        """Show the current setting and status."""
         model = await self._ask(_model)
         self._on_changed(SETTING, model)
         if not self.closed:
@@ -59,6 +73,12 @@ async def _missing(engine: "Engine") -> list[str]:
     from core.memory.model_installation import missing_packages
 
     return missing_packages()
+
+
+async def _install(engine: "Engine", packages: Sequence[str]) -> None:
+    from core.memory.model_installation import install_packages
+
+    await install_packages(packages)
 
 
 async def _enable(engine: "Engine") -> None:

@@ -1,14 +1,15 @@
-"""Imports transcripts one by one. Progress is shown in the dialog, or in the status line once it is closed."""
+"""Imports transcripts one by one. The dialog shows the progress or, when it is closed, the status line."""
 
 import asyncio
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QDialog
 
 from core.domain.problems import Problem
 from ui.base.bridge import Bridge
@@ -26,8 +27,11 @@ TITLES_AT_ONCE = 20
 
 
 @dataclass(slots=True)
-class _ImportProgress:
-    """Progress of one file in bytes and its first session; written in the engine's thread, read in the window's."""
+class _FileProgress:
+    """The progress of a file in bytes, and its first session.
+
+    The engine's thread writes it, that of the window reads it.
+    """
 
     name: str
     done: int = 0
@@ -41,96 +45,124 @@ class _ImportProgress:
         self.session = self.session or session
 
 
+@dataclass(slots=True)
+class _Import:
+    """An import in progress. Files that are requested before it ends are added to it."""
+
+    task: asyncio.Task[None] | None = None
+    queue: deque[str] = field(default_factory=deque)
+    progress: _FileProgress | None = None
+    results: "list[SessionImportResult]" = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    session_opened: bool = False
+
+
 class ImportController(QObject):
-    """Imports sessions: `open` shows the import dialog, `import_files` imports files without it."""
+    """Imports sessions. `open` shows the import dialog; `import_files` imports files without a dialog."""
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks) -> None:
         super().__init__(window)
         self._window = window
         self._bridge = bridge
         self._tasks = tasks
-        self._queue: deque[str] = deque()
-        self._import_task: asyncio.Task[None] | None = None
         self._dialog: SessionImportDialog | None = None
-        self._progress = _ImportProgress("")
-        self._shown = ""
+        self._import: _Import | None = None
         self._timer = QTimer(self, interval=TICK_MS)
-        self._timer.timeout.connect(self._show)
+        self._timer.timeout.connect(self._show_progress)
         window.status.cancel_requested.connect(self.cancel)
-        tasks.start(self._index(), "index imports")
+        tasks.start(self._show_indexing(), "index imports")
 
     def open(self) -> None:
         dialog = SessionImportDialog(self._window.look, self._window)
-        self._dialog = dialog
 
-        async def look() -> None:
-            transcripts = await self._bridge.ask(lambda engine: engine.exchange.find_transcripts(Path.home()))
-            if self._dialog is dialog:
-                rows = [
-                    FoundTranscript(file.agent, str(file.path), file.size, file.modified_at) for file in transcripts
-                ]
-                dialog.show_found(rows)
-            for first in range(0, len(transcripts), TITLES_AT_ONCE):
-                titles = await self._bridge.ask(partial(_read_titles, transcripts[first : first + TITLES_AT_ONCE]))
-                if self._dialog is not dialog:
-                    return
-                dialog.show_titles(first, titles)
-
-        def closed() -> None:
+        def closed(result: int) -> None:
             self._dialog = None
+            if result == QDialog.DialogCode.Rejected:
+                self.cancel()
 
         dialog.import_requested.connect(self.import_files)
-        dialog.rejected.connect(self.cancel)
         dialog.finished.connect(closed)
-        self._tasks.start(look(), "find transcripts")
+        self._dialog = dialog
+        self._tasks.start(self._list_transcripts(dialog), "find transcripts")
         dialog.open()
 
     def import_files(self, paths: Sequence[str]) -> None:
-        """Queue files for import; the import starts unless one is already running."""
-        self._queue.extend(paths)
-        if self._queue and not self._timer.isActive():  # the task starts later; the timer marks it as running
+        """Import files. If an import is in progress, they are imported after its files."""
+        if not paths:
+            return
+        if self._import is None:
+            self._import = current = _Import()
+            current.task = self._tasks.start(self._import_queued(current), "import")
             self._timer.start()
-            self._tasks.start(self._import_queued(), "import")
+        self._import.queue.extend(paths)
 
     def cancel(self) -> None:
-        """Cancel the import. What was read of a file is kept, and importing the file again continues from there."""
-        self._queue.clear()
-        if self._import_task:
-            self._import_task.cancel()
+        """Cancel the import. What was read of a file is kept; importing the file again continues from there."""
+        if self._import and self._import.task:
+            self._import.task.cancel()
+            self._end_import(self._import)
 
-    async def _import_queued(self) -> None:
-        self._import_task = asyncio.current_task()
-        self._shown = ""
-        results: list[SessionImportResult] = []
+    async def _list_transcripts(self, dialog: SessionImportDialog) -> None:
+        """List the transcripts on this computer in the dialog, and then their titles, which take longer to read."""
+        transcripts = await self._bridge.ask(lambda engine: engine.exchange.find_transcripts(Path.home()))
+        if self._dialog is dialog:
+            dialog.show_found(
+                [FoundTranscript(file.agent, str(file.path), file.size, file.modified_at) for file in transcripts]
+            )
+        for first in range(0, len(transcripts), TITLES_AT_ONCE):
+            titles = await self._bridge.ask(partial(_read_titles, transcripts[first : first + TITLES_AT_ONCE]))
+            if self._dialog is not dialog:
+                return
+            dialog.show_titles(first, titles)
+
+    async def _import_queued(self, current: _Import) -> None:
         try:
-            while self._queue:
-                results += await self._import_file(self._queue.popleft())
-        finally:
-            self._import_task = None
-            self._timer.stop()
-            self._window.status.show_work("")
-        self._show_results(results)
-        await self._index()
+            while current.queue:
+                await self._import_file(current, Path(current.queue.popleft()))
+        except Exception:
+            self._end_import(current)
+            raise
+        if current.results and not current.session_opened:
+            self._open_session(current, current.results[-1].session)
+        self._end_import(current)
 
-    async def _import_file(self, path: str) -> "list[SessionImportResult]":
-        progress = self._progress = _ImportProgress(Path(path).name)
+    async def _import_file(self, current: _Import, path: Path) -> None:
+        progress = current.progress = _FileProgress(path.name)
 
         async def import_file(engine: "Engine") -> "SessionImportResult":
-            return await engine.exchange.import_file(Path(path), progress.update, progress.begin)
+            return await engine.exchange.import_file(path, progress.update, progress.begin)
 
         try:
-            return [await self._bridge.ask(import_file)]
+            current.results.append(await self._bridge.ask(import_file))
         except Problem as problem:
-            if self._dialog:
-                self._dialog.show_error(str(problem))
-            else:
-                self._window.show_error(problem.details)
-            return []
+            current.problems.append(problem)
 
-    def _show(self) -> None:
-        progress = self._progress
-        if progress.session and not self._shown:
-            self._open_session(progress.session)
+    def _end_import(self, ended: _Import) -> None:
+        """Report which files were imported and which were not."""
+        self._import = None
+        self._timer.stop()
+        self._window.status.show_work("")
+        if self._dialog:
+            self._dialog.show_error("\n".join(map(str, ended.problems)))
+        else:
+            for problem in ended.problems:
+                self._window.show_error(problem.details)
+        if ended.results:
+            self._window.toast.show_message(self._summary(ended.results))
+        self._tasks.start(self._show_indexing(), "index imports")
+
+    def _summary(self, results: "Sequence[SessionImportResult]") -> str:
+        if not any(result.added_events for result in results):
+            return self.tr("Nothing new to import: this was imported before.")
+        count = sum(len(result.sessions) for result in results)
+        return self.tr("Imported 1 session.") if count == 1 else self.tr("Imported {} sessions.").format(count)
+
+    def _show_progress(self) -> None:
+        if self._import is None or self._import.progress is None:
+            return
+        progress = self._import.progress
+        if progress.session and not self._import.session_opened:
+            self._open_session(self._import, progress.session)
         text = self.tr("Reading {}…").format(progress.name)
         if self._dialog:
             self._dialog.show_progress(text, progress.done, progress.size)
@@ -138,36 +170,27 @@ class ImportController(QObject):
             percent = min(99, progress.done * 100 // max(1, progress.size))
             self._window.status.show_work(f"{text} {percent}%", cancelable=True)
 
-    def _open_session(self, session: str) -> None:
-        self._shown = session
+    def _open_session(self, current: _Import, session: str) -> None:
+        """Open an imported session and close the dialog. The import continues."""
+        current.session_opened = True
         if self._dialog:
             self._dialog.accept()
         self._window.show_session(session)
 
-    def _show_results(self, results: "Sequence[SessionImportResult]") -> None:
-        if not results:
-            return
-        if not self._shown:
-            self._open_session(results[-1].session)
-        count = sum(len(result.sessions) for result in results)
-        new = any(result.added_events for result in results)
-        message = self.tr("Imported 1 session.") if count == 1 else self.tr("Imported {} sessions.").format(count)
-        self._window.toast.show_message(message if new else self.tr("Nothing new to import: this was imported before."))
-
-    async def _index(self) -> None:
+    async def _show_indexing(self) -> None:
         """Show the progress of the search index, which is updated in the background after an import."""
 
         async def unsearched(engine: "Engine") -> int:
             return engine.exchange.search_backlog()
 
         total = 0
-        while (remaining := await self._bridge.ask(unsearched)) and self._import_task is None:
+        while (remaining := await self._bridge.ask(unsearched)) and self._import is None:
             total = max(total, remaining)
             self._window.status.show_work(
                 self.tr("Indexing for search… {}%").format((total - remaining) * 100 // total)
             )
             await asyncio.sleep(TICK_MS / 1000)
-        if self._import_task is None:
+        if self._import is None:
             self._window.status.show_work("")
 
 

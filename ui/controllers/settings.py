@@ -1,4 +1,4 @@
-"""Opens the settings dialog and applies the changes made in it."""
+"""Opens the settings dialog, and applies the changes that the user makes in it."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QCoreApplication, QObject, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QCoreApplication, QObject, Qt, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QKeySequence, QShortcut
 
 from core.domain.problems import ErrorDetails, Problem
 from core.domain.tiers import TIER_NAMES
@@ -22,12 +22,14 @@ from ui.controllers.permission_rules import PermissionRulesController
 from ui.controllers.providers import ProvidersController
 from ui.controllers.schedules import SchedulesController
 from ui.controllers.semantic_search import SemanticSearchController
-from ui.controllers.session_list import SessionListController
 from ui.controllers.settings_page import SettingsPageController
-from ui.settings.rules_and_data_pages import DataState
+from ui.dialogs.help_dialog import HelpDialog
+from ui.sessions.session_menu import SessionAction
+from ui.settings.rules_and_data_pages import DataAction, DataState
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
 from ui.shell.main_window import MainWindow
 from ui.style.number_formats import size
+from ui.style.theme import Look
 from ui.widgets.confirm_dialog import ConfirmDialog
 
 if TYPE_CHECKING:
@@ -35,10 +37,15 @@ if TYPE_CHECKING:
 
 
 class SettingsController(QObject):
-    """Shows one settings dialog at a time; it opens with cached values and is then updated from the engine."""
+    """Shows the settings dialog, only one at a time.
+
+    It opens with cached values, which are then updated from the engine.
+    """
 
     local_model_action_requested = Signal(str, str)
     agent_profiles_changed = Signal()
+    # A ProvidersOverview; emitted whenever the providers have been listed, also after a change.
+    providers_listed = Signal(object)
 
     def __init__(self, window: MainWindow, bridge: Bridge, tasks: Tasks, folder: str) -> None:
         super().__init__(window)
@@ -52,6 +59,7 @@ class SettingsController(QObject):
         self._page_controllers: Sequence[SettingsPageController] = ()
         self.tasks.start(self._prepare(), "read the settings")
         window.command_ended.connect(self._refresh)
+        window.restyled.connect(self._restyle)
 
     async def close(self) -> None:
         await self.tasks.close()
@@ -60,20 +68,20 @@ class SettingsController(QObject):
         self.tasks.start(self._open(page), "open the settings")
 
     def change(self, name: str, value: Any) -> None:
-        """Store a setting; also called for changes made outside the dialog, such as the text size shortcuts."""
+        """Store a setting in the background. Called for changes outside of the dialog too, such as a new text size."""
         self.tasks.start(self._change(name, value), f"set {name}")
 
     async def store(self, name: str, value: Any) -> None:
-        """Store a setting and wait until that is done."""
+        """Store a setting, and return when that is done."""
         await self._change(name, value)
 
     def show_local_models(self, states: LocalModelStates) -> None:
-        """Show the local models in the dialog, if it is open."""
+        """Show the local models in the dialog if it is open."""
         if self._dialog is not None and self._snapshot is not None:
             self._dialog.show_local_models(states, self._snapshot.settings.model)
 
     def _show_error(self, error: ErrorDetails, source: ErrorSource) -> None:
-        """Show an error in the settings dialog if it is open, else in the window."""
+        """Show an error in the settings dialog or, if that is not open, in the window."""
         if self._dialog is not None:
             self._dialog.show_error(error, source)
         else:
@@ -108,6 +116,8 @@ class SettingsController(QObject):
         dialog.data_action_requested.connect(self._run_data_action)
         dialog.session_requested.connect(self._open_session)
         dialog.finished.connect(lambda _: self._on_closed(dialog))
+        help_shortcut = QShortcut(QKeySequence(Qt.Key.Key_F1), dialog)
+        help_shortcut.activated.connect(lambda: HelpDialog(self._window.look, dialog, page="settings").open())
         dialog.open()
 
     def _create_page_controllers(self, dialog: SettingsDialog) -> Sequence[SettingsPageController]:
@@ -116,7 +126,7 @@ class SettingsController(QObject):
         self._window.status.servers_changed.connect(servers.refresh)
         return (
             servers,
-            ProvidersController(look, dialog, bridge, tasks, self._change),
+            ProvidersController(look, dialog, bridge, tasks, self._change, self.providers_listed.emit),
             SchedulesController(look, dialog, bridge, tasks),
             ExternalAgentsController(look, dialog, bridge, tasks),
             AgentProfilesController(look, dialog, bridge, tasks, self.agent_profiles_changed.emit),
@@ -126,19 +136,25 @@ class SettingsController(QObject):
         )
 
     def _refresh(self) -> None:
-        """Show what another process may have changed."""
+        """Read the settings again. Called when another process may have changed them."""
         if self._dialog is None:
             return
         self.tasks.start(self._read(), "read the settings")
         for controller in self._page_controllers:
             controller.refresh()
 
+    def _restyle(self, look: Look) -> None:
+        for controller in self._page_controllers:
+            controller.restyle(look)
+        if self._dialog is not None:
+            self._dialog.restyle(look)
+
     def _session_folder(self) -> str:
         session, index = self._window.selection.session, self._window.session_index
         return index.row(session).folder if session in index else ""
 
     async def _read(self) -> None:
-        """Read the data of the dialog from the engine, and show it unless the user changed a setting meanwhile."""
+        """Read the data for the dialog, and show it, unless the user has changed a setting in the meantime."""
         dialog, changes = self._dialog, self._changes
         snapshot = await self._bridge.ask(_load_snapshot)
         if self._changes == changes:
@@ -160,7 +176,7 @@ class SettingsController(QObject):
             self._dialog.show_message(_tr("Saved. Changes take effect immediately."))
 
     def _note_change(self, name: str, value: Any) -> None:
-        """Remember and announce a setting that the engine has stored."""
+        """Update the cached settings after the engine has stored a setting, and announce the change."""
         if self._snapshot:
             self._snapshot = replace(self._snapshot, settings=replace(self._snapshot.settings, **{name: value}))
             if self._dialog is not None:
@@ -179,17 +195,23 @@ class SettingsController(QObject):
             self._window.toast.show_message(text)
 
     def _run_data_action(self, action: str, name: str) -> None:
-        if action == "folder":
-            QDesktopServices.openUrl(QUrl.fromLocalFile(self._folder))
-        elif action == "empty":
-            if self._dialog is not None:
-                self._dialog.close()
-            SessionListController(self._window, self._bridge, self.tasks).run_action("empty", ())
-        elif action == "restore":
-            self._ask_restore(name)
-        else:
-            works = {"count": self._count, "back_up": self._back_up, "compact": self._compact, "check": self._check}
-            self.tasks.start(works[action](), action)
+        match DataAction(action):
+            case DataAction.COUNT:
+                self.tasks.start(self._count(), "count the stored data")
+            case DataAction.BACK_UP:
+                self.tasks.start(self._back_up(), "back up")
+            case DataAction.CHECK:
+                self.tasks.start(self._check(), "check the stored data")
+            case DataAction.COMPACT:
+                self.tasks.start(self._compact(), "compact the database")
+            case DataAction.EMPTY_TRASH:
+                if self._dialog is not None:
+                    self._dialog.close()
+                self._window.sessions.action_requested.emit(SessionAction.EMPTY_TRASH, [])
+            case DataAction.OPEN_FOLDER:
+                QDesktopServices.openUrl(QUrl.fromLocalFile(self._folder))
+            case DataAction.RESTORE:
+                self._ask_restore(name)
 
     def _ask_restore(self, name: str) -> None:
         title = _tr("Restore the backup of {}?").format(name)
@@ -217,7 +239,8 @@ class SettingsController(QObject):
             "{error}. Journeyman closes, recovers what can be read into a new file, and reopens. Active runs are "
             "interrupted. The damaged file is kept in the same folder."
         ).format(error=report.errors[0].removesuffix("."))
-        act = partial(self._window.restore_requested.emit, "")  # the start after a check that found damage repairs it
+        # When the last check has found damage, the next start repairs the file.
+        act = partial(self._window.restore_requested.emit, "")
         over = self._dialog or self._window
         ConfirmDialog(self._window.look, title, text, _tr("Repair and restart"), act, over).open()
 
@@ -249,14 +272,14 @@ async def _load_snapshot(engine: "Engine") -> SettingsSnapshot:
 async def _data_state(folder: str, engine: "Engine") -> DataState:
     figures, rows = await engine.table_statistics(), engine.sessions()
     return DataState(
-        folder,
-        figures.disk_bytes,
-        figures.rows["event"],
-        len(rows),
-        sum(1 for row in rows if row.trashed),
-        tuple(engine.backup_names()),
-        tuple(await engine.session_sizes()),
-        report.at if (report := engine.last_integrity_check()) else 0,
+        folder=folder,
+        stored=figures.disk_bytes,
+        events=figures.rows["event"],
+        sessions=len(rows),
+        trashed=sum(1 for row in rows if row.trashed),
+        backups=tuple(engine.backup_names()),
+        largest=tuple(await engine.session_sizes()),
+        checked_at=report.at if (report := engine.last_integrity_check()) else 0,
     )
 
 
@@ -267,7 +290,7 @@ async def _changed(name: str, value: Any, engine: "Engine") -> None:
 
 
 def _named(name: str, value: Any) -> list[str]:
-    """Return the models that a setting names, which are checked so that an unknown provider is reported at once."""
+    """Return the models that the value of a setting names, so that an unknown provider is found before it is stored."""
     if name == "tiers":
         return [*value.small, *value.mid, *value.frontier]
     return [value] if name == "model" and value and value not in TIER_NAMES else []

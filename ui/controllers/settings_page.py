@@ -1,4 +1,4 @@
-"""What the controllers of the settings pages have in common."""
+"""The base class for the controllers of settings pages."""
 
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 
 class SettingsPageController:
-    """Carries out what the user does on one page of a settings dialog, and shows errors in the dialog.
+    """Carries out the actions of one page of the settings dialog, and shows their errors there.
 
-    When the dialog is closed, its owner sets `closed`. Work that has begun in the engine still ends, but nothing more
-    is shown. Subclasses set `_loaded` when they have shown the data of their page.
+    The owner sets `closed` when the dialog is closed. Work that has already started in the engine then continues, but
+    nothing more is shown. Subclasses set `_loaded` when they have shown the data of their page.
     """
 
     reload_action = ""
@@ -32,8 +32,12 @@ class SettingsPageController:
         self._loaded = False
         self.closed = False
 
+    def restyle(self, look: Look) -> None:
+        """Use another theme or text size for the dialogs to open."""
+        self._look = look
+
     def refresh(self) -> None:
-        """Reload the page, if it was loaded before."""
+        """Reload the page if it has already been loaded."""
         if self._loaded and not self.closed:
             self._start(self._reload(), self.reload_action)
 

@@ -1,4 +1,4 @@
-"""Connects the signals of the window to the engine and owns the other controllers."""
+"""Connects the signals of the window with the engine, and owns the other controllers."""
 
 from collections.abc import Awaitable, Callable
 
@@ -25,7 +25,11 @@ StartDemo = Callable[[Bridge], Awaitable[str]]
 
 
 class WindowController(QObject):
-    """Created once the event loop runs. Requests made while the engine starts are executed when it is ready."""
+    """The controller of the window.
+
+    It is created when the event loop is running. Requests made while the engine starts are carried out when it is
+    ready.
+    """
 
     def __init__(self, window: MainWindow, bridge: Bridge, start_demo: StartDemo, folder: str) -> None:
         super().__init__(window)
@@ -39,8 +43,10 @@ class WindowController(QObject):
         self.exports = ExportController(window, bridge, self.tasks)
         self.imports = ImportController(window, bridge, self.tasks)
         self.replays = ReplayController(window, bridge, self.tasks)
+        self.session_list = SessionListController(window, bridge, self.tasks, self.exports, self.imports, self.replays)
         self.new_session = NewSessionController(window, bridge, self.tasks)
         self.settings.agent_profiles_changed.connect(self.new_session.load_agents)
+        self.settings.providers_listed.connect(self.new_session.show_overview)
         self.local_models = LocalModelsController(window, bridge, self.tasks, self.new_session, self.settings, folder)
         self.new_session.drop.files_dropped.connect(self.imports.import_files)
         window.start.import_requested.connect(self.imports.open)
@@ -50,14 +56,13 @@ class WindowController(QObject):
         window.start.demo_requested.connect(self.start_demo)
         window.sessions.search_changed.connect(self.search)
         window.sessions.renamed.connect(self.rename)
-        window.sessions.action_requested.connect(self.run_list_action)
         window.pane.context_tab.items_requested.connect(self.load_context)
         for pane in window.split_view.panes:
             self._add_controller(pane)
         window.split_view.pane_created.connect(self._add_controller)
 
     def _add_controller(self, pane: SessionPane) -> None:
-        """Create the controllers of a new session pane."""
+        """Create the controllers for a new pane of the split view."""
         controller = SessionController(
             self._window, pane.view, self._bridge, SessionTasks(self.tasks, lambda: pane.view.session)
         )
@@ -74,22 +79,11 @@ class WindowController(QObject):
     def rename(self, session: str, title: str) -> None:
         self.tasks.start(self._bridge.ask(lambda engine: engine.archive.rename(session, title)), "rename")
 
-    def run_list_action(self, action: str, sessions: list[str]) -> None:
-        """Run an action on sessions in the list, such as `pin`, `trash` or `export`."""
-        if action == "export":
-            self.exports.export(sessions[0])
-        elif action == "replay":
-            self.replays.open(sessions[0])
-        elif action == "import":
-            self.imports.open()
-        else:
-            SessionListController(self._window, self._bridge, self.tasks).run_action(action, sessions)
-
     def search(self, text: str) -> None:
         async def search_sessions() -> None:
             hits = await self._bridge.ask(lambda engine: engine.search(text))
             query, folder = parse_query(text), self._window.row(self._window.selection.session).folder
-            words = "" if query.filters else query.words  # filters are about sessions
+            words = "" if query.filters else query.words  # filters apply only to sessions, so nothing else is searched
             items = await self._bridge.ask(lambda engine: search_pages(engine, words, folder))
             self._window.sessions.show_hits([SessionHit(hit.session, hit.text, hit.seq) for hit in hits], items)
 
@@ -97,7 +91,7 @@ class WindowController(QObject):
             self.tasks.start(search_sessions(), "search")
 
     def load_context(self, session: str, seq: int) -> None:
-        """Load the context sent with a model request and show it in the step pane."""
+        """Load the context that was sent with a model request, and show it in the step pane."""
 
         async def read() -> None:
             items = await self._bridge.ask(lambda engine: engine.analytics.context(session, seq))

@@ -2,8 +2,8 @@
 
 from typing import Any, Final, Protocol
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QListView, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.steps import Step
 from core.timeline.decision_outcome import decision_outcome
@@ -19,10 +19,14 @@ from ui.decisions.decision_rows import (
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.current_row import keep_current_row
+from ui.widgets.empty_note import empty_note, update_note
+from ui.widgets.flow_layout import WrappingRow
 from ui.widgets.labels import hairline, label
+from ui.widgets.radio_group import radio_group
 from ui.widgets.replaceable_content import show_in_stack
 
-START_LOOKAHEAD: Final = 8  # the start of an allowed call is searched in this many events after the approval
+START_LOOKAHEAD: Final = 8  # number of events after an approval in which the start of the approved call is searched
 FILTERS: Final = (
     ("", "All"),
     ("consents", "Approvals"),
@@ -32,7 +36,7 @@ FILTERS: Final = (
     ("notices", "Notices"),
 )
 MAX_OPTIONS: Final = 8
-MAX_FOLLOWING: Final = 500  # rows after a decision that are read for its outcome
+MAX_FOLLOWING: Final = 500  # number of rows after a decision that are read to find out what followed
 
 
 class DecisionsSource(Protocol):
@@ -69,16 +73,12 @@ class DecisionsPanel(QWidget):
         self._painter = DecisionDelegate(self._rows, look, self._list)
         self._list.setItemDelegate(self._painter)
         self._list.setModel(self._rows)
+        keep_current_row(self._list)
         self._list.selectionModel().currentChanged.connect(self._show_detail)
         self._list.activated.connect(lambda index: self._show_in_timeline(index.row()))
-        self._filter_group = QButtonGroup(self)
         self._filters = {name: self._filter(name, translate(text)) for name, text in FILTERS}
-        self._empty = QLabel()
-        self._empty.setObjectName("decisions.empty")
-        self._empty.setTextFormat(Qt.TextFormat.PlainText)
-        self._empty.setProperty("tone", "second")
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._empty.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        radio_group(self, list(self._filters.values()))
+        self._empty = empty_note(look, "", name="decisions.empty")
         self._build_detail()
         self._lay_out()
 
@@ -109,19 +109,15 @@ class DecisionsPanel(QWidget):
         self._detail.hide()
 
     def _lay_out(self) -> None:
-        filters = QHBoxLayout()
+        filters = WrappingRow(*self._filters.values())
         filters.setContentsMargins(18, 9, 18, 9)
-        filters.setSpacing(6)
-        for button in self._filters.values():
-            filters.addWidget(button)
-        filters.addStretch(1)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._list)
         self._stack.addWidget(self._empty)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addLayout(filters)
+        layout.addWidget(filters)
         layout.addWidget(hairline())
         layout.addWidget(self._stack, 1)
         self._edge = hairline()
@@ -135,11 +131,10 @@ class DecisionsPanel(QWidget):
         button.setCheckable(True)
         button.setChecked(not name)
         button.clicked.connect(lambda: self._set_filter(name))
-        self._filter_group.addButton(button)
         return button
 
     def show_past(self, session: str, activity: SessionActivity, *, loading: bool) -> None:
-        """Show the decisions of a session; `loading` is true while its events are being read."""
+        """Show the decisions of a session. `loading` is true while events of the session are being read."""
         if session != self._session:
             self._session = session
             self._call_texts.clear()
@@ -153,13 +148,13 @@ class DecisionsPanel(QWidget):
             empty_text = self.tr(
                 "No decisions yet.\nApprovals, answers, decisions and issues appear here with their causes."
             )
-        self._empty.setText(empty_text)
+        update_note(self._empty, empty_text)
         show_in_stack(self, self._stack, self._list if decisions else self._empty)
         if self._detail.isVisible():
             self._show_detail(self._list.currentIndex())
 
     def mark_revoked(self, rule: str) -> None:
-        """Mark a rule as revoked."""
+        """Show that a rule has been revoked."""
         self._revoked.add(rule)
         self._show_detail(self._list.currentIndex())
 
@@ -182,7 +177,7 @@ class DecisionsPanel(QWidget):
         self.show_past(self._session, self._activity, loading=False)
 
     def _call_text(self, choice: DecisionEntry) -> str:
-        """Return what an allowed call does, read from the call's start event, which follows the approval."""
+        """Return what an allowed call does. The event that starts the call says so; it follows the approval."""
         if choice.seq not in self._call_texts:
             text = ""
             for seq in range(choice.seq + 1, choice.seq + START_LOOKAHEAD):
@@ -213,7 +208,7 @@ class DecisionsPanel(QWidget):
         self._detail.show()
 
     def _outcome_text(self, choice: DecisionEntry) -> str:
-        """Return what followed an agent's decision, until its next one."""
+        """Return what followed a decision of the agent, up to its next decision."""
         row = self._entries.row_of(self._session, choice.seq) if choice.kind == "decision" else None
         if row is None:
             return ""

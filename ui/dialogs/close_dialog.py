@@ -17,9 +17,10 @@ MAX_NAMED = 5
 
 
 class CloseDialog(QDialog):
-    """Asks what happens to the running sessions. `chosen` carries `background` or `stop`, and whether to remember it.
+    """Asks what happens to the running sessions when the window is closed.
 
-    `has_tray` is whether the desktop shows tray icons, from which the window can be opened again.
+    `chosen` carries `background` or `stop`, and whether to do so every time. `has_tray` says whether the desktop shows
+    tray icons, from which the window can be opened again.
     """
 
     chosen = Signal(str, bool)
@@ -43,10 +44,15 @@ class CloseDialog(QDialog):
             self.tr("The tray icon opens the window again.")
             if has_tray
             else self.tr("This desktop shows no tray icons. Start Journeyman again to open the window; the background "
-                         "process ends when the sessions have finished.")
+                         "process ends when no session is running.")
         )  # fmt: skip
-        text = self.tr("They can go on in the background, and Journeyman notifies you when they need you or end.")
-        text = f"{text} {again} {self.tr('Or pause them after their current step, and quit.')}"
+        if count == 1:
+            text = self.tr("It can go on in the background, and Journeyman notifies you when it needs you or ends.")
+            pause = self.tr("Or pause it after its current step, and quit.")
+        else:
+            text = self.tr("They can go on in the background, and Journeyman notifies you when they need you or end.")
+            pause = self.tr("Or pause them after their current step, and quit.")
+        text = f"{text} {again} {pause}"
         column.addWidget(label(text, look.fonts.text, "second", name="close.text", wrap=True))
         self._remember = CheckBox(look, self.tr("Do this every time"), name="close.remember")
         self._remember.setToolTip(self.tr("You can change this in Settings, Appearance."))
@@ -68,7 +74,10 @@ class CloseDialog(QDialog):
 
 
 class QuitDialog(QDialog):
-    """Shown while the running sessions finish their current step; `quit_requested` does not wait for it."""
+    """Waits while the running sessions finish their current step.
+
+    `quit_requested` means that the user does not want to wait.
+    """
 
     quit_requested = Signal()
 
@@ -91,7 +100,9 @@ class QuitDialog(QDialog):
         self.setMinimumWidth(look.size(420))
 
     def show_running(self, rows: Sequence[SessionRow]) -> None:
-        """Show which sessions have not paused yet."""
+        """Show the sessions that have not paused yet."""
         names = ", ".join(f"“{visible(row.title)}”" for row in rows[:MAX_NAMED])
-        self._text.setText(allow_breaks(self.tr("Waiting for {}. They are paused and can be resumed.").format(names)))
+        is_one = len(rows) == 1
+        what = self.tr("It is paused and can be resumed.") if is_one else self.tr("They are paused and can be resumed.")
+        self._text.setText(allow_breaks(f"{self.tr('Waiting for {}.').format(names)} {what}"))
         grow_to_fit(self)

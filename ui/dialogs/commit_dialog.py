@@ -14,7 +14,7 @@ from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
 from ui.widgets.dialog_parts import grow_to_fit
 from ui.widgets.fitting_scroll_area import FittingScrollArea
-from ui.widgets.labels import ENTER_KEYS, TextField, allow_breaks, hairline, label, styled_frame
+from ui.widgets.labels import ENTER_KEYS, TextField, allow_breaks, hairline, label, show_focus_on, styled_frame
 from ui.widgets.tooltip import tooltip_text
 
 if TYPE_CHECKING:
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 600
 MAX_LIST_HEIGHT: Final = 220
-MAX_FILES: Final = 300  # files with a check box of their own
+MAX_FILES: Final = 300  # files that get their own check box at most
 MESSAGE_LINES: Final = (3, 8)
 STATES: Final = {"M": "changed", "A": "new", "?": "new", "D": "deleted", "R": "renamed", "U": "conflict"}
 
 
 class CommitDialog(QDialog):
-    """Shows the status of a repository; each action is requested by a signal and its result is shown here.
+    """Shows the status of a repository. Signals request the actions, whose results are also shown here.
 
-    Ctrl+Enter commits, or opens the pull request while its text is edited.
+    Ctrl+Enter commits or, while the text of the pull request is edited, opens the pull request.
     """
 
     staged = Signal(object, bool)
@@ -99,6 +99,7 @@ class CommitDialog(QDialog):
         branch_row.addWidget(self._branch, 1)
         branch_row.addWidget(self._new_branch)
         box = styled_frame("input")
+        show_focus_on(box, self._message)
         box_layout = QVBoxLayout(box)
         box_layout.setContentsMargins(10, 8, 10, 8)
         box_layout.addWidget(self._message)
@@ -136,7 +137,7 @@ class CommitDialog(QDialog):
         self._act.clicked.connect(self._perform)
 
     def show_status(self, status: "GitStatus") -> None:
-        """Show the state of the repository, and propose a message for what is staged."""
+        """Show the state of the repository, and propose a message for the staged changes."""
         self._status = status
         self._show_branch(status)
         self._programs.setVisible(bool(status.programs))
@@ -153,7 +154,7 @@ class CommitDialog(QDialog):
         grow_to_fit(self)
 
     def set_busy(self, busy: bool) -> None:
-        """Disable everything while an action runs; the focus stays where it is."""
+        """Disable all controls while an action is running, without moving the focus."""
         if busy:
             self._focused = self.focusWidget()
         for part in (self._file_area, self._message, self._programs, self._all):
@@ -167,14 +168,14 @@ class CommitDialog(QDialog):
             self._focused.setFocus()
 
     def show_result(self, text: str) -> None:
-        """Show what an action did."""
+        """Show the result of an action."""
         self._say(text, "done")
 
     def show_error(self, error: ErrorDetails) -> None:
         self._say(" ".join(filter(None, (error.message, error.cause, error.fix))), "failed")
 
     def finish_commit(self, text: str) -> None:
-        """Show that the commit was made, and begin with a new message."""
+        """Show that the commit was made, and clear the message."""
         self._proposed = ""
         self._message.clear()
         self.show_result(text)
@@ -254,7 +255,7 @@ class CommitDialog(QDialog):
             self.branch_requested.emit(name)
 
     def _begin_pull_request(self) -> None:
-        """Let the user edit title and description, which are first those of the last commit."""
+        """Let the user edit title and description of the pull request; both begin with those of the last commit."""
         self._for_pull_request = True
         self._proposed = ""
         self._message.setPlainText(self._status.last_message if self._status else "")
@@ -263,7 +264,7 @@ class CommitDialog(QDialog):
         self._message.setFocus()
 
     def _go_back(self) -> None:
-        """Leave the text of the pull request, or close the dialog."""
+        """Go from the pull request back to the commit; from there, close the dialog."""
         if not self._for_pull_request:
             self.reject()
             return
@@ -284,7 +285,7 @@ class CommitDialog(QDialog):
             self.committed.emit(text, self._status)
 
     def _show_mode(self) -> None:
-        """Show the parts for a commit, or for a pull request."""
+        """Show the controls for a commit, or those for a pull request."""
         pull = self._for_pull_request
         title = self.tr("Open a pull request") if pull else self.tr("Commit changes")
         self._title.setText(title)
@@ -304,7 +305,7 @@ class CommitDialog(QDialog):
         self._enable()
 
     def _enable(self) -> None:
-        """Enable what is possible now; tooltips say why not."""
+        """Enable the buttons whose actions are possible now; the tooltips of the others say why they are not."""
         status, text = self._status, self._message.toPlainText().strip()
         if status is None:
             for button in (self._act, self._push, self._pull, self._new_branch):
@@ -326,16 +327,16 @@ class CommitDialog(QDialog):
         for button, obstacle in obstacles.items():
             button.setEnabled(not obstacle)
             button.setToolTip(obstacle)
-        if self._push.isEnabled():  # a remote may lead anywhere, whatever its name is
+        if self._push.isEnabled():  # the address is shown because the name of a remote does not say where it leads
             self._push.setToolTip(tooltip_text(self.tr("Push to {}").format(status.remote_url)))
 
 
 class _MessageField(TextField):
-    """A text field in which Enter adds a line."""
+    """A text field in which Enter inserts a line break."""
 
     submitted = Signal()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in ENTER_KEYS and event.modifiers() & Qt.KeyboardModifier.ControlModifier:

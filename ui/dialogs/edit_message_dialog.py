@@ -1,20 +1,21 @@
-"""A dialog to edit a message that was sent earlier and to send it again in a fork of the session."""
+"""A dialog to edit a message that was sent earlier, and to send it again in a fork of the session."""
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QShowEvent, QTextCursor
-from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter
-from ui.widgets.labels import TextField, label, styled_frame
+from ui.widgets.input_dialog import InputDialog
+from ui.widgets.labels import TextField, label, show_focus_on, styled_frame
 
 MIN_LINES = 4
 MAX_LINES = 14
 
 
-class EditMessageDialog(QDialog):
-    """Shown with `open()`. Enter also sends the message; Shift+Enter adds a line.
+class EditMessageDialog(InputDialog):
+    """Lets the user edit a message. Enter sends it, Shift+Enter inserts a line break.
 
     `attachments` lists the attachments of the message, one per line.
     """
@@ -22,7 +23,7 @@ class EditMessageDialog(QDialog):
     submitted = Signal(str)
 
     def __init__(self, look: Look, text: str, attachments: str = "", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(look, parent)
         self.setObjectName("resend")
         self.setWindowTitle(self.tr("Edit and resend"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -31,6 +32,7 @@ class EditMessageDialog(QDialog):
         self._field.setAccessibleName(self.tr("Message to the agent"))
         self._field.setPlainText(text)
         box = styled_frame("input")
+        show_focus_on(box, self._field)
         box_layout = QVBoxLayout(box)
         box_layout.setContentsMargins(12, 12, 12, 12)
         box_layout.addWidget(self._field)
@@ -51,7 +53,7 @@ class EditMessageDialog(QDialog):
         column.addLayout(button_row(cancel, self._send))
         self.setMinimumWidth(look.size(520))
         self._field.textChanged.connect(lambda: self._send.setEnabled(bool(self._field.stripped_text())))
-        self._send.setEnabled(bool(text.strip()))  # a message can consist of attachments alone
+        self._send.setEnabled(bool(text.strip()))  # a message without text can still have attachments
         self._field.entered.connect(self._submit)
         self._send.clicked.connect(self._submit)
         click_on_ctrl_enter(self, self._send)
@@ -63,8 +65,9 @@ class EditMessageDialog(QDialog):
             self.submitted.emit(text)
             self.accept()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._field.moveCursor(QTextCursor.MoveOperation.End)  # not before the field has its width, or it scrolls
+        # If this were done before the field has its width, it would scroll.
+        self._field.moveCursor(QTextCursor.MoveOperation.End)

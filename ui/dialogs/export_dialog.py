@@ -8,7 +8,6 @@ from typing import NamedTuple
 from PySide6.QtCore import Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QDialog,
     QFileDialog,
     QHBoxLayout,
@@ -24,14 +23,15 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox, RadioButton
-from ui.widgets.dialog_parts import fit_to_content, grow_to_fit
-from ui.widgets.labels import allow_breaks, error_text, label
+from ui.widgets.dialog_parts import fit_to_content, grow_to_fit, show_form_error
+from ui.widgets.labels import allow_breaks, label
+from ui.widgets.radio_group import radio_group
 
 MAX_NAME = 60
 
 
 class ExportFormat(NamedTuple):
-    """An export format: its name on the command line, its title, its purpose and its file suffix."""
+    """An export format: its name on the command line, title, purpose and file suffix."""
 
     id: str
     title: str
@@ -40,9 +40,9 @@ class ExportFormat(NamedTuple):
 
 
 class ExportDialog(QDialog):
-    """Opened with `open()`. The export controller handles its signals, and shows results with the `show_…` methods."""
+    """Exports a session. The export controller handles the signals, and reports results with the `show_…` methods."""
 
-    export_requested = Signal(str, str, bool)  # format, path, keep secrets
+    export_requested = Signal(str, str, bool)  # format, path, and whether to keep secrets
     canceled = Signal()
 
     def __init__(self, look: Look, title: str, formats: Sequence[ExportFormat], folder: str, parent: QWidget) -> None:
@@ -58,12 +58,17 @@ class ExportDialog(QDialog):
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(8)
         column.addWidget(label(visible(title), look.fonts.title, name="export.title", wrap=True))
-        self._kinds = QButtonGroup(self)
-        for index, export_format in enumerate(self._formats):
-            text = f"{self.tr(export_format.title)}  ·  {self.tr(export_format.about)}"
-            choice = RadioButton(look, text, name=f"export.format.{export_format.id}")
-            self._kinds.addButton(choice, index)
+        choices = [
+            RadioButton(
+                look,
+                f"{self.tr(export_format.title)}  ·  {self.tr(export_format.about)}",
+                name=f"export.format.{export_format.id}",
+            )
+            for export_format in self._formats
+        ]
+        for choice in choices:
             column.addWidget(choice)
+        self._kinds = radio_group(self, choices)
         self._kinds.button(0).setChecked(True)
         self._kinds.idToggled.connect(lambda index, checked: self._on_format_chosen(index) if checked else None)
         self._build_secrets(column)
@@ -74,8 +79,11 @@ class ExportDialog(QDialog):
         fit_to_content(self)
 
     def show_secrets(self, summary: str, samples: Sequence[str]) -> None:
-        """Show the result of the secret scan; with samples, also the list and the option to keep the secrets."""
-        self._found.setText(summary)
+        """Show the result of the search for secrets.
+
+        With samples, list them, and offer to keep the secrets in the export.
+        """
+        self._secrets_note.setText(summary)
         self._samples.setPlainText("\n".join(map(visible, samples)))
         self._samples.setVisible(bool(samples))
         self._keep.setVisible(bool(samples))
@@ -86,7 +94,7 @@ class ExportDialog(QDialog):
         self._bar.setValue(done)
 
     def show_done(self, path: str, size: int, details: str) -> None:
-        """Report that the file was written."""
+        """Show that the file was written. `size` is in bytes."""
         self._path = path
         self._busy(False)
         self._message.setText(allow_breaks(self.tr("Exported to {path} ({size}). {more}").format(
@@ -98,17 +106,15 @@ class ExportDialog(QDialog):
         grow_to_fit(self)
 
     def show_error(self, message: str) -> None:
-        """Show why the file was not written; the user can change the input and try again."""
+        """Show why the file was not written. The user can change the input and try again."""
         self._busy(False)
-        self._message.setText(error_text(message))
-        self._message.show()
-        grow_to_fit(self)
+        show_form_error(self, self._message, message)
 
     def _build_secrets(self, column: QVBoxLayout) -> None:
         fonts = self._look.fonts
         column.addSpacing(6)
         searching = self.tr("Searching for API keys and passwords…")
-        self._found = label(searching, fonts.second, "second", name="export.found", wrap=True)
+        self._secrets_note = label(searching, fonts.second, "second", name="export.found", wrap=True)
         self._samples = QPlainTextEdit()
         self._samples.setObjectName("export.samples")
         self._samples.setAccessibleName(self.tr("Secrets that will be removed"))
@@ -119,7 +125,7 @@ class ExportDialog(QDialog):
         self._keep = CheckBox(self._look, self.tr("Keep these API keys and passwords in the file"), name="export.keep")
         self._keep.setToolTip(self.tr("Anyone who gets the file can use them"))
         self._keep.hide()
-        for part in (self._found, self._samples, self._keep):
+        for part in (self._secrets_note, self._samples, self._keep):
             column.addWidget(part)
 
     def _build_place(self, column: QVBoxLayout, folder: str) -> None:
@@ -163,7 +169,7 @@ class ExportDialog(QDialog):
         column.addLayout(row)
 
     def _on_format_chosen(self, index: int) -> None:
-        """Replace the file suffix when another format is chosen."""
+        """Change the file suffix to that of the chosen format."""
         path = self._path_field.text()
         suffixes = sorted((export_format.suffix for export_format in self._formats), key=len, reverse=True)
         old_suffix = next((suffix for suffix in suffixes if path.endswith(suffix)), "")
@@ -185,7 +191,7 @@ class ExportDialog(QDialog):
         self._message.setVisible(False)
 
     def _choose(self) -> None:
-        """Open Qt's own file dialog, because the native one would block the event loop."""
+        """Open Qt's file dialog. The native one would block the event loop."""
         dialog = QFileDialog(self, self.tr("Export session to"), self._path_field.text())
         dialog.setObjectName("export.files")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)

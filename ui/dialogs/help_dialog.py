@@ -1,4 +1,4 @@
-"""The help dialog: a list of Markdown pages, rendered the same way as replies."""
+"""The help dialog: a list of Markdown pages, which are rendered like replies."""
 
 from pathlib import Path
 from typing import Final
@@ -22,7 +22,9 @@ PAGES: Final = (
 
 
 class HelpDialog(QDialog):
-    def __init__(self, look: Look, parent: QWidget | None = None) -> None:
+    """Shows the help, first the page with this file name."""
+
+    def __init__(self, look: Look, parent: QWidget | None = None, *, page: str = PAGES[0]) -> None:
         super().__init__(parent)
         self._look = look
         self._texts = [file.read_text("utf-8") for file in help_files()]
@@ -55,17 +57,18 @@ class HelpDialog(QDialog):
         column.addLayout(middle, 1)
         column.addLayout(button_row(close))
         self._pages.currentRowChanged.connect(self._show)
-        self._pages.setCurrentRow(0)
+        self._pages.setCurrentRow(PAGES.index(page))
 
     def _show(self, number: int) -> None:
         self._document.clear()
         render(self._document, self._texts[number], self._look)
-        self._text.moveCursor(QTextCursor.MoveOperation.Start)  # otherwise Qt scrolls to the old cursor position
+        # Otherwise, Qt would scroll to the position of the cursor in the previous page.
+        self._text.moveCursor(QTextCursor.MoveOperation.Start)
         self._text.verticalScrollBar().setValue(0)
 
 
 def help_files() -> list[Path]:
-    """Return the help files in display order."""
+    """Return the files of the help pages in the order in which they are listed."""
     return [RESOURCES / "help" / f"{name}.md" for name in PAGES]
 
 

@@ -1,4 +1,4 @@
-"""The dialog that imports sessions of other agents, found on this computer or chosen as files."""
+"""The dialog that imports sessions of other agents, either found on this computer or chosen as files."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from ui.base.drop_filter import TRANSCRIPT_SUFFIXES
 from ui.style.number_formats import size as size_words
 from ui.style.theme import Look
 from ui.text.visible import visible
@@ -26,8 +27,6 @@ from ui.widgets.button import Button
 from ui.widgets.dialog_parts import resize_in_screen
 from ui.widgets.labels import allow_breaks, error_text, label
 from ui.widgets.tooltip import tooltip_text
-
-NAME_FILTER = "*.jsonl *.json *.traj *.eval *.db *.zip *.aider.chat.history.md"
 
 
 class FoundTranscript(NamedTuple):
@@ -40,9 +39,12 @@ class FoundTranscript(NamedTuple):
 
 
 class SessionImportDialog(QDialog):
-    """Opened with `open()`. The import controller finds and imports the transcripts and reports the progress."""
+    """Lets the user import sessions.
 
-    import_requested = Signal(list)  # paths
+    The import controller finds and imports the transcripts, and reports the progress.
+    """
+
+    import_requested = Signal(list)  # paths of the transcripts
 
     def __init__(self, look: Look, parent: QWidget) -> None:
         super().__init__(parent)
@@ -66,6 +68,7 @@ class SessionImportDialog(QDialog):
         self._list.itemSelectionChanged.connect(self._count)
         self._list.itemActivated.connect(lambda _: self._import_selected())
         column.addWidget(self._list, 1)
+        self._message_is_of_import = False  # if true, the message about the end of the search does not replace it
         self._message = label(self.tr("Searching…"), look.fonts.second, "second", name="import.said", wrap=True)
         self._bar = QProgressBar()
         self._bar.setObjectName("import.progress")
@@ -91,7 +94,7 @@ class SessionImportDialog(QDialog):
         self._list.setFocus()
 
     def show_found(self, transcripts: Sequence[FoundTranscript]) -> None:
-        """List the transcripts found, which are sorted newest first."""
+        """List the transcripts that were found, which are sorted newest first."""
         for transcript in transcripts:
             modified = datetime.fromtimestamp(transcript.changed).astimezone().strftime("%Y-%m-%d %H:%M")
             parts = Path(transcript.path).parts
@@ -99,30 +102,36 @@ class SessionImportDialog(QDialog):
             item = QListWidgetItem(f"{visible(parts[-1])}\n{details}")
             item.setData(Qt.ItemDataRole.UserRole, transcript.path)
             item.setToolTip(tooltip_text(transcript.path))
-            item.setSizeHint(QSize(0, self._row_height))  # as wide as the list, so that long titles are elided
+            # Limits the width to that of the list, so that long titles are elided.
+            item.setSizeHint(QSize(0, self._row_height))
             self._list.addItem(item)
-        if transcripts and self._list.currentRow() < 0:  # so that Space selects it
+        if transcripts and self._list.currentRow() < 0:  # so that the Space key selects the first transcript
             self._list.setCurrentRow(0, QItemSelectionModel.SelectionFlag.NoUpdate)
         empty_text = self.tr("No sessions of other agents were found in their usual locations. Choose files instead.")
-        self._message.setText("" if transcripts else empty_text)
+        if not self._message_is_of_import:
+            self._message.setText("" if transcripts else empty_text)
         if not transcripts:
             announce(self, empty_text)
 
     def show_titles(self, first: int, titles: Sequence[str]) -> None:
-        """Show the titles of the transcripts from the position `first` on, instead of their file names."""
+        """Replace file names by the titles of the transcripts, beginning at position `first`."""
         for position, title in enumerate(titles, first):
             if title:
                 item = self._list.item(position)
                 item.setText(f"{' '.join(visible(title).split())}\n{item.text().partition(chr(10))[2]}")
 
     def show_progress(self, text: str, done: int, size: int) -> None:
+        self._message_is_of_import = True
         self._message.setText(allow_breaks(text))
         self._bar.setRange(0, max(1, size // 1024))
         self._bar.setValue(done // 1024)
 
     def show_error(self, message: str) -> None:
         self._bar.hide()
+        self._message_is_of_import = True
         self._message.setText(error_text(message))
+        if message:
+            announce(self._message, message)
         self._count()
 
     def _count(self) -> None:
@@ -141,7 +150,8 @@ class SessionImportDialog(QDialog):
         dialog = QFileDialog(self, self.tr("Import sessions"), str(Path.home()))
         dialog.setObjectName("import.choice")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-        dialog.setNameFilters([self.tr("Sessions ({})").format(NAME_FILTER), self.tr("All files (*)")])
+        patterns = " ".join(f"*{suffix}" for suffix in TRANSCRIPT_SUFFIXES)
+        dialog.setNameFilters([self.tr("Sessions ({})").format(patterns), self.tr("All files (*)")])
         dialog.setOption(QFileDialog.Option.DontUseNativeDialog)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.filesSelected.connect(self._request_import)

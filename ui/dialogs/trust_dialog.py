@@ -10,7 +10,7 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.dialog_parts import button_row, fit_to_content
-from ui.widgets.labels import label, read_only_text
+from ui.widgets.labels import hide_unless, label, read_only_text
 
 if TYPE_CHECKING:
     from core.engine.policy.trust import FolderTrust
@@ -19,7 +19,10 @@ MAX_NAMES: Final = 12
 
 
 class TrustDialog(QDialog):
-    """Opened with `open()`. `decided` carries the answer; canceling emits nothing. Cancel has the initial focus."""
+    """Asks whether to trust a folder.
+
+    `decided` carries the answer; it is not emitted if the user cancels. Cancel has the initial focus.
+    """
 
     decided = Signal(bool)
 
@@ -62,7 +65,7 @@ class TrustDialog(QDialog):
         return self.tr("It has no project instructions yet, such as an AGENTS.md, skills or commands.")
 
     def _consequences(self, folder_trust: "FolderTrust") -> list[tuple[str, str]]:
-        """Return what each answer leads to, with the names of the labels."""
+        """Return texts about the consequences of each answer, with the object names of their labels."""
         if folder_trust.instructions or folder_trust.trusted:
             trusted = self.tr(
                 "If you trust it, the agent follows these files as they are now. When one of them changes, you are "
@@ -85,7 +88,7 @@ class TrustDialog(QDialog):
         return [("trusted", trusted), ("ignored", ignored), ("undo", undo)]
 
     def _build_files(self, look: Look, texts: Mapping[str, str]) -> QWidget:
-        """Return the contents of the files in a frame, hidden at first."""
+        """Return a frame with the contents of the files, which is hidden at first."""
         contents = "\n\n".join(f"── {visible(name)}\n\n{visible(body)}" for name, body in texts.items())
         frame, _ = read_only_text(
             contents, look.fonts.mono, name="trust.contents", accessible_name=self.tr("Contents of the files")
@@ -95,7 +98,7 @@ class TrustDialog(QDialog):
         return frame
 
     def _toggle_files(self) -> None:
-        """Show or hide the contents of the files, and give the dialog the room for them."""
+        """Show or hide the contents of the files, and resize the dialog accordingly."""
         shown = not self._files.isVisibleTo(self)
         self._files.setVisible(shown)
         self._show.setText(self.tr("Hide files") if shown else self.tr("Show files"))
@@ -104,7 +107,7 @@ class TrustDialog(QDialog):
     def _buttons(self, look: Look, *, has_files: bool) -> QHBoxLayout:
         self._show = Button(look, self.tr("Show files"), name="trust.show", tone="quiet")
         self._show.setToolTip(self.tr("Read these files before you decide"))
-        self._show.setVisible(has_files)
+        hide_unless(self._show, has_files)
         self._show.clicked.connect(self._toggle_files)
         self._cancel = cancel = Button(look, self.tr("Cancel"), name="trust.cancel")
         no = Button(look, self.tr("Continue without trusting"), name="trust.no")

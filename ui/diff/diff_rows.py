@@ -1,4 +1,4 @@
-"""A Qt model of the lines of a diff, unified or side by side, with the comments on them."""
+"""The Qt model of the lines of a diff, unified or side by side, and of the comments on them."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -12,12 +12,13 @@ from PySide6.QtCore import (
     Qt,
 )
 
-from core.timeline.text_diff import DiffRow, TextDiff
+from core.timeline.text_diff import HUNK_HEADER, DiffRow, TextDiff
 from ui.diff.line_texts import LINE_LIMIT, TAB
 from ui.text.visible import visible
 
-MORE_LINES: Final = 20  # lines that one press of *Show more* adds
-COMMENT: Final = "comment"  # the sign of a row that shows a comment; its text is the ID of the comment
+MORE_LINES: Final = 20  # lines that each use of *Show more* adds
+COMMENT: Final = "comment"  # the sign of a row with a comment; the text of the row is the ID of the comment
+NOT_LINES: Final = frozenset({HUNK_HEADER, COMMENT})  # the signs of rows that show no line of the two texts
 
 RowPair = tuple[DiffRow | None, DiffRow | None]
 AnyIndex = QModelIndex | QPersistentModelIndex
@@ -25,7 +26,7 @@ NOWHERE = QModelIndex()
 
 
 class DiffLine(NamedTuple):
-    """A line of one of the two texts: `side` is `old` or `new`, `number` counts from 1."""
+    """A line of one of the two texts. `side` is `old` or `new`; `number` counts from 1."""
 
     side: str
     number: int
@@ -35,9 +36,10 @@ NO_COMMENTS: Final[Mapping[DiffLine, Sequence[str]]] = {}
 
 
 class DiffTableModel(QAbstractTableModel):
-    """The lines of a diff: one column (unified), or two (side by side) with the old lines in the first.
+    """The rows of a diff: one column if unified; if side by side, two columns with the old lines in the first.
 
-    `can_revert` and `can_keep` are whether the headers of hunks offer that. A kept hunk is reduced to its header.
+    `can_revert` and `can_keep` say whether hunk headers offer to do so. Of a hunk that is kept, only the header is
+    shown.
     """
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -72,9 +74,9 @@ class DiffTableModel(QAbstractTableModel):
         kept: Collection[str] = (),
         comments: Mapping[DiffLine, Sequence[str]] = NO_COMMENTS,
     ) -> None:
-        """Show a diff. Lines that were unfolded stay so if only one of the two texts changed.
+        """Show a diff. If only one of the two texts has changed, additional lines that were shown stay visible.
 
-        `kept` are keys of hunks; `comments` are the IDs of the comments below a line.
+        `kept` are keys of hunks. `comments` are IDs of comments by the line below which they are shown.
         """
         same_file = self._difference.old == difference.old or self._difference.new == difference.new
         self.beginResetModel()
@@ -87,7 +89,7 @@ class DiffTableModel(QAbstractTableModel):
         self.endResetModel()
 
     def show_more(self, gap: int, lines: int) -> None:
-        """Show further unchanged lines above the hunk `gap`, or below the last hunk for -1."""
+        """Show more unchanged lines above the hunk with the index `gap`; for -1, below the last hunk."""
         self.beginResetModel()
         gap = gap if gap >= 0 else len(self._difference.hunks())
         self._more[gap] = self._more.get(gap, 0) + lines
@@ -98,30 +100,30 @@ class DiffTableModel(QAbstractTableModel):
         return self._pairs[position][column if self.side_by_side else 0] if 0 <= position < len(self._pairs) else None
 
     def either_row(self, position: int) -> DiffRow | None:
-        """Return the new line at a position, or the old one if there is none."""
+        """Return the row with the new line at a position or, if there is none, the row with the old one."""
         return self.row(position, 1) or self.row(position)
 
     def hunk_header(self, position: int) -> DiffRow | None:
         """Return the hunk header at this position; None if the row is not a header."""
         row = self.row(position)
-        return row if row and row.sign == "head" else None
+        return row if row and row.is_header else None
 
     def line_at(self, position: int, column: int = -1) -> DiffLine | None:
-        """Return the line of text at a position, to which a comment belongs; prefer the new text without a column."""
+        """Return the line of text at a position. With column -1, prefer the line of the new text."""
         row = self.either_row(position) if column < 0 else self.row(position, column)
         return _line_of(row) if row else None
 
     def position_of(self, line: DiffLine) -> int:
-        """Return the position that shows a line of text; -1 if it is not shown."""
+        """Return the position of a line of text; -1 if the line is not shown."""
         for position in range(len(self._pairs)):
             for column in range(self.columnCount()):
                 row = self.row(position, column)
-                if row and row.sign not in {"head", COMMENT} and line.number == getattr(row, line.side):
+                if row and row.sign not in NOT_LINES and line.number == getattr(row, line.side):
                     return position
         return -1
 
     def position_near(self, line: DiffLine | None, hunk: int) -> int:
-        """Return the position of a line, or else of the header of its hunk; -1 if there is neither."""
+        """Return the position of a line, or else that of the header of `hunk`; -1 if neither is shown."""
         position = self.position_of(line) if line else -1
         if position >= 0 or (hunk < 0 and line is None):
             return position
@@ -137,7 +139,7 @@ class DiffTableModel(QAbstractTableModel):
         return 0 <= hunk < len(self._hunk_keys) and self._hunk_keys[hunk] in self._kept
 
     def hunk_figures(self, hunk: int) -> str:
-        """Return how many lines a hunk adds and removes."""
+        """Return the numbers of lines that a hunk adds and removes, as text."""
         blocks = self._difference.hunks()[hunk]
         added, removed = (
             sum(b.new_end - b.new for b in blocks),
@@ -146,14 +148,14 @@ class DiffTableModel(QAbstractTableModel):
         return f"+{added} −{removed}"
 
     def comment_rows(self) -> list[tuple[int, str]]:
-        """Return the positions of the comments, with their IDs."""
+        """Return the position and the ID of each comment."""
         if not self._comments:
             return []
         rows = ((position, self.row(position)) for position in range(len(self._pairs)))
         return [(position, row.text) for position, row in rows if row and row.sign == COMMENT]
 
     def hunk_positions(self) -> list[int]:
-        """Return the position at which each hunk starts."""
+        """Return the position of the first row of each hunk."""
         positions: dict[int, int] = {}
         for position in range(len(self._pairs)):
             row = self.row(position) or self.row(position, 1)
@@ -163,7 +165,7 @@ class DiffTableModel(QAbstractTableModel):
 
     @property
     def longest_line(self) -> int:
-        """The number of characters of the longest line, at most `LINE_LIMIT`."""
+        """The number of characters in the longest line, at most `LINE_LIMIT`."""
         return self._longest_line
 
     def _build(self) -> None:
@@ -172,14 +174,13 @@ class DiffTableModel(QAbstractTableModel):
         rows = [
             row
             for row in self._difference.rows(more=self._more)
-            if (row.sign == "head" and (has_actions or row.text != "0"))
-            or (row.sign != "head" and row.hunk not in kept)
+            if (row.is_header and (has_actions or row.hidden_lines)) or (not row.is_header and row.hunk not in kept)
         ]
         pairs: list[RowPair] = _paired(rows) if self.side_by_side else [(row, row) for row in rows]
         self._pairs = self._with_comments(pairs) if self._comments else pairs
 
     def _with_comments(self, pairs: list[RowPair]) -> list[RowPair]:
-        """Insert the comments below their lines; those whose line is not shown come first."""
+        """Insert the comments below their lines. Comments on a line that is not shown come first."""
         missing = dict(self._comments)
         result: list[RowPair] = []
         for old, new in pairs:
@@ -190,7 +191,7 @@ class DiffTableModel(QAbstractTableModel):
                 result += [_comment_row(name, row.hunk) for name in missing.pop(line, ())] if row else []
         return [_comment_row(name, -1) for names in missing.values() for name in names] + result
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._pairs)
@@ -206,9 +207,9 @@ class DiffTableModel(QAbstractTableModel):
             return self.tr("no line") if role == Qt.ItemDataRole.AccessibleTextRole else ""
         if row.sign == COMMENT:
             return self.describe_comment(row.text) if role == Qt.ItemDataRole.AccessibleTextRole else ""
-        if row.sign == "head":
-            text = unchanged_lines_text(int(row.text))
-            if role == Qt.ItemDataRole.AccessibleTextRole and row.text == "0" and row.hunk >= 0:
+        if row.is_header:
+            text = unchanged_lines_text(row.hidden_lines)
+            if role == Qt.ItemDataRole.AccessibleTextRole and not row.hidden_lines and row.hunk >= 0:
                 text = self.hunk_figures(row.hunk)
             return self.tr("kept {}, {}").format(self.hunk_figures(row.hunk), text) if self.is_kept(row.hunk) else text
         change = {"-": self.tr("removed"), "+": self.tr("added")}.get(row.sign, "")
@@ -222,8 +223,8 @@ def _longest(difference: TextDiff) -> int:
 
 
 def _line_of(row: DiffRow) -> DiffLine | None:
-    """Return the line of text that a row shows; of an unchanged line the new one."""
-    if row.sign in {"head", COMMENT}:
+    """Return the line of text that a row shows; for an unchanged line, that of the new text."""
+    if row.sign in NOT_LINES:
         return None
     return DiffLine("new", row.new) if row.new else DiffLine("old", row.old)
 
@@ -239,7 +240,7 @@ def unchanged_lines_text(lines: int) -> str:
 
 
 def _paired(rows: list[DiffRow]) -> list[RowPair]:
-    """Pair the lines for the side-by-side view: removed lines next to the lines that replace them."""
+    """Pair the lines for the side-by-side view, so that removed lines are next to the lines that replace them."""
     pairs: list[RowPair] = []
     removed: list[DiffRow] = []
     added: list[DiffRow] = []

@@ -1,4 +1,4 @@
-"""The table that shows a diff; it stays fast with a hundred thousand lines."""
+"""The table that shows a diff. It stays fast with a hundred thousand lines."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -21,21 +21,23 @@ from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QHeaderView, Q
 from core.timeline.text_diff import TextDiff
 from ui.diff.comment_widget import CommentWidget
 from ui.diff.diff_delegate import ROW_HEIGHT, DiffLineDelegate
-from ui.diff.diff_rows import COMMENT, MORE_LINES, NO_COMMENTS, DiffLine, DiffTableModel
+from ui.diff.diff_rows import COMMENT, MORE_LINES, NO_COMMENTS, NOT_LINES, DiffLine, DiffTableModel
 from ui.diff.line_menu import LineAction, line_menu
 from ui.style.theme import Look
 
 MAX_WIDTH: Final = 12_000
-SCROLLED_CHARACTERS: Final = 8  # by one press of Left or Right
+SCROLLED_CHARACTERS: Final = 8  # characters by which each press of Left or Right scrolls
 ALL_LINES: Final = 1 << 30
 
 
 class DiffView(QTableView):
-    """A diff view. Long lines scroll within their column, also with Left and Right: the columns always fit the view.
+    """The table of a diff.
+
+    Long lines scroll within their column, also with Left and Right: the columns always fit the view.
 
     Keys: N and P go to the next and previous hunk, with Shift to the next and previous file. K keeps the selected hunk,
-    U reverts it, C comments on the selected lines, X shows more lines around it, and Shift+X the whole file. Enter
-    edits the selected comment and Delete removes it; ] and [ go to the next and previous comment.
+    U reverts it, C comments on the selected lines, X shows more lines around the hunk, and Shift+X the whole file.
+    Enter edits the selected comment and Delete removes it; ] and [ go to the next and previous comment.
     """
 
     revert_requested = Signal(int, bool)
@@ -61,7 +63,8 @@ class DiffView(QTableView):
         self._painter = DiffLineDelegate(self._rows, look, self)
         self._make_comment: Callable[[str], CommentWidget] | None = None
         self._comment_positions: list[int] = []
-        self.rebuilding = False  # whether comment widgets are replaced, so that losing the focus means nothing
+        # True while comment widgets are being replaced, and lose the focus although the user does not leave them.
+        self.rebuilding = False
         self.setObjectName("changes.lines")
         self.setAccessibleName(self.tr("Changed lines"))
         self.setShowGrid(False)
@@ -81,10 +84,13 @@ class DiffView(QTableView):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         header.setMinimumSectionSize(8)
         self.setModel(self._rows)
+        for changed in (self.selectionModel().selectionChanged, self.selectionModel().currentChanged):
+            changed.connect(self._mark_selected_comment)
         self.setItemDelegate(self._painter)
-        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)  # scrolling paints only the new lines
+        # So that scrolling paints only the lines that come into view.
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMouseTracking(True)
-        self.setCornerWidget(QWidget())  # otherwise the style draws a frame between the scroll bars
+        self.setCornerWidget(QWidget())  # otherwise, the style would draw a frame between the scroll bars
         self.restyle(look)
 
     @property
@@ -92,7 +98,7 @@ class DiffView(QTableView):
         return self._rows
 
     def set_comment_source(self, make_comment: Callable[[str], CommentWidget]) -> None:
-        """Allow comments on lines; `make_comment` returns the widget that shows the comment with an ID."""
+        """Allow comments on lines. `make_comment` returns the widget for the comment with this ID."""
         self._make_comment = make_comment
         self._rows.describe_comment = lambda name: shown.description() if (shown := self.comment_widget(name)) else ""
         self._painter.commentable = True
@@ -109,9 +115,9 @@ class DiffView(QTableView):
         file_name: str = "",
         in_place: bool = False,
     ) -> None:
-        """Show a diff. The file name gives the language of its lines.
+        """Show a diff. The file name determines the syntax colors.
 
-        It is shown from its start, or `in_place`: the lines that the user looks at stay where they are.
+        If `in_place`, the lines on screen stay where they are; otherwise, the diff is shown from its start.
         """
         with self._in_place() if in_place else nullcontext():
             self._painter.set_diff(difference, file_name)
@@ -126,7 +132,7 @@ class DiffView(QTableView):
             self.horizontalScrollBar().setValue(0)
 
     def update_review(self, kept: Collection[str], comments: Mapping[DiffLine, Sequence[str]]) -> None:
-        """Show which hunks are kept, and the comments, without moving what the user looks at."""
+        """Update the kept hunks and the comments without moving the lines on screen."""
         rows = self._rows
         with self._in_place():
             rows.show(
@@ -145,7 +151,7 @@ class DiffView(QTableView):
         self.viewport().update()
 
     def go_to_hunk(self, by: int) -> None:
-        """Select the next hunk (`by` > 0) or the previous one; ask for another file behind the last one."""
+        """Select the next hunk (`by` > 0) or the previous one. If there is none, request the next or previous file."""
         positions = self._rows.hunk_positions()
         current_row = self._current_position()
         candidates = [position for position in positions if (position - current_row) * by > 0]
@@ -155,30 +161,21 @@ class DiffView(QTableView):
             self.file_requested.emit(by, True)
 
     def select_edge_hunk(self, by: int) -> None:
-        """Select the first hunk (`by` > 0) or the last one."""
+        """Select the first hunk of the diff (`by` > 0) or the last one."""
         if positions := self._rows.hunk_positions():
             self._select(positions[0] if by > 0 else positions[-1])
 
-    def select_line(self, line: DiffLine) -> bool:
-        """Select a line of text and scroll to it; return False if it is not shown."""
-        position = self._rows.position_of(line)
-        if position >= 0:
-            self.selectRow(position)
-            self.setCurrentIndex(self._rows.index(position, 0))
-            self.scrollTo(self._rows.index(position, 0), QAbstractItemView.ScrollHint.PositionAtCenter)
-        return position >= 0
-
     def current_hunk(self) -> int:
-        """Return the index of the hunk with the selected line; -1 if there is none."""
+        """Return the index of the hunk that contains the selected line; -1 if there is none."""
         row = self._rows.either_row(self._current_position())
         return row.hunk if row else -1
 
     def current_line(self) -> DiffLine | None:
-        """Return the selected line of text; side by side the new one, if there is one."""
+        """Return the selected line of text. If it has an old and a new side, return the new one."""
         return self._rows.line_at(self._current_position())
 
     def revert_current_hunk(self) -> None:
-        """Request the revert of the hunk that contains the selected line."""
+        """Request to revert the hunk that contains the selected line."""
         hunk = self.current_hunk()
         if not self._rows.can_revert:
             self.revert_blocked.emit()
@@ -186,16 +183,19 @@ class DiffView(QTableView):
             self.revert_requested.emit(hunk, True)
 
     def keep_current_hunk(self) -> None:
-        """Keep the hunk that contains the selected line, or show it again."""
+        """Request to keep the hunk that contains the selected line or, if it is kept, to show it again."""
         if (hunk := self.current_hunk()) >= 0 and self._rows.can_keep:
             self.keep_requested.emit(hunk)
 
     def open_current_line(self) -> None:
-        """Request to open the file at the selected line, or at the change nearest to a removed one."""
+        """Request to open the file at the selected line; for a removed line, at the next line of the new text."""
         self.open_requested.emit(self._rows.new_line_from(self._current_position()))
 
     def comment_on_selection(self) -> None:
-        """Request a comment on the selected lines of the text in which the last one is."""
+        """Request a comment on the selected lines.
+
+        If lines of both texts are selected, the comment is on the text that contains the current line.
+        """
         last = self.current_line()
         if self._make_comment is None:
             return
@@ -213,7 +213,7 @@ class DiffView(QTableView):
         self.comment_requested.emit(DiffLine(last.side, min(numbers)), DiffLine(last.side, max(numbers)))
 
     def show_more(self, lines: int = MORE_LINES, gap: int | None = None) -> None:
-        """Show more unchanged lines above the current hunk, or above the hunk `gap`."""
+        """Show more unchanged lines above the current hunk, or above the hunk with the index `gap`."""
         if gap is None and lines == ALL_LINES:
             gaps = [*range(len(self._rows.diff.hunks())), -1]
         else:
@@ -224,15 +224,15 @@ class DiffView(QTableView):
             self._place_comments()
 
     def copy(self) -> None:
-        """Copy the selected lines to the clipboard, without their signs."""
+        """Copy the selected lines to the clipboard, without the plus and minus signs."""
         positions = sorted({index.row() for index in self.selectionModel().selectedRows()})
         rows = [self._rows.either_row(position) for position in positions]
-        lines = [row.text.rstrip("\r\n") for row in rows if row and row.sign not in {"head", COMMENT}]
+        lines = [row.text.rstrip("\r\n") for row in rows if row and row.sign not in NOT_LINES]
         if lines:
             QGuiApplication.clipboard().setText("\n".join(lines))
 
     def comment_widget(self, name: str) -> CommentWidget | None:
-        """Return the widget of the comment with this ID, if the comment is shown."""
+        """Return the widget of the comment with this ID; None if the comment is not shown."""
         for position, shown in self._rows.comment_rows():
             if shown == name:
                 widget = self.indexWidget(self._rows.index(position, 0))
@@ -240,19 +240,19 @@ class DiffView(QTableView):
         return None
 
     def select_comment(self, name: str) -> None:
-        """Select a comment and scroll to it."""
+        """Select the comment with this ID and scroll to it."""
         for position, shown in self._rows.comment_rows():
             if shown == name:
                 self.selectRow(position)
                 self.scrollTo(self._rows.index(position, 0), QAbstractItemView.ScrollHint.PositionAtCenter)
 
     def current_comment(self) -> str:
-        """Return the ID of the selected comment, or an empty string."""
+        """Return the ID of the selected comment; "" if none is selected."""
         row = self._rows.row(self._current_position())
         return row.text if row and row.sign == COMMENT else ""
 
     def fit_comment(self, comment: QWidget) -> None:
-        """Give the row of a comment the height that the widget needs now."""
+        """Resize the row of a comment to the current height of its widget."""
         for position, _ in self._rows.comment_rows():
             if self.indexWidget(self._rows.index(position, 0)) is comment:
                 self.setRowHeight(position, self._comment_height(comment))
@@ -261,9 +261,14 @@ class DiffView(QTableView):
         return (0, 1) if self._rows.side_by_side else (0,)
 
     def _current_position(self) -> int:
-        """Return the position of the selected row; -1 if there is none. Qt makes the first row current on focus."""
+        """Return the position of the selected row, or -1. The current row is not used: Qt sets it on focus."""
         index = self.currentIndex()
         return index.row() if self.selectionModel().isSelected(index) else -1
+
+    def _mark_selected_comment(self) -> None:
+        for _, name in self._rows.comment_rows():
+            if (widget := self.comment_widget(name)) is not None:
+                widget.mark_selected(name == self.current_comment())
 
     def _edit_comment(self) -> None:
         if (name := self.current_comment()) and (widget := self.comment_widget(name)) is not None:
@@ -276,7 +281,7 @@ class DiffView(QTableView):
 
     @contextmanager
     def _in_place(self) -> Iterator[None]:
-        """Rebuild the rows while the line at the top, the selection and the cursor of a comment stay."""
+        """Keep the top line, the selection and the cursor in a comment while the body of `with` rebuilds the rows."""
         current, hunk, comment = self.current_line(), self.current_hunk(), self.current_comment()
         typed = {name: widget.cursor_position() for _, name in self._rows.comment_rows()
                  if (widget := self.comment_widget(name)) is not None and widget.cursor_position() >= 0}  # fmt: skip
@@ -302,11 +307,12 @@ class DiffView(QTableView):
         for name, cursor in typed.items():
             if (widget := self.comment_widget(name)) is not None:
                 widget.edit(cursor)
+        self._mark_selected_comment()
 
     def _place_comments(self) -> None:
         self.clearSpans()
         header = self.verticalHeader()
-        for position in self._comment_positions:  # a reset model keeps the heights of its rows
+        for position in self._comment_positions:  # when the model is reset, the rows keep their heights
             if position < header.count():
                 header.resizeSection(position, header.defaultSectionSize())
         self._comment_positions = [position for position, _ in self._rows.comment_rows()]
@@ -341,12 +347,12 @@ class DiffView(QTableView):
         return self.viewport().width() // max(1, self._rows.columnCount())
 
     def _overflow(self) -> int:
-        """Return by how many pixels the longest line exceeds its column."""
+        """Return the number of pixels by which the longest line exceeds the width of its column."""
         needed = min(MAX_WIDTH, self._painter.width_for(self._rows.longest_line))
         return max(0, needed - self._fitting_width())
 
     def link_rects(self, position: int) -> dict[str, QRect]:
-        """Return where the links of the hunk header at a position are within the viewport, by their names."""
+        """Return the rectangles of the links in the hunk header at a position by name, in viewport coordinates."""
         head = self._rows.hunk_header(position)
         rects: dict[str, QRect] = {}
         for column in range(self._rows.columnCount() if head else 0):
@@ -355,7 +361,7 @@ class DiffView(QTableView):
         return rects
 
     def _link_at(self, point: QPoint) -> tuple[str, int]:
-        """Return the name of the link under the pointer and the hunk of its header; an empty name without one."""
+        """Return the name of the link at `point` and the index of its hunk; an empty name if there is no link."""
         index: QModelIndex = self.indexAt(point)
         head = self._rows.hunk_header(index.row()) if index.isValid() else None
         if head is None:
@@ -365,27 +371,27 @@ class DiffView(QTableView):
         ), head.hunk
 
     def _gutter_line(self, point: QPoint) -> DiffLine | None:
-        """Return the line of text whose number is under the pointer, if comments are possible."""
+        """Return the line whose number is at `point`; None if there is none or comments are not possible."""
         index: QModelIndex = self.indexAt(point)
         if not index.isValid() or self._make_comment is None:
             return None
         left = point.x() - self.visualRect(index).left()
         return self._rows.line_at(index.row(), index.column()) if left < self._painter.number_width() else None
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        """Select the first hunk, so that the keys for a hunk have an effect at once; a click selects its own line."""
+        """Select the first hunk, so that its keys work at once. After a click, the clicked line is selected instead."""
         super().focusInEvent(event)
         by_mouse = event.reason() == Qt.FocusReason.MouseFocusReason
         if self._rows.can_keep and not by_mouse and not self.selectionModel().hasSelection():
             self.select_edge_hunk(1)
 
     def updateGeometries(self) -> None:
-        """Let the horizontal scroll bar move the text within the columns."""
+        """Use the horizontal scroll bar to scroll the text within the columns."""
         bar = self.horizontalScrollBar()
         value = bar.value()
-        bar.blockSignals(True)  # QTableView sets the bar to 0, because the columns fit
+        bar.blockSignals(True)  # QTableView would set the scroll bar to 0, because the columns fit into the view
         super().updateGeometries()
         bar.setRange(0, self._overflow())
         bar.setPageStep(self._fitting_width())
@@ -464,7 +470,7 @@ class DiffView(QTableView):
         elif action := self._actions(shift=bool(event.modifiers())).get(Qt.Key(event.key())):
             action()
         elif event.text().isprintable() and event.text():
-            event.ignore()  # the panel has further keys; Qt would search the first column
+            event.ignore()  # leaves the key to the panel; Qt would search the first column for the letter
         else:
             super().keyPressEvent(event)
 

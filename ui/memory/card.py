@@ -1,14 +1,15 @@
 """The details of a memory: text, scope, source, relevance, conflicts, uses and versions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QScrollArea, QVBoxLayout, QWidget
 
 from core.domain.memory import Memory
 from core.domain.memory_marks import EXPIRES, tags_of, user_rating_of, without_marks
+from ui.memory.controller import MemoryAction
 from ui.memory.link_line import LinkLine
 from ui.memory.relevance_plot import RelevancePlot
 from ui.memory.texts import KIND_COLORS, TitleOf, author_text, field_label, kind_label, scope_text, tr, usage_text
@@ -17,13 +18,16 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.labels import hairline, label, styled_frame
+from ui.widgets.stacking_row import StackingRow, plain_row
 from ui.widgets.time_formats import to_local_time
 
 if TYPE_CHECKING:
     from core.engine.services.memory_service import MemoryDetails, RunOutcomes
 
-MAX_USES: Final = 12  # most runs listed under Uses
+MAX_USES: Final = 12  # runs listed at most under Uses
 SIDE: Final = 16
+RATINGS: Final = {MemoryAction.RATE_HELPFUL: "good", MemoryAction.RATE_UNHELPFUL: "bad"}
+"""The actions that rate a memory, with the rating that each stores."""
 RATING_ICONS: Final = {
     "good": ("circle-check", "done", "rated good"),
     "bad": ("circle-x", "failed", "rated bad"),
@@ -33,11 +37,12 @@ RATING_ICONS: Final = {
 class MemoryCard(QWidget):
     """Shows a memory.
 
-    Emits `action_requested` with the name of an action, `event_requested` with a session and the sequence number of an
-    event, `memory_requested` with the ID of another memory, and `undo_requested` with the number of a change.
+    `action_requested` carries a `MemoryAction`, `event_requested` a session and the sequence number of an event,
+    `memory_requested` the ID of another memory, and `undo_requested` the number of a change.
     """
 
     action_requested = Signal(str)
+    edit_requested = Signal()
     event_requested = Signal(str, int)
     memory_requested = Signal(str)
     undo_requested = Signal(int)
@@ -57,22 +62,18 @@ class MemoryCard(QWidget):
         self._scroll.setAccessibleName(self.tr("Memory"))
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._buttons: dict[str, Button] = {}
-        head = QHBoxLayout()
-        head.setContentsMargins(SIDE, 11, 10, 11)
-        head.setSpacing(2)
-        head.addWidget(self._kind, 1)
-        for name, icon, title in self._icons():
-            button = Button(look, "", name=f"memory.card.{name}", icon=icon, tone="quiet")
-            button.setAccessibleName(title)
-            button.setToolTip(title)
-            button.clicked.connect(partial(self.run_action, name))
-            self._buttons[name] = button
-            head.addWidget(button)
+        self._edit = self._icon_button("edit", "pencil", tr("Edit (E)"), self.edit)
+        self._buttons = {
+            action: self._icon_button(action, icon, title, partial(self.run_action, action))
+            for action, icon, title in self._icons()
+        }
+        buttons = plain_row(self._edit, *self._buttons.values(), spacing=2)
+        left = Qt.AlignmentFlag.AlignLeft
+        head = StackingRow(self._kind, buttons, margins=(SIDE, 11, 10, 11), spacing=2, alignment=left)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addLayout(head)
+        layout.addWidget(head)
         layout.addWidget(hairline())
         layout.addWidget(self._scroll, 1)
 
@@ -84,42 +85,52 @@ class MemoryCard(QWidget):
     def memory(self) -> Memory | None:
         return self._shown.listed.memory if self._shown else None
 
-    def run_action(self, action: str) -> None:
-        """Request an action, for a click on its button or its keyboard shortcut. Ignored if the button is hidden."""
-        if self.memory and not self._buttons[action].isHidden():
-            rated = user_rating_of(self.memory.content)
-            names = {"pin": "unpin" if self.memory.pinned else "pin", rated: "unrated"}
-            self.action_requested.emit(names.get(action, action))
+    def edit(self) -> None:
+        """Request to edit the memory after a click on the button or its shortcut. Ignored if the button is hidden."""
+        if self.memory and not self._edit.isHidden():
+            self.edit_requested.emit()
 
-    def focus_first(self) -> None:
-        first = next((button for button in self._buttons.values() if not button.isHidden()), None)
-        if first:
-            first.setFocus(Qt.FocusReason.TabFocusReason)
+    def run_action(self, action: MemoryAction) -> None:
+        """Request an action after a click on its button or its keyboard shortcut. Ignored if the button is hidden.
+
+        The button of an action that is in effect, such as that of the current rating, reverses it.
+        """
+        if not self.memory or self._buttons[action].isHidden():
+            return
+        if action == MemoryAction.PIN and self.memory.pinned:
+            action = MemoryAction.UNPIN
+        elif RATINGS.get(action) == user_rating_of(self.memory.content):
+            action = MemoryAction.REMOVE_RATING
+        self.action_requested.emit(action)
 
     def show_memory(self, details: "MemoryDetails") -> None:
         self._shown = details
         memory = details.listed.memory
         active = memory.status == "active"
         self._kind.setText(kind_label(memory.content.kind).capitalize())
-        for name, button in self._buttons.items():
-            button.setVisible((name not in ("restore", "erase")) if active else name in ("restore", "forget", "erase"))
-        self._buttons["forget"].setVisible(memory.status != "forgotten")
-        self._buttons["erase"].setVisible(memory.status == "forgotten")
+        self._edit.setVisible(active)
+        possible = {
+            MemoryAction.RESTORE: not active,
+            MemoryAction.FORGET: memory.status != "forgotten",
+            MemoryAction.ERASE: memory.status == "forgotten",
+        }
+        for action, button in self._buttons.items():
+            button.setVisible(possible.get(action, active))
         title = tr("Unpin (P)") if memory.pinned else tr("Pin: always add to the context, never decay (P)")
-        self._buttons["pin"].setToolTip(title)
-        self._buttons["pin"].setAccessibleName(title)
-        for name, _, unrated in self._icons():
-            if name in ("good", "bad"):
-                rated = user_rating_of(memory.content) == name
-                text = tr("Remove your rating (+)") if name == "good" else tr("Remove your rating (-)")
-                self._buttons[name].setToolTip(text if rated else unrated)
-                self._buttons[name].setAccessibleName(text if rated else unrated)
+        self._buttons[MemoryAction.PIN].setToolTip(title)
+        self._buttons[MemoryAction.PIN].setAccessibleName(title)
+        for action, _, unrated in self._icons():
+            if rating := RATINGS.get(action):
+                text = tr("Remove your rating (+)") if rating == "good" else tr("Remove your rating (-)")
+                title = text if user_rating_of(memory.content) == rating else unrated
+                self._buttons[action].setToolTip(title)
+                self._buttons[action].setAccessibleName(title)
         self._fill(details)
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self._kind.setFont(look.fonts.bold)
-        for button in self._buttons.values():
+        for button in (self._edit, *self._buttons.values()):
             button.restyle(look)
         self._plot.restyle(look)
         self.versions.restyle(look)
@@ -127,7 +138,7 @@ class MemoryCard(QWidget):
             self._fill(self._shown)
 
     def _fill(self, details: "MemoryDetails") -> None:
-        """Rebuild the contents, because which parts are shown depends on the memory."""
+        """Build the contents again, because it depends on the memory which parts are shown."""
         memory, fonts = details.listed.memory, self._look.fonts
         content = styled_frame("panel")
         column = QVBoxLayout(content)
@@ -155,7 +166,7 @@ class MemoryCard(QWidget):
         self._replace_contents(content)
 
     def _replace_contents(self, content: QWidget) -> None:
-        """Replace the contents and delete the old widgets; widgets to reuse must already be children of `content`."""
+        """Replace the contents and delete the old widgets. Widgets to keep must already be children of `content`."""
         top = self._scroll.verticalScrollBar().value()
         old: QWidget | None = self._scroll.takeWidget()
         if old is not None:
@@ -176,7 +187,7 @@ class MemoryCard(QWidget):
         row = grid.rowCount()
         grid.addWidget(label(tr("Learned"), fonts.second, "second"), row, 0, Qt.AlignmentFlag.AlignTop)
         title = self._title_of(memory.session) if memory.session else ""
-        grid.addWidget(label(learned, fonts.second), row, 1)
+        grid.addWidget(label(learned, fonts.second, wrap=True), row, 1)
         if title:
             grid.addWidget(label(tr("Session"), fonts.second, "second"), row + 1, 0)
             hint = tr("Show the session in which it was learned")
@@ -268,23 +279,29 @@ class MemoryCard(QWidget):
             column.addWidget(label(tr("and {} older runs").format(f"{more:,}"), fonts.second, "third"))
 
     def _heading(self, text: str) -> QWidget:
-        return label(text, self._look.fonts.label, "second")
+        return label(text, self._look.fonts.label, "second", wrap=True)
 
-    def _icons(self) -> tuple[tuple[str, str, str], ...]:
+    def _icon_button(self, name: str, icon: str, title: str, on_click: Callable[[], None]) -> Button:
+        button = Button(self._look, "", name=f"memory.card.{name}", icon=icon, tone="quiet")
+        button.setAccessibleName(title)
+        button.setToolTip(title)
+        button.clicked.connect(on_click)
+        return button
+
+    def _icons(self) -> tuple[tuple[MemoryAction, str, str], ...]:
         return (
-            ("edit", "pencil", tr("Edit (E)")),
-            ("good", "thumbs-up", tr("Helpful (+)")),
-            ("bad", "thumbs-down", tr("Not helpful: no longer add it to any context (-)")),
-            ("pin", "pin", tr("Pin: always add to the context, never decay (P)")),
-            ("archive", "archive", tr("Archive: keep, but do not add to any context (A)")),
-            ("restore", "undo-2", tr("Restore (R)")),
-            ("forget", "trash-2", tr("Forget (Del)")),
-            ("erase", "x", tr("Erase permanently")),
+            (MemoryAction.RATE_HELPFUL, "thumbs-up", tr("Helpful (+)")),
+            (MemoryAction.RATE_UNHELPFUL, "thumbs-down", tr("Not helpful: no longer add it to any context (-)")),
+            (MemoryAction.PIN, "pin", tr("Pin: always add to the context, never decay (P)")),
+            (MemoryAction.ARCHIVE, "archive", tr("Archive: keep, but do not add to any context (A)")),
+            (MemoryAction.RESTORE, "undo-2", tr("Restore (R)")),
+            (MemoryAction.FORGET, "trash-2", tr("Forget (Del)")),
+            (MemoryAction.ERASE, "x", tr("Erase permanently")),
         )
 
 
 def _outcome_text(share: "RunOutcomes") -> str:
-    """Return how the runs were rated, as counts, since a percentage of a few runs would mislead."""
+    """Return how the runs were rated, in numbers: a percentage of a few runs would be misleading."""
     runs = tr("1 run") if share.runs == 1 else tr("{} runs").format(share.runs)
     if not share.rated:
         return tr("{}, none rated").format(runs)

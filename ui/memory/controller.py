@@ -1,7 +1,8 @@
-"""The engine calls of the Memory page; each runs on the engine's thread and takes and returns plain values."""
+"""The calls of the Memory page to the engine. They run on the engine's thread, and take and return plain values."""
 
 import asyncio
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -13,7 +14,21 @@ if TYPE_CHECKING:
     from core.engine.api.engine import Engine
     from core.engine.services.memory_service import ForgetResult, LearnedDay, MemoryDetails, MemoryListing
 
-MAX_LISTED: Final = 3_000  # most memories in the list; the search also finds older ones
+MAX_LISTED: Final = 3_000  # memories in the list at most; the search also finds older ones
+
+
+class MemoryAction(StrEnum):
+    """Actions on a memory that need no input."""
+
+    PIN = "pin"
+    UNPIN = "unpin"
+    RATE_HELPFUL = "rate_helpful"
+    RATE_UNHELPFUL = "rate_unhelpful"
+    REMOVE_RATING = "remove_rating"
+    ARCHIVE = "archive"
+    RESTORE = "restore"  # an archived or forgotten memory
+    FORGET = "forget"
+    ERASE = "erase"  # delete a forgotten memory permanently
 
 
 class MemoryInput(NamedTuple):
@@ -31,8 +46,8 @@ class MemoryInput(NamedTuple):
 class AddedMemory(NamedTuple):
     """The result of adding a memory.
 
-    `change` is the number of the change if an equal memory was reinforced instead; 0 for a new one. `conflicts` is how
-    many memories it contradicts.
+    If an equal memory existed, it was reinforced, and `change` is the number of this change; otherwise, `change` is 0.
+    `conflicts` is the number of memories that the new one contradicts.
     """
 
     memory_id: str
@@ -41,7 +56,7 @@ class AddedMemory(NamedTuple):
 
 
 class MemoryController(ProposalController):
-    """Calls the engine's memory service. Every change is durable when its method returns."""
+    """Calls the engine's memory service. When a method returns, its change is stored durably."""
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge, "memory")
@@ -69,7 +84,7 @@ class MemoryController(ProposalController):
         return await self._bridge.ask(add)
 
     async def edit(self, name: str, entered: MemoryInput, base: int) -> int:
-        """Edit a memory on top of version `base`, and return the number of the change."""
+        """Edit a memory, starting from its version `base`, and return the number of the change."""
         text, kind, scope, scope_id, parts, tags, expires = entered
 
         async def edit(engine: "Engine") -> int:
@@ -81,35 +96,40 @@ class MemoryController(ProposalController):
 
         return await self._bridge.ask(edit)
 
-    async def run_action(self, action: str, name: str) -> None:
-        """Pin, unpin, archive, restore, forget or erase a memory."""
-
+    async def run_action(self, action: MemoryAction, name: str) -> None:
         async def act(engine: "Engine") -> None:
             match action:
-                case "pin" | "unpin":
-                    await engine.memory.pin(name, action == "pin")
-                case "good" | "bad":
-                    await engine.memory.mark(name, user_rating="good" if action == "good" else "bad")
-                case "unrated":
+                case MemoryAction.PIN:
+                    await engine.memory.pin(name, True)
+                case MemoryAction.UNPIN:
+                    await engine.memory.pin(name, False)
+                case MemoryAction.RATE_HELPFUL:
+                    await engine.memory.mark(name, user_rating="good")
+                case MemoryAction.RATE_UNHELPFUL:
+                    await engine.memory.mark(name, user_rating="bad")
+                case MemoryAction.REMOVE_RATING:
                     await engine.memory.mark(name, user_rating="")
-                case "archive":
+                case MemoryAction.ARCHIVE:
                     await engine.memory.archive(name)
-                case "restore":
+                case MemoryAction.RESTORE:
                     await engine.memory.restore(name)
-                case "forget":
+                case MemoryAction.FORGET:
                     await engine.memory.forget(name)
-                case _:
+                case MemoryAction.ERASE:
                     await engine.memory.erase(name)
 
         await self._bridge.ask(act)
 
     async def undo(self, name: str, number: int) -> int:
-        """Undo a change. Return the number of the undo, itself a change; 0 if nothing is left of the memory."""
+        """Undo a change, and return the number of the new change that this creates.
+
+        0 if the memory no longer exists.
+        """
         undone = await self._bridge.ask(lambda engine: engine.memory.undo(name, number))
         return undone.version if undone else 0
 
     async def forget_all(self, *, session: str = "", folder: str = "") -> "ForgetResult":
-        """Forget what was learned from a session or, if no session is given, for a folder."""
+        """Forget what was learned from a session or, if `session` is empty, for a folder."""
         if session:
             return await self._bridge.ask(lambda engine: engine.memory.forget_session(session))
         return await self._bridge.ask(lambda engine: engine.memory.forget_folder(folder))
@@ -121,7 +141,10 @@ class MemoryController(ProposalController):
         return await self._bridge.ask(lambda engine: engine.memory.learned_by_day())
 
     async def tidy(self) -> tuple[Sequence[str], int]:
-        """Run the maintenance. Return the IDs of the archived memories and the number of new proposals."""
+        """Archive decayed memories and derive lessons.
+
+        Return the IDs of archived memories and the number of new proposals.
+        """
 
         async def act(engine: "Engine") -> tuple[Sequence[str], int]:
             tidied = await engine.memory.tidy()
@@ -137,7 +160,7 @@ class MemoryController(ProposalController):
         await self._bridge.ask(act)
 
     async def import_file(self, source: str) -> list[str]:
-        """Import a file, and return the IDs of the new memories."""
+        """Import memories from a file, and return the IDs of those that are new."""
 
         async def act(engine: "Engine") -> list[str]:
             imported = await engine.memory.import_file(Path(source))

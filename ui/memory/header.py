@@ -3,11 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, Signal
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QTabBar, QVBoxLayout, QWidget
 
-from ui.memory.memory_lines import ALL, ARCHIVED, LOW_RELEVANCE, PROPOSED, is_in_tab
+from ui.memory.memory_lines import ALL, ARCHIVED, EVERY_FOLDER, LOW_RELEVANCE, PROPOSED, is_in_tab
 from ui.memory.texts import folder_label, tr
 from ui.style.theme import Look
 from ui.widgets.button import Button
@@ -15,19 +14,23 @@ from ui.widgets.drop_down import DropDown
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import label
 from ui.widgets.search_field import SearchField
+from ui.widgets.stacking_row import StackingRow, plain_row
 from ui.widgets.tab_strip import TabStrip
 
 if TYPE_CHECKING:
     from core.engine.services.memory_service import MemoryListing
 
 
-TAB_PADDING = 7  # pixels; with the usual padding, the nine tabs would not fit next to the pane
-FIGURES_CHARACTERS = 14  # of the statistics, which begin with the number of memories, that are always shown
-NARROW_WIDTH = 560  # pixels; below this width, labels are shortened
+TAB_PADDING = 7  # pixels; with the usual padding, the nine tabs would not fit beside the memory card
+FIGURES_CHARACTERS = 14  # characters of the statistics that are always visible; the number of memories comes first
+SEARCH_WIDTH = 120  # pixels; minimum width of the search field
 
 
 class MemoryHeader(QWidget):
-    """Shows statistics, search, tabs and folder filter. `filter_changed` is emitted for another tab or folder."""
+    """Shows statistics, search, tabs and a folder filter.
+
+    `filter_changed` is emitted when another tab or folder is chosen.
+    """
 
     filter_changed = Signal(str)
     menu_requested = Signal(QPoint)
@@ -35,9 +38,9 @@ class MemoryHeader(QWidget):
     def __init__(self, look: Look) -> None:
         super().__init__()
         self._look = look
-        self._waiting = 0
         self._title = label(tr("Memory"), look.fonts.title, name="memory.title")
         self.proposals_button = Button(look, "", name="memory.waits", icon="sparkles", tone="learnt")
+        self.proposals_button.allow_shrinking()
         self.proposals_button.hide()
         self.search = SearchField(look, tr("Search memories"), name="memory.search")
         self.search.setToolTip(tr("Search memories (Ctrl+F)"))
@@ -48,22 +51,19 @@ class MemoryHeader(QWidget):
         self._more.setToolTip(tr("More actions: import, export, forget"))
         self._figures = ElidedLabel("", look.fonts.second, "second", name="memory.figures")
         self._figures.keep_characters(FIGURES_CHARACTERS)
-        self._places = DropDown()
-        self._places.setObjectName("memory.place")
-        self._places.setAccessibleName(tr("Filter by scope"))
-        self._places.setToolTip(tr("Filter by scope"))
-        self._places.setFont(look.fonts.second)
-        self._places.setSizeAdjustPolicy(DropDown.SizeAdjustPolicy.AdjustToContents)
-        self._places.addItem(tr("All scopes"), "")
-        self._places.hide()
+        self._scopes = DropDown(name="memory.place", title=tr("Filter by scope"), font=look.fonts.second)
+        self._scopes.setToolTip(tr("Filter by scope"))
+        self._scopes.setSizeAdjustPolicy(DropDown.SizeAdjustPolicy.AdjustToContents)
+        self._scopes.addItem(tr("All scopes"), "")
+        self._scopes.hide()
         self.tabs = TabStrip(
             look, QWidget(), name="memory.tabs", accessible_name=tr("Kinds of memory"), padding=TAB_PADDING
         )
         self._lay_out()
         for bar in self.tabs.findChildren(QTabBar):
-            bar.setUsesScrollButtons(True)  # otherwise the nine tabs would set a minimum width for the window
+            bar.setUsesScrollButtons(True)  # otherwise, the nine tabs would determine the minimum width of the window
         self.tabs.chosen.connect(self.filter_changed)
-        self._places.activated.connect(lambda _: self.filter_changed.emit(self.tab))
+        self._scopes.activated.connect(lambda _: self.filter_changed.emit(self.tab))
         self.proposals_button.clicked.connect(lambda: self.tabs.select(PROPOSED))
         self._more.clicked.connect(
             lambda: self.menu_requested.emit(self._more.mapToGlobal(self._more.rect().bottomLeft()))
@@ -76,14 +76,14 @@ class MemoryHeader(QWidget):
 
     @property
     def scope_filter(self) -> str:
-        """The scope filter: a folder, `*` for memories that apply everywhere, or empty for all."""
-        return str(self._places.currentData() or "")
+        """The scope filter: a folder, `EVERY_FOLDER`, or "" for all memories."""
+        return str(self._scopes.currentData() or "")
 
     def choose_tab(self, tab: str) -> None:
         self.tabs.select(tab)
 
     def choose_scope(self, scope: str) -> None:
-        self._places.setCurrentIndex(max(0, self._places.findData(scope)))
+        self._scopes.setCurrentIndex(max(0, self._scopes.findData(scope)))
 
     def show_figures(self, listed: "Sequence[MemoryListing]", waiting: int, *, is_limited: bool) -> None:
         active = sum(listing.memory.status == "active" for listing in listed)
@@ -102,64 +102,44 @@ class MemoryHeader(QWidget):
             parts.append(tr("helped in {} of {} rated uses").format(f"{good:,}", f"{rated:,}"))
         self._figures.show_text(" · ".join(parts))
         text = tr("1 proposal to review") if waiting == 1 else tr("{} proposals to review").format(waiting)
-        self._waiting = waiting
+        self.proposals_button.setText(text)
         self.proposals_button.setAccessibleName(text)
+        self.proposals_button.updateGeometry()
         self.proposals_button.setToolTip(f"{text}\n{tr('Memories that agents propose: accept, edit or reject them')}")
-        self._fit()
         self.proposals_button.setVisible(waiting > 0)
         self.tabs.show_figures(PROPOSED, [(str(waiting), "learned")] if waiting else [])
 
     def show_folders(self, folders: Sequence[str]) -> None:
         selected = self.scope_filter
-        self._places.clear()
-        self._places.addItem(tr("All scopes"), "")
-        self._places.addItem(tr("Every folder"), "*")
+        self._scopes.clear()
+        self._scopes.addItem(tr("All scopes"), "")
+        self._scopes.addItem(tr("Every folder"), EVERY_FOLDER)
         for folder in folders:
-            self._places.addItem(folder_label(folder), folder)
-        self._places.setVisible(bool(folders))
+            self._scopes.addItem(folder_label(folder), folder)
+        self._scopes.setVisible(bool(folders))
         self.choose_scope(selected)
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self._title.setFont(look.fonts.title)
         self._figures.setFont(look.fonts.second)
-        self._places.setFont(look.fonts.second)
-        self._places.setMinimumWidth(look.size(90))
-        self._places.setMaximumWidth(look.size(220))
+        self._scopes.setFont(look.fonts.second)
+        self._scopes.setMinimumWidth(look.size(90))
+        self._scopes.setMaximumWidth(look.size(220))
         for part in (self.search, self.proposals_button, self.add, self._more, self.tabs):
             part.restyle(look)
-        self._fit()
-
-    def _fit(self) -> None:
-        """Adapt to the width: if it is small, the proposals button shows only the number."""
-        narrow = self.width() < self._look.size(NARROW_WIDTH)
-        text = self.proposals_button.accessibleName()
-        self.proposals_button.setText(str(self._waiting) if narrow else text)
-        self.proposals_button.updateGeometry()
-        self.search.setMinimumWidth(self._look.size(90 if narrow else 180))
-
-    # Qt overrides
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
+        self.search.setMinimumWidth(look.size(SEARCH_WIDTH))
 
     def _lay_out(self) -> None:
-        first = QHBoxLayout()
-        first.setSpacing(8)
-        first.addWidget(self._title)
-        first.addWidget(self.proposals_button)
-        first.addStretch(1)
-        first.addWidget(self.search)
-        first.addWidget(self.add)
-        first.addWidget(self._more)
+        heading = plain_row(self._title, self.proposals_button, alignment=Qt.AlignmentFlag.AlignLeft)
+        tools = plain_row(self.search, self.add, self._more)
         above = QVBoxLayout()
         above.setContentsMargins(20, 11, 16, 8)
         above.setSpacing(6)
-        above.addLayout(first)
+        above.addWidget(StackingRow(heading, tools))
         second = QHBoxLayout()
         second.addWidget(self._figures, 1)
-        second.addWidget(self._places)
+        second.addWidget(self._scopes)
         second.setContentsMargins(0, 0, 4, 0)
         above.addLayout(second)
         for name, title in (

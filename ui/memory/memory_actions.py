@@ -1,6 +1,6 @@
-"""The actions on memories: add, edit, pin, archive, forget, erase, import and export, most of them with undo."""
+"""The actions on memories: add, edit, pin, archive, forget, erase, import and export. Most of them can be undone."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple, Protocol
 
@@ -11,7 +11,7 @@ from core.domain.memory import Memory
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal
 from ui.base.panel_page import ShowToast, StartTask
-from ui.memory.controller import MemoryController, MemoryInput
+from ui.memory.controller import MemoryAction, MemoryController, MemoryInput
 from ui.memory.journal_dialog import JournalDialog
 from ui.memory.memory_dialog import MemoryDialog
 from ui.memory.texts import tr
@@ -19,16 +19,16 @@ from ui.style.theme import Look
 from ui.widgets.confirm_dialog import ConfirmDialog
 
 
-class _Action(NamedTuple):
-    """What an action on a memory is followed by: a message, the action that undoes it, and what the page shows."""
+class _Result(NamedTuple):
+    """What follows an action on a memory: a message, the action that undoes it, and whether the memory stays open."""
 
     message: str
-    undo: str = ""
+    undo: MemoryAction | None = None
     stays_open: bool = False
 
 
 class MemoryActionsHost(Protocol):
-    """The part of the Memory page that the actions use."""
+    """What the actions need from the Memory page."""
 
     look: Look
 
@@ -38,7 +38,10 @@ class MemoryActionsHost(Protocol):
 
 
 class MemoryActions:
-    """Runs the actions, then refreshes `page` and shows a toast, with Undo if possible. Dialogs belong to `parent`."""
+    """Runs the actions. Afterwards, `page` is refreshed, and a toast reports the result with Undo where possible.
+
+    Dialogs are shown above `parent`.
+    """
 
     def __init__(
         self,
@@ -56,26 +59,27 @@ class MemoryActions:
         self._show_toast = show_toast
 
     def open_dialog(self, memory: Memory | None = None, rejected: MemoryInput | None = None, reason: str = "") -> None:
-        """Open the dialog to add or edit a memory. `rejected` is input that the engine refused because of `reason`."""
+        """Open the dialog to add or edit a memory.
+
+        `rejected` is an earlier input that the engine refused; `reason` says why.
+        """
         dialog = MemoryDialog(self._page.look, self._page.scope_folders(), memory, self._parent)
         if rejected:
             dialog.show_rejected(rejected, reason)
         dialog.submitted.connect(partial(self._edit, memory) if memory else self._add)
         dialog.open()
 
-    def run_action(self, action: str, memory: Memory) -> None:
-        """Run an action of the card on a memory."""
-        if action == "edit":
-            self.open_dialog(memory)
-        elif action == "erase":
+    def run_action(self, action: MemoryAction, memory: Memory) -> None:
+        """Run an action that the user chose on the card of a memory. Only erasing asks for confirmation."""
+        if action == MemoryAction.ERASE:
             text = tr("This deletes the memory, its versions and its usage history. It cannot be undone.")
-            act = partial(self._do, "erase", memory.id)
+            act = partial(self._do, action, memory.id)
             ConfirmDialog(self._page.look, tr("Erase this memory?"), text, tr("Erase"), act, self._parent).open()
         else:
             self._do(action, memory.id)
 
     def undo_change(self, memory: Memory, number: int) -> None:
-        """Undo a change of a memory, given by its number."""
+        """Undo the change with this number of a memory."""
 
         async def send() -> None:
             change = await self._controller.undo(memory.id, number)
@@ -85,7 +89,7 @@ class MemoryActions:
         self._start_task(send(), "undo a change of a memory")
 
     def forget_all(self, *, session: str = "", folder: str = "") -> None:
-        """Forget what was learned from a session or for a folder, except for what the user wrote."""
+        """Forget what was learned from a session or for a folder, except for memories that the user wrote."""
 
         async def send() -> None:
             forgotten = await self._controller.forget_all(session=session, folder=folder)
@@ -111,7 +115,7 @@ class MemoryActions:
         self._start_task(send(), "tidy the memories")
 
     def show_journal(self) -> None:
-        """Show what was learned, by day."""
+        """Show what was learned on each day."""
 
         async def show() -> None:
             dialog = JournalDialog(self._page.look, await self._controller.learned_by_day(), self._parent)
@@ -152,17 +156,24 @@ class MemoryActions:
 
         self._start_task(send(), "import memories")
 
-    def resolve_proposal(self, proposal: Proposal, how: str, text: str | None, on_resolved: Callable[[], None]) -> None:
-        """Accept a proposal (with `text` if the user edited it) or reject it, then call `on_resolved`."""
+    def accept_proposal(self, proposal: Proposal, text: str | None, on_resolved: Callable[[], None]) -> None:
+        """Accept a proposal, then call `on_resolved`.
 
-        async def send() -> None:
-            await self._controller.resolve(proposal.id, how, text)
-            on_resolved()
-            self._page.refresh()  # shows the next proposal
-            toast = tr("Proposal accepted.") if how == "keep" else tr("Proposal rejected.")
-            self._show_toast(toast, partial(self._unsettle, proposal.id))
+        `text` is the text as the user edited it; None if unchanged.
+        """
+        accept = self._controller.accept_proposal(proposal.id, text)
+        self._start_task(self._resolve(accept, tr("Proposal accepted."), on_resolved), "accept a proposal")
 
-        self._start_task(send(), f"{how} a proposal")
+    def reject_proposal(self, proposal: Proposal, on_resolved: Callable[[], None]) -> None:
+        """Reject a proposal, then call `on_resolved`."""
+        reject = self._controller.reject_proposal(proposal.id)
+        self._start_task(self._resolve(reject, tr("Proposal rejected."), on_resolved), "reject a proposal")
+
+    async def _resolve(self, decision: Awaitable[Proposal], message: str, on_resolved: Callable[[], None]) -> None:
+        proposal = await decision
+        on_resolved()
+        self._page.refresh()  # opens the next proposal
+        self._show_toast(message, partial(self._undo_decision, proposal.id))
 
     def _add(self, entered: MemoryInput) -> None:
 
@@ -176,7 +187,7 @@ class MemoryActions:
             text = tr("A memory with this text exists; its confidence was raised.") if version else tr("Memory added.")
             if conflicts:
                 text = tr("Memory added. It contradicts another memory; review both.")
-            undo = partial(self._undo, name, version) if version else partial(self._do, "forget", name)
+            undo = partial(self._undo, name, version) if version else partial(self._do, MemoryAction.FORGET, name)
             self._show_toast(text, undo)
 
         self._start_task(send(), "add a memory")
@@ -194,13 +205,13 @@ class MemoryActions:
 
         self._start_task(send(), "edit a memory")
 
-    def _do(self, action: str, name: str) -> None:
-        done = _actions()[action]
+    def _do(self, action: MemoryAction, name: str) -> None:
+        result = _results()[action]
 
         async def send() -> None:
             await self._controller.run_action(action, name)
-            self._page.refresh(name if done.stays_open else "")
-            self._show_toast(done.message, partial(self._do, done.undo, name) if done.undo else None)
+            self._page.refresh(name if result.stays_open else "")
+            self._show_toast(result.message, partial(self._do, result.undo, name) if result.undo else None)
 
         self._start_task(send(), f"{action} a memory")
 
@@ -211,9 +222,9 @@ class MemoryActions:
 
         self._start_task(send(), "undo a change of a memory")
 
-    def _unsettle(self, name: str) -> None:
+    def _undo_decision(self, proposal: str) -> None:
         async def send() -> None:
-            await self._controller.resolve(name, "undo")
+            await self._controller.undo_decision(proposal)
             self._page.refresh()
 
         self._start_task(send(), "undo a proposal")
@@ -228,7 +239,7 @@ class MemoryActions:
     def _undo_import(self, names: Sequence[str]) -> None:
         async def send() -> None:
             for name in names:
-                await self._controller.run_action("forget", name)
+                await self._controller.run_action(MemoryAction.FORGET, name)
             self._page.refresh()
 
         self._start_task(send(), "forget memories")
@@ -240,18 +251,20 @@ class MemoryActions:
         return dialog
 
 
-def _actions() -> dict[str, _Action]:
-    """Return the actions on a single memory, in the language of the user."""
+def _results() -> dict[MemoryAction, _Result]:
+    """Return what follows each action, with the messages in the language of the user."""
+    actions, unrate = MemoryAction, MemoryAction.REMOVE_RATING
+    pinned = tr("Memory pinned. It is always added to the context and never decays.")
+    helpful = tr("Rated helpful. It is preferred among similar memories.")
+    unhelpful = tr("Rated not helpful. It is no longer added to any context.")
     return {
-        "pin": _Action(
-            tr("Memory pinned. It is always added to the context and never decays."), "unpin", stays_open=True
-        ),
-        "unpin": _Action(tr("Memory unpinned."), "pin", stays_open=True),
-        "archive": _Action(tr("Memory archived. It is no longer added to any context."), "restore"),
-        "restore": _Action(tr("Memory restored."), "archive"),
-        "forget": _Action(tr("Memory forgotten."), "restore"),
-        "erase": _Action(tr("Memory erased.")),
-        "good": _Action(tr("Rated helpful. It is preferred among similar memories."), "unrated", stays_open=True),
-        "bad": _Action(tr("Rated not helpful. It is no longer added to any context."), "unrated", stays_open=True),
-        "unrated": _Action(tr("Rating removed."), stays_open=True),
+        actions.PIN: _Result(pinned, actions.UNPIN, stays_open=True),
+        actions.UNPIN: _Result(tr("Memory unpinned."), actions.PIN, stays_open=True),
+        actions.RATE_HELPFUL: _Result(helpful, unrate, stays_open=True),
+        actions.RATE_UNHELPFUL: _Result(unhelpful, unrate, stays_open=True),
+        actions.REMOVE_RATING: _Result(tr("Rating removed."), stays_open=True),
+        actions.ARCHIVE: _Result(tr("Memory archived. It is no longer added to any context."), actions.RESTORE),
+        actions.RESTORE: _Result(tr("Memory restored."), actions.ARCHIVE),
+        actions.FORGET: _Result(tr("Memory forgotten."), actions.RESTORE),
+        actions.ERASE: _Result(tr("Memory erased.")),
     }

@@ -1,10 +1,10 @@
 """The dialog to add or edit a memory: its kind, its text or fields, and its scope."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from core.domain.clock import now
 from core.domain.memory import FIELDS, MEMORY_KINDS, TEXT_LIMIT, Memory, MemoryKind, MemoryScope, sentence
@@ -14,130 +14,205 @@ from ui.memory.controller import MemoryInput
 from ui.memory.texts import field_label, folder_label, kind_description, kind_label, tr
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, fit_to_content, grow_to_fit
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, fit_to_content, grow_to_fit, show_input_error
 from ui.widgets.drop_down import DropDown
+from ui.widgets.input_dialog import InputDialog
 from ui.widgets.labels import TextField, error_text, label, show_focus_on, styled_frame
 
 KINDS_WITH_FIELDS: Final[tuple[MemoryKind, ...]] = ("heuristic", "anti-pattern")
 REQUIRED_FIELDS: Final = {"heuristic": ("when", "do"), "anti-pattern": ("what",)}
 
 
-class MemoryDialog(QDialog):
-    """Opened with `open()`; emits `submitted` with a `MemoryInput`. A memory has fields or one text, by its kind."""
+class _FieldRow(NamedTuple):
+    """A field of a memory, such as `when` of a heuristic, with its label."""
+
+    title: QLabel
+    edit: QLineEdit
+
+
+class MemoryDialog(InputDialog):
+    """Lets the user add or edit a memory, and emits `submitted` with a `MemoryInput`.
+
+    The kind of a memory determines whether it has fields or a single text.
+    """
 
     submitted = Signal(object)
 
     def __init__(self, look: Look, folders: Sequence[str], memory: Memory | None, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._look = look
+        super().__init__(look, parent)
         self._memory = memory
-        title = tr("Edit memory") if memory else tr("Add memory")
         self.setObjectName("memory.write")
-        self.setWindowTitle(title)
+        self.setWindowTitle(tr("Edit memory") if memory else tr("Add memory"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._kind = self._choice("memory.write.kind", tr("Kind"))
-        for kind in MEMORY_KINDS:
-            if kind != "outcome" or (memory and memory.content.kind == "outcome"):
-                self._kind.addItem(kind_label(kind), kind)
-        self._hint = label("", look.fonts.second, "second", wrap=True)
+        self._kind = self._create_drop_down("memory.write.kind", tr("Kind"))
+        self._kind_hint = label("", look.fonts.second, "second", wrap=True)
         self._text = TextField(look.fonts.text, max_lines=6, min_lines=3)
         self._text.setObjectName("memory.write.text")
         self._text.setAccessibleName(tr("What to remember"))
-        self._well = styled_frame("input")
-        show_focus_on(self._well, self._text)
-        inner = QVBoxLayout(self._well)
-        inner.setContentsMargins(10, 8, 10, 8)
-        inner.addWidget(self._text)
-        self._fields: dict[str, tuple[QLabel, QLineEdit]] = {}
-        self._reach = self._choice("memory.write.reach", tr("Applies to"))
-        self._tags = QLineEdit()
-        self._expires = QLineEdit()
-        self._expires.setPlaceholderText(tr("Never. For example: 2027-01-31 or 30d"))
-        self._tags.setPlaceholderText(tr("Words to find it by, with commas between them"))
-        self._wrong_expiry = label("", look.fonts.second, "failed", name="memory.write.wrong_expiry", wrap=True)
-        self._wrong = label("", look.fonts.second, "failed", name="memory.write.wrong", wrap=True)
-        self._yes = Button(look, tr("Save") if memory else tr("Add"), name="memory.write.yes", tone="primary")
-        self._lay_out(title)
+        self._text_frame = styled_frame("input")
+        show_focus_on(self._text_frame, self._text)
+        names = dict.fromkeys(name for kind in KINDS_WITH_FIELDS for name in FIELDS[kind])
+        self._fields = {name: self._create_field(name, field_label(name)) for name in names}
+        self._scope = self._create_drop_down("memory.write.reach", tr("Applies to"))
+        self._tags = self._create_field("tags", tr("Tags"))
+        self._tags.edit.setPlaceholderText(tr("Words to find it by, with commas between them"))
+        self._expires = self._create_field("expires", tr("Expires"))
+        self._expires.edit.setPlaceholderText(tr("Never. For example: 2027-01-31 or 30d"))
+        self._expiry_error = label("", look.fonts.second, "failed", name="memory.write.wrong_expiry", wrap=True)
+        self._error = label("", look.fonts.second, "failed", name="memory.write.wrong", wrap=True)
+        self._save_button = Button(look, tr("Save") if memory else tr("Add"), name="memory.write.yes", tone="primary")
+        self._save_button.setDefault(True)
+        self._lay_out()
         self._fill(folders)
-        self._kind.currentIndexChanged.connect(lambda _: self._show_kind())
-        self._text.textChanged.connect(self._validate)
-        self._text.entered.connect(self._submit)
-        self._yes.clicked.connect(self._submit)
-        click_on_ctrl_enter(self, self._yes)
+        self._connect()
         self._show_kind()
 
-    def current_input(self) -> MemoryInput:
-        kind, (scope, scope_id) = self._chosen(), self._reach.currentData()
-        parts = {name: field.text().strip() for name, (_, field) in self._fields.items() if field.text().strip()}
-        if kind in KINDS_WITH_FIELDS and self._by_fields():
-            return MemoryInput(sentence(kind, parts), kind, cast(MemoryScope, scope), scope_id, parts, *self._marks())
-        same = self._memory is not None and self._memory.content.kind == kind
-        fields = None if same else dict[str, str]()
-        text = self._text.stripped_text()
-        return MemoryInput(text, kind, cast(MemoryScope, scope), scope_id, fields, *self._marks())
+    def _create_drop_down(self, name: str, title: str) -> DropDown:
+        drop_down = DropDown(name=name, title=title, font=self._look.fonts.text)
+        drop_down.setToolTip(title)
+        return drop_down
 
-    def _marks(self) -> tuple[tuple[str, ...], str]:
-        return tuple(self._tags.text().split(",")), self._expires.text().strip()
+    def _create_field(self, name: str, title: str) -> _FieldRow:
+        row = _FieldRow(label(title, self._look.fonts.second, "second"), QLineEdit())
+        row.edit.setObjectName(f"memory.write.{name}")
+        row.edit.setAccessibleName(title)
+        row.edit.setFont(self._look.fonts.text)
+        row.title.setBuddy(row.edit)
+        return row
 
-    def show_rejected(self, rejected: MemoryInput, reason: str) -> None:
-        """Show input that the engine rejected, and why, so that the user can correct it."""
-        self._kind.setCurrentIndex(max(0, self._kind.findData(rejected.kind)))
-        scopes = [self._reach.itemData(index) for index in range(self._reach.count())]
-        self._reach.setCurrentIndex(scopes.index((rejected.scope, rejected.scope_id)))
-        self._text.setPlainText(rejected.text)
-        for name, text in (rejected.fields or {}).items():
-            self._fields[name][1].setText(text)
-        self._tags.setText(", ".join(tag.strip() for tag in rejected.tags))
-        self._expires.setText(rejected.expires)
-        self._wrong.setText(reason)
-        self._wrong.show()
-        grow_to_fit(self)
+    def _lay_out(self) -> None:
+        look = self._look
+        text_column = QVBoxLayout(self._text_frame)
+        text_column.setContentsMargins(10, 8, 10, 8)
+        text_column.addWidget(self._text)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 16, 20, 16)
+        column.setSpacing(8)
+        column.addWidget(label(self.windowTitle(), look.fonts.title))
+        kind_row = QHBoxLayout()
+        kind_row.addWidget(self._kind)
+        kind_row.addWidget(self._kind_hint, 1)
+        column.addLayout(kind_row)
+        column.addWidget(self._text_frame)
+        for row in self._fields.values():
+            column.addWidget(row.title)
+            column.addWidget(row.edit)
+        column.addWidget(label(tr("Applies to"), look.fonts.second, "second"))
+        column.addWidget(self._scope)
+        for row in (self._tags, self._expires):
+            column.addWidget(row.title)
+            column.addWidget(row.edit)
+        column.addWidget(self._expiry_error)
+        column.addWidget(self._error)
+        cancel = Button(look, tr("Cancel"), name="memory.write.cancel")
+        cancel.clicked.connect(self.reject)
+        column.addLayout(button_row(cancel, self._save_button))
+        self.setMinimumWidth(look.size(480))
 
-    def _chosen(self) -> MemoryKind:
+    def _fill(self, folders: Sequence[str]) -> None:
+        """Fill in the lists of kinds and scopes, and the memory that is to be edited."""
+        content = self._memory.content if self._memory else None
+        for kind in MEMORY_KINDS:
+            if kind != "outcome" or (content and content.kind == "outcome"):
+                self._kind.addItem(kind_label(kind), kind)
+        self._scope.addItem(tr("Every folder"), ("everywhere", ""))
+        for folder in folders:
+            self._scope.addItem(tr("Only {}").format(folder_label(folder)), ("folder", folder))
+        if content is None:
+            self._kind.setCurrentIndex(max(0, self._kind.findData("preference")))
+            return
+        scope = (content.scope, content.scope_id)
+        if scope not in self._scopes():
+            self._scope.addItem(tr("Only {} {}").format(*scope), scope)
+        self._scope.setCurrentIndex(self._scopes().index(scope))
+        self._kind.setCurrentIndex(max(0, self._kind.findData(content.kind)))
+        self._text.setPlainText(content.text)
+        self._text.selectAll()
+        self._tags.edit.setText(content.fields.get(TAGS, ""))
+        self._expires.edit.setText(content.fields.get(EXPIRES, ""))
+
+    def _scopes(self) -> list[tuple[MemoryScope, str]]:
+        return [self._scope.itemData(index) for index in range(self._scope.count())]
+
+    def _connect(self) -> None:
+        self._kind.currentIndexChanged.connect(lambda _: self._show_kind())
+        self._text.textChanged.connect(self._validate)
+        for row in (*self._fields.values(), self._expires):
+            row.edit.textChanged.connect(self._validate)
+        self._text.entered.connect(self._submit)
+        self._save_button.clicked.connect(self._submit)
+        click_on_ctrl_enter(self, self._save_button)
+
+    def _show_kind(self) -> None:
+        """Show the fields for the chosen kind of memory; a kind without fields has a single text."""
+        kind, has_fields = self._chosen_kind(), self._has_fields()
+        self._kind_hint.setText(kind_description(kind))
+        self._text_frame.setVisible(not has_fields)
+        for name, row in self._fields.items():
+            is_shown = has_fields and name in FIELDS[kind]
+            row.title.setVisible(is_shown)
+            row.edit.setVisible(is_shown)
+            if not is_shown:
+                row.edit.clear()
+            elif self._memory and self._memory.content.kind == kind and not row.edit.text():
+                row.edit.setText(self._memory.content.fields.get(name, ""))
+        self._validate()
+        shown_edits = (row.edit for row in self._fields.values() if not row.edit.isHidden())
+        next(shown_edits, self._text).setFocus()
+        fit_to_content(self)
+
+    def _chosen_kind(self) -> MemoryKind:
         return cast(MemoryKind, self._kind.currentData())
 
-    def _by_fields(self) -> bool:
-        """Return whether the input has fields. A memory that was saved without fields is edited as one text."""
-        kind = self._chosen()
+    def _has_fields(self) -> bool:
+        """Return whether the input consists of fields.
+
+        A memory that was saved without fields is edited as a single text.
+        """
+        kind = self._chosen_kind()
         if kind not in KINDS_WITH_FIELDS:
             return False
         memory = self._memory
         return not (memory and memory.content.kind == kind and not _has_required_fields(kind, memory.content.fields))
 
-    def _show_kind(self) -> None:
-        kind, by_fields = self._chosen(), self._by_fields()
-        self._hint.setText(kind_description(kind))
-        self._well.setVisible(not by_fields)
-        for name, (title, field) in self._fields.items():
-            visible = by_fields and name in FIELDS[kind]
-            title.setVisible(visible)
-            field.setVisible(visible)
-            if not visible:
-                field.clear()
-            elif self._memory and self._memory.content.kind == kind and not field.text():
-                field.setText(self._memory.content.fields.get(name, ""))
-        self._validate()
-        first = next((field for _, field in self._fields.values() if not field.isHidden()), None)
-        (first if by_fields and first else self._text).setFocus()
-        fit_to_content(self)
+    def current_input(self) -> MemoryInput:
+        kind = self._chosen_kind()
+        scope, scope_id = self._scope.currentData()
+        keeps_kind = self._memory is not None and self._memory.content.kind == kind
+        text, fields = self._text.stripped_text(), None if keeps_kind else dict[str, str]()
+        if self._has_fields():
+            entered = {name: row.edit.text().strip() for name, row in self._fields.items()}
+            fields = {name: value for name, value in entered.items() if value}
+            text = sentence(kind, fields)
+        return MemoryInput(
+            text=text,
+            kind=kind,
+            scope=scope,
+            scope_id=scope_id,
+            fields=fields,
+            tags=tuple(self._tags.edit.text().split(",")),
+            expires=self._expires.edit.text().strip(),
+        )
 
     def _validate(self) -> None:
         entered = self.current_input()
-        too_long = len(entered.text) > TEXT_LIMIT
-        error = tr("A memory can have at most {} characters. Create a skill for longer texts.").format(
+        is_too_long = len(entered.text) > TEXT_LIMIT
+        length_error = tr("A memory can have at most {} characters. Create a skill for longer texts.").format(
             f"{TEXT_LIMIT:,}"
         )
-        self._wrong.setText(error if too_long else "")
-        self._wrong.setVisible(too_long)
-        expiry_error = self._expiry_error(entered.expires)
-        self._wrong_expiry.setText(expiry_error)
-        self._wrong_expiry.setVisible(bool(expiry_error))
-        needed = REQUIRED_FIELDS.get(entered.kind, ()) if self._by_fields() else ()
-        complete = all((entered.fields or {}).get(name) for name in needed) and bool(entered.text)
-        self._yes.setEnabled(complete and not too_long and not expiry_error)
+        expiry_error = self._check_expiry(entered.expires)
+        show_input_error(self._error, length_error if is_too_long else "")
+        show_input_error(self._expiry_error, expiry_error)
+        is_complete = bool(entered.text)
+        if self._has_fields():
+            is_complete = is_complete and _has_required_fields(entered.kind, entered.fields or {})
+        self._save_button.setEnabled(is_complete and not is_too_long and not expiry_error)
 
-    def _expiry_error(self, entered: str) -> str:
-        """Return why the expiry date cannot be saved, or "". The one that the memory already has may be in the past."""
+    def _check_expiry(self, entered: str) -> str:
+        """Return why the expiry date cannot be saved; "" if it can.
+
+        The unchanged date of an existing memory is always accepted, even if it is in the past.
+        """
         if self._memory and entered == self._memory.content.fields.get(EXPIRES, ""):
             return ""
         try:
@@ -147,78 +222,23 @@ class MemoryDialog(QDialog):
         return ""
 
     def _submit(self) -> None:
-        if self._yes.isEnabled():
+        if self._save_button.isEnabled():
             entered = self.current_input()
             self.accept()
             self.submitted.emit(entered)
 
-    def _fill(self, folders: Sequence[str]) -> None:
-        memory = self._memory
-        self._reach.addItem(tr("Every folder"), ("everywhere", ""))
-        for folder in folders:
-            self._reach.addItem(tr("Only {}").format(folder_label(folder)), ("folder", folder))
-        if memory is None:
-            self._kind.setCurrentIndex(max(0, self._kind.findData("preference")))
-            return
-        content = memory.content
-        self._tags.setText(content.fields.get(TAGS, ""))
-        self._expires.setText(content.fields.get(EXPIRES, ""))
-        scopes = [self._reach.itemData(at) for at in range(self._reach.count())]
-        if (content.scope, content.scope_id) not in scopes:
-            self._reach.addItem(
-                tr("Only {} {}").format(content.scope, content.scope_id), (content.scope, content.scope_id)
-            )
-            scopes.append((content.scope, content.scope_id))
-        self._reach.setCurrentIndex(scopes.index((content.scope, content.scope_id)))
-        self._kind.setCurrentIndex(max(0, self._kind.findData(content.kind)))
-        self._text.setPlainText(content.text)
-        self._text.selectAll()
-
-    def _lay_out(self, title: str) -> None:
-        look = self._look
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 16, 20, 16)
-        column.setSpacing(8)
-        column.addWidget(label(title, look.fonts.title))
-        first = QHBoxLayout()
-        first.addWidget(self._kind)
-        first.addWidget(self._hint, 1)
-        column.addLayout(first)
-        column.addWidget(self._well)
-        for name in dict.fromkeys(part for kind in KINDS_WITH_FIELDS for part in FIELDS[kind]):
-            title_label, field = label(field_label(name), look.fonts.second, "second"), QLineEdit()
-            field.setObjectName(f"memory.write.{name}")
-            field.setAccessibleName(field_label(name))
-            field.setFont(look.fonts.text)
-            field.textChanged.connect(self._validate)
-            title_label.setBuddy(field)
-            self._fields[name] = title_label, field
-            column.addWidget(title_label)
-            column.addWidget(field)
-        column.addWidget(label(tr("Applies to"), look.fonts.second, "second"))
-        column.addWidget(self._reach)
-        for name, title, field in (("tags", tr("Tags"), self._tags), ("expires", tr("Expires"), self._expires)):
-            field.setObjectName(f"memory.write.{name}")
-            field.setAccessibleName(title)
-            field.setFont(look.fonts.text)
-            column.addWidget(label(title, look.fonts.second, "second"))
-            column.addWidget(field)
-        self._expires.textChanged.connect(self._validate)
-        column.addWidget(self._wrong_expiry)
-        column.addWidget(self._wrong)
-        cancel = Button(look, tr("Cancel"), name="memory.write.cancel")
-        cancel.clicked.connect(self.reject)
-        self._yes.setDefault(True)
-        column.addLayout(button_row(cancel, self._yes))
-        self.setMinimumWidth(look.size(480))
-
-    def _choice(self, name: str, title: str) -> DropDown:
-        drop_down = DropDown()
-        drop_down.setObjectName(name)
-        drop_down.setAccessibleName(title)
-        drop_down.setToolTip(title)
-        drop_down.setFont(self._look.fonts.text)
-        return drop_down
+    def show_rejected(self, rejected: MemoryInput, reason: str) -> None:
+        """Show an input that the engine refused and the reason, so that the user can correct it."""
+        self._kind.setCurrentIndex(max(0, self._kind.findData(rejected.kind)))
+        self._scope.setCurrentIndex(self._scopes().index((rejected.scope, rejected.scope_id)))
+        self._text.setPlainText(rejected.text)
+        for name, text in (rejected.fields or {}).items():
+            self._fields[name].edit.setText(text)
+        self._tags.edit.setText(", ".join(tag.strip() for tag in rejected.tags))
+        self._expires.edit.setText(rejected.expires)
+        self._error.setText(reason)
+        self._error.show()
+        grow_to_fit(self)
 
 
 def _has_required_fields(kind: str, parts: Mapping[str, str]) -> bool:

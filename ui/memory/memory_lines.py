@@ -1,9 +1,9 @@
-"""Builds the lines of the list of memories, and decides which tab and scope filter a memory matches."""
+"""Builds the lines in the list of memories, and decides which memories a tab and a scope filter contain."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from core.domain.memory import DAY, Memory
+from core.domain.memory import DAY, EVERYWHERE, Memory, RelevanceLevel
 from core.domain.proposal import Proposal
 from ui.memory.texts import (
     TitleOf,
@@ -16,19 +16,23 @@ from ui.memory.texts import (
     usage_text,
 )
 from ui.text.visible import visible
-from ui.widgets.time_formats import short_time, to_local_time
+from ui.widgets.time_formats import short_date, to_local_time
 
 if TYPE_CHECKING:
     from core.engine.services.memory_service import MemoryListing
 
 RECENT: Final = 2 * DAY
-ALL, LOW_RELEVANCE, ARCHIVED, PROPOSED = "all", "fading", "archive", "proposed"
+# The tabs that are not for one kind of memory.
+ALL, LOW_RELEVANCE, ARCHIVED, PROPOSED = "all", "low-relevance", "archived", "proposed"
+# Relevance levels of the memories in the tab for low relevance.
+LOW_LEVELS: Final[tuple[RelevanceLevel, ...]] = ("low", "decayed")
+EVERY_FOLDER: Final = "*"  # the scope filter for memories that apply in every folder; any other filter is a folder
 
 
 class MemoryLine(NamedTuple):
-    """A memory or a proposal in the list.
+    """A memory or proposal in the list.
 
-    `key` is the ID of a memory, or `proposal/` and the ID of a proposal. `relevance` is from 0 to 1, and negative for
+    `key` is the ID of a memory, or `proposal/` and the ID of a proposal. `relevance` is a number from 0 to 1; None for
     a proposal.
     """
 
@@ -38,15 +42,15 @@ class MemoryLine(NamedTuple):
     text: str
     subtitle: str
     chip: str = ""
-    relevance: float = -1.0
+    relevance: float | None = None
     usage: str = ""
     day: str = ""
     pinned: bool = False
 
     @property
     def accessible_text(self) -> str:
-        """The text of the line for screen readers."""
-        relevance = tr("relevance {}%").format(round(self.relevance * 100)) if self.relevance >= 0 else ""
+        """The text for screen readers."""
+        relevance = tr("relevance {}%").format(round(self.relevance * 100)) if self.relevance is not None else ""
         pinned = tr("pinned") if self.pinned else ""
         parts = (self.title, self.chip, pinned, self.text, self.subtitle, relevance, self.usage, self.day)
         return ", ".join(part for part in parts if part)
@@ -56,46 +60,46 @@ PROPOSAL_PREFIX: Final = "proposal/"
 
 
 def is_in_tab(listed: "MemoryListing", tab: str) -> bool:
-    """Return whether a tab lists a memory: `all`, `fading`, `archive`, or the tab of a kind of memory."""
+    """Return whether a tab contains a memory. `tab` is `ALL`, `LOW_RELEVANCE`, `ARCHIVED`, or a kind of memory."""
     memory = listed.memory
     if tab == ARCHIVED:
         return memory.status != "active"
     if memory.status != "active":
         return False
     if tab == LOW_RELEVANCE:
-        return listed.state in ("low", "decayed")
+        return listed.state in LOW_LEVELS
     return tab in (ALL, memory.content.kind)
 
 
 def scope_folders(listed: "Sequence[MemoryListing]") -> list[str]:
-    """Return the folders that at least one memory is limited to, sorted."""
+    """Return the folders to which memories are limited, sorted and without duplicates."""
     return sorted({listing.memory.content.scope_id for listing in listed if listing.memory.content.scope == "folder"})
 
 
 def matches_scope(memory: Memory, scope_filter: str) -> bool:
-    """Return whether a memory matches a scope filter: a folder, `*` (applies everywhere) or empty (all memories)."""
+    """Return whether a memory matches a scope filter: a folder, `EVERY_FOLDER`, or "" for all memories."""
     content = memory.content
     if not scope_filter:
         return True
-    return content.scope == "everywhere" if scope_filter == "*" else content.scope_id == scope_filter
+    return content.scope == EVERYWHERE[0] if scope_filter == EVERY_FOLDER else content.scope_id == scope_filter
 
 
 def memory_line(listed: "MemoryListing", title_of: TitleOf, now: int) -> MemoryLine:
     memory = listed.memory
     under = [source_text(memory, title_of)]
-    if memory.content.scope != "everywhere":
+    if memory.content.scope != EVERYWHERE[0]:
         under.append(scope_text(memory, title_of))
     return MemoryLine(
-        memory.id,
-        memory.content.kind,
-        kind_label(memory.content.kind),
-        visible(memory.content.text),
-        " · ".join(under),
-        _chip(memory, now),
-        listed.relevance,
-        usage_text(memory),
-        _day(memory.created_at, now),
-        memory.pinned,
+        key=memory.id,
+        kind=memory.content.kind,
+        title=kind_label(memory.content.kind),
+        text=visible(memory.content.text),
+        subtitle=" · ".join(under),
+        chip=_chip(memory, now),
+        relevance=listed.relevance,
+        usage=usage_text(memory),
+        day=_day(memory.created_at, now),
+        pinned=memory.pinned,
     )
 
 
@@ -106,12 +110,12 @@ def proposal_line(proposal: Proposal, title_of: TitleOf, now: int) -> MemoryLine
     text = visible(proposal.text) or tr("Archive this memory")
     kind = proposed_kind(proposal)
     return MemoryLine(
-        f"{PROPOSAL_PREFIX}{proposal.id}",
-        kind or "",
-        kind_label(kind) if kind else tr("memory"),
-        text,
-        under,
-        proposal_action_label(proposal),
+        key=f"{PROPOSAL_PREFIX}{proposal.id}",
+        kind=kind or "",
+        title=kind_label(kind) if kind else tr("memory"),
+        text=text,
+        subtitle=under,
+        chip=proposal_action_label(proposal),
         day=_day(proposal.created_at, now),
     )
 
@@ -127,4 +131,4 @@ def _chip(memory: Memory, now: int) -> str:
 def _day(at: int, now: int) -> str:
     if to_local_time(at).date() == to_local_time(now).date():
         return tr("today")
-    return short_time(at, max(now, at + 8 * DAY))
+    return short_date(at)

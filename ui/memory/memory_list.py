@@ -9,6 +9,7 @@ from PySide6.QtCore import (
     QRect,
     QSize,
     Qt,
+    Signal,
 )
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem, QWidget
@@ -28,7 +29,7 @@ PERCENT: Final = 38
 USAGE_WIDTH: Final = 106
 DAY_WIDTH: Final = 48
 GAP: Final = 10
-NARROW_WIDTH: Final = 560  # pixels; below this width, only the text and the relevance are shown
+NARROW_WIDTH: Final = 560  # pixels; a narrower list shows only the text and the relevance
 
 
 class MemoryListModel(ItemListModel[MemoryLine]):
@@ -71,7 +72,7 @@ class MemoryDelegate(ItemDelegate):
             self._paint_kind(painter, QRect(left, rect.top(), look.size(KIND) - GAP, rect.height()), line.title, color)
             left += look.size(KIND)
             right = self._paint_figures(painter, rect, line, color)
-        elif line.relevance >= 0:
+        elif line.relevance is not None:
             box = QRect(rect.left(), rect.top(), rect.width(), rect.height())
             right -= draw_right_aligned(painter, box, _percent(line.relevance), fonts.second, theme.second) + GAP
         text = QRect(left, top, right - left, above)
@@ -95,11 +96,11 @@ class MemoryDelegate(ItemDelegate):
         draw_line(painter, rect.adjusted(14, 0, 0, 0), title, self.look.fonts.strong, color)
 
     def _paint_figures(self, painter: QPainter, rect: QRect, line: MemoryLine, color: QColor) -> int:
-        """Paint relevance, usage and day in columns from the right, and return where the columns begin."""
+        """Paint relevance, usage and day in columns at the right; return the x coordinate where they begin."""
         look, theme, font = self.look, self.look.theme, self.look.fonts.second
         box = QRect(rect.right() - look.size(DAY_WIDTH) + 1, rect.top(), look.size(DAY_WIDTH), rect.height())
         draw_right_aligned(painter, box, line.day, font, theme.second)
-        if line.relevance < 0:
+        if line.relevance is None:
             return box.left() - GAP
         box.moveLeft(box.left() - look.size(USAGE_WIDTH) - GAP)
         box.setWidth(look.size(USAGE_WIDTH))
@@ -120,7 +121,9 @@ def _percent(strength: float) -> str:
 
 
 class MemoryList(ItemListView):
-    """A list that opens a memory or proposal as soon as it becomes current, by an arrow key or a click."""
+    """A list that opens a memory or proposal as soon as it becomes the current item, by an arrow key or a click."""
+
+    chosen = Signal(str)  # key of the chosen memory or proposal
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         self.rows = MemoryListModel()
@@ -131,7 +134,7 @@ class MemoryList(ItemListView):
         self.selectionModel().currentChanged.connect(lambda index, _: self._choose(index))
 
     def show_lines(self, lines: Sequence[MemoryLine], open_key: str) -> None:
-        """Replace the lines, keeping the scroll position, and mark the line with the key `open_key`."""
+        """Replace the lines without scrolling, and mark the line with the key `open_key`."""
         bar = self.verticalScrollBar().value()
         self._filling = True
         self.rows.show(lines)
@@ -140,7 +143,7 @@ class MemoryList(ItemListView):
         self.verticalScrollBar().setValue(bar)
 
     def mark_open(self, key: str) -> None:
-        """Mark the line that is open next to the list, and make it current."""
+        """Mark the line that is open beside the list, and make it the current one."""
         self._painter.shown_key = key
         index = self.rows.index_of(key)
         if index != self.currentIndex():
@@ -156,7 +159,7 @@ class MemoryList(ItemListView):
         if line and not self._filling and line.key != self._painter.shown_key:
             self.chosen.emit(line.key)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         self._painter.keyboard_focus = True
@@ -167,6 +170,6 @@ class MemoryList(ItemListView):
             event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Plus, Qt.Key.Key_Minus)
             or (event.text().isalpha() and not event.modifiers())
         ):  # fmt: skip
-            event.ignore()  # disables type-ahead search: these are shortcuts of the page
+            event.ignore()  # leaves the shortcut to the page, because Qt would search the list for the letter
         else:
             super().keyPressEvent(event)

@@ -1,4 +1,4 @@
-"""The Memory page: the list with its tabs on the left, the selected memory or proposal on the right."""
+"""The Memory page: the list with its tabs on the left, and the selected memory or proposal on the right."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -20,7 +20,7 @@ from ui.base.panel_page import PanelPage, ShowToast, StartTask
 from ui.base.selection import Selection
 from ui.base.window_state import WindowState
 from ui.memory.card import MemoryCard
-from ui.memory.controller import MAX_LISTED, MemoryController
+from ui.memory.controller import MAX_LISTED, MemoryAction, MemoryController
 from ui.memory.header import MemoryHeader
 from ui.memory.memory_actions import MemoryActions
 from ui.memory.memory_lines import (
@@ -42,6 +42,7 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.labels import label
 from ui.widgets.local_shortcuts import LocalShortcuts
+from ui.widgets.proposal_keys import PROPOSAL_KEYS, ProposalAction
 from ui.widgets.rerun_without import RerunWithout
 from ui.widgets.splitter import horizontal_splitter, remember_sizes
 
@@ -49,24 +50,25 @@ if TYPE_CHECKING:
     from core.engine.services.memory_service import MemoryDetails, MemoryListing
 
 REFRESH_EVENTS: Final = (ProposalCreated, ProposalStateChanged, MemoriesRecalled)
-SEARCH_DELAY_MS: Final = 150  # after the last key press in the search field
+SEARCH_DELAY_MS: Final = 150  # milliseconds from the last key press in the search field to the search
 SIDE: Final = 384
-MIN_LIST_WIDTH: Final = 500  # pixels; if the list would be narrower, the sidebar is hidden
+MIN_LIST_WIDTH: Final = 500  # pixels; if the list would be narrower, the page hides the sidebar of the window
 SIDEBAR_WIDTH: Final = 264
 CARD_KEYS: Final = {
-    Qt.Key.Key_E: "edit",
-    Qt.Key.Key_P: "pin",
-    Qt.Key.Key_A: "archive",
-    Qt.Key.Key_R: "restore",
-    Qt.Key.Key_Delete: "forget",
-    Qt.Key.Key_Plus: "good",
-    Qt.Key.Key_Minus: "bad",
+    Qt.Key.Key_P: MemoryAction.PIN,
+    Qt.Key.Key_A: MemoryAction.ARCHIVE,
+    Qt.Key.Key_R: MemoryAction.RESTORE,
+    Qt.Key.Key_Delete: MemoryAction.FORGET,
+    Qt.Key.Key_Plus: MemoryAction.RATE_HELPFUL,
+    Qt.Key.Key_Minus: MemoryAction.RATE_UNHELPFUL,
 }
-REVIEW_KEYS: Final = {Qt.Key.Key_Y: "keep", Qt.Key.Key_E: "edit", Qt.Key.Key_N: "reject"}
 
 
 class MemoryPanel(PanelPage, LocalShortcuts):
-    """The page. It reloads when it is opened, after each action, and when a run recalls or proposes memories."""
+    """The page.
+
+    It reloads its data when it is opened, after each action, and when a run recalls or proposes memories.
+    """
 
     def __init__(
         self,
@@ -110,7 +112,10 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         self._connect()
 
     def activate(self, about: tuple[str, ...]) -> None:
-        """Update the page when it is shown; `about` holds the ID of a memory to open, or `proposed`."""
+        """Update the page because it is shown.
+
+        `about` may contain the ID of a memory to open, or `proposed` for proposals.
+        """
         if about and about[0] == PROPOSED:
             self.header.choose_tab(PROPOSED)
         elif about:
@@ -118,7 +123,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         self.refresh()
 
     def refresh(self, memory_id: str = "") -> None:
-        """Reload the page, and open the memory with this ID if given."""
+        """Reload the page; if `memory_id` is not empty, open this memory."""
         self._id_to_open = memory_id or self._id_to_open
 
         async def look() -> None:
@@ -148,7 +153,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         self._stack.setCurrentWidget(self.proposal_card)
 
     def open(self, key: str) -> None:
-        """Show a memory or a proposal next to the list."""
+        """Show a memory or proposal beside the list."""
         self._key = key
         self.list.mark_open(key)
         if key.startswith(PROPOSAL_PREFIX):
@@ -156,7 +161,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
 
             async def review() -> None:
                 before = await self.controller.current_text(proposal.id)
-                if self._key == key:  # otherwise the user has opened another item meanwhile
+                if self._key == key:  # otherwise, the user has opened another item in the meantime
                     self.show_proposal(proposal, before)
 
             self._start_task(review(), "open a proposal")
@@ -170,7 +175,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         self._start_task(look(), "open a memory")
 
     def scope_folders(self) -> Sequence[str]:
-        """Return the folders that can be a scope: the folder of the session viewed last, and folders with memories."""
+        """Return the folders that can be chosen as a scope: that of the session viewed last, and those of memories."""
         row = self._row(self._selection.session)
         folders = [row.folder] if row and row.folder else []
         return list(dict.fromkeys([*folders, *scope_folders(self._listed)]))
@@ -182,6 +187,9 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             for fact in facts
         ):
             self.refresh()
+
+    def focus_areas(self) -> Sequence[QWidget]:
+        return (self.list, self._stack)
 
     def unsaved_changes(self) -> str:
         return (
@@ -195,7 +203,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             part.restyle(look)
 
     def _reveal(self, name: str) -> None:
-        """Switch to a tab that contains a memory, unless the current one does."""
+        """Switch to a tab that contains a memory, unless the current tab does."""
         listing = next(each for each in self._listed if each.memory.id == name)
         if not is_in_tab(listing, self.header.tab) or not matches_scope(listing.memory, self.header.scope_filter):
             self.header.choose_scope("")
@@ -207,7 +215,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             return [proposal_line(item, self._title_of, at) for item in self._proposals.values()]
         query = self.header.search.text().strip().casefold()
         listings = self._listed
-        if query:  # literal matches are shown at once, and stay on top when the search results arrive
+        if query:  # literal matches are shown at once; when the results of the search arrive, they are added below
             literal = [item for item in listings if query in item.memory.content.text.casefold()]
             listings = literal if tab == ARCHIVED or self._found is None else _merge(literal, self._found)
         scope = self.header.scope_filter
@@ -218,10 +226,10 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         ]
 
     def _arrange(self, *, keep: bool = True) -> None:
-        """Show the lines of the tab.
+        """Show the lines of the current tab.
 
-        With `keep`, the open item stays open. If it is no longer listed, the item now at its position is opened, or the
-        first item if the tab or the filter has changed.
+        With `keep`, the open item stays open. If it is no longer listed, the item now at its position is opened
+        instead, or the first item if the tab or a filter has changed.
         """
         lines = self._lines()
         keys = [each.key for each in lines]
@@ -245,6 +253,8 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             self.open(key)
         else:
             self._stack.setCurrentWidget(self._blank)
+        if self.window().focusWidget() is self:  # the page has just been opened, and no widget in it has the focus
+            self._focus_list()
 
     def _empty_text(self) -> str:
         if self.header.search.text().strip():
@@ -273,22 +283,33 @@ class MemoryPanel(PanelPage, LocalShortcuts):
 
         self._start_task(look(), "search the memories")
 
-    def _do(self, action: str) -> None:
-        if (memory := self.card.memory) and self._stack.currentWidget() is self.card:
-            self.memory_actions.run_action(action, memory)
+    def _shown_memory(self) -> Memory | None:
+        """Return the memory on display; None if there is none, or a proposal instead."""
+        return self.card.memory if self._stack.currentWidget() is self.card else None
 
-    def _decide(self, how: str, text: object) -> None:
+    def _edit(self) -> None:
+        if memory := self._shown_memory():
+            self.memory_actions.open_dialog(memory)
+
+    def _run_action(self, action: str) -> None:
+        if memory := self._shown_memory():
+            self.memory_actions.run_action(MemoryAction(action), memory)
+
+    def _accept_proposal(self, text: str | None) -> None:
         if proposal := self.proposal_card.proposal:
-            self.memory_actions.resolve_proposal(
-                proposal, how, text if isinstance(text, str) else None, self.proposal_card.discard
-            )
+            self.memory_actions.accept_proposal(proposal, text, self.proposal_card.discard)
+            self._focus_list()
+
+    def _reject_proposal(self) -> None:
+        if proposal := self.proposal_card.proposal:
+            self.memory_actions.reject_proposal(proposal, self.proposal_card.discard)
             self._focus_list()
 
     def _open_menu(self, at: QPoint) -> None:
         menu = QMenu(self)
         menu.setObjectName("memory.menu")
         menu.setAccessibleName(tr("More memory actions"))
-        memory = self.card.memory if self._stack.currentWidget() is self.card else None
+        memory = self._shown_memory()
         for text, act in (
             (tr("Import…"), self.memory_actions.ask_import),
             (tr("Export…"), self.memory_actions.ask_export),
@@ -302,13 +323,16 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         menu.popup(at)
 
     def _rerun_actions(self, memory: Memory | None) -> list[tuple[str, Callable[[], None]]]:
-        """Return a menu entry that repeats, without the memory, the newest run that had it in its context."""
+        """Return a menu entry that repeats the last run with this memory in its context, this time without the memory.
+
+        There is no entry if the memory has not been used.
+        """
         uses = self.card.details.uses if memory and self.card.details else ()
         ask = partial(self._rerun.confirm, memory.id if memory else "", uses, self.look, self)
         return [(tr("Repeat its last run without this memory…"), ask)] if uses else []
 
     def _forget_actions(self, memory: Memory | None) -> list[tuple[str, Callable[[], None]]]:
-        """Return the menu entries that forget everything learned from the session or for the folder of the memory."""
+        """Return menu entries that forget everything that was learned from the memory's session or for its folder."""
         entries: list[tuple[str, Callable[[], None]]] = []
         if memory and memory.session:
             title = visible(self._title_of(memory.session) or memory.session)
@@ -321,7 +345,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         return entries
 
     def _go_to_step(self, session: str, number: int) -> None:
-        """Open the session at the step with this number, as shown to the user."""
+        """Open a session at the step with this number. Steps are numbered as in the timeline."""
         self._show_event(session, self._reading.seq_of_step(session, number))
 
     def _title_of(self, session: str) -> str:
@@ -351,7 +375,6 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         beside = QVBoxLayout(side)
         beside.setContentsMargins(0, 0, 0, 0)
         beside.addWidget(self._stack)
-        side.setMinimumWidth(self.look.size(280))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         splitter = horizontal_splitter(list_side, side, (900, self.look.size(SIDE)), stretch_index=0)
@@ -368,16 +391,17 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         head.menu_requested.connect(self._open_menu)
         self.list.menu_requested.connect(self._open_menu)
         self.list.chosen.connect(self.open)
-        self.card.action_requested.connect(self._do)
+        self.card.action_requested.connect(self._run_action)
+        self.card.edit_requested.connect(self._edit)
         self.card.memory_requested.connect(self.refresh)
         self.card.event_requested.connect(self._show_event)
         self.card.undo_requested.connect(self._take_back)
-        self.proposal_card.decided.connect(self._decide)
+        self.proposal_card.accepted.connect(self._accept_proposal)
+        self.proposal_card.rejected.connect(self._reject_proposal)
         self.proposal_card.step_requested.connect(self._go_to_step)
         self.local_shortcuts = {
             "Ctrl+F": head.search.setFocus,
             "Ctrl+Shift+N": self.memory_actions.open_dialog,
-            "F6": self._next_part,
             **{f"Alt+{index + 1}": partial(head.tabs.select_index, index) for index in range(9)},
         }
 
@@ -389,16 +413,7 @@ class MemoryPanel(PanelPage, LocalShortcuts):
         if memory := self.card.memory:
             self.memory_actions.undo_change(memory, number)
 
-    def _next_part(self) -> None:
-        """Move the focus between the list and the pane next to it."""
-        if self._stack.isAncestorOf(self.focusWidget()):
-            self.list.setFocus(Qt.FocusReason.TabFocusReason)
-        elif self._stack.currentWidget() is self.proposal_card:
-            self.proposal_card.focus_first()
-        else:
-            self.card.focus_first()
-
-    # Qt overrides
+    # Overridden Qt methods
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -409,21 +424,37 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             self.sidebar_fold_requested.emit(fold)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Handle the single-key shortcuts of the open memory or proposal; text fields consume their keys first."""
+        """Handle single-key shortcuts for the open memory or proposal. Text fields receive the keys first."""
         key = Qt.Key(event.key())
-        reviewing = self._stack.currentWidget() is self.proposal_card
-        plain = event.modifiers() == Qt.KeyboardModifier.NoModifier or key == Qt.Key.Key_Plus  # + may need Shift
-        action = (REVIEW_KEYS if reviewing else CARD_KEYS).get(key) if plain else None
-        if action is None:
+        # On many keyboards, + needs Shift.
+        plain = event.modifiers() == Qt.KeyboardModifier.NoModifier or key == Qt.Key.Key_Plus
+        handler = self._key_handler(key) if plain else None
+        if handler is None:
             super().keyPressEvent(event)
-        elif reviewing:
-            {"keep": self.proposal_card.keep, "edit": self.proposal_card.edit, "reject": self.proposal_card.reject}[
-                action
-            ]()
-        elif self._stack.currentWidget() is self.card:
-            self.card.run_action(action)
+        elif not event.isAutoRepeat():  # a key that is held down would also decide about the next proposal
+            handler()
+
+    def _key_handler(self, key: Qt.Key) -> Callable[[], None] | None:
+        """Return what a key does with the memory or proposal on display."""
+        if self._stack.currentWidget() is not self.proposal_card:
+            if key == Qt.Key.Key_E:
+                return self.card.edit
+            action = CARD_KEYS.get(key)
+            return partial(self.card.run_action, action) if action else None
+        match PROPOSAL_KEYS.get(key):
+            case ProposalAction.ACCEPT:
+                return self.proposal_card.accept
+            case ProposalAction.EDIT:
+                return self.proposal_card.edit
+            case ProposalAction.REJECT:
+                return self.proposal_card.reject
+            case None:
+                return None
 
 
 def _merge(first: Iterable["MemoryListing"], second: Iterable["MemoryListing"]) -> list["MemoryListing"]:
-    """Concatenate the lists. An ID in both keeps its position in the first, with the value in the second."""
+    """Concatenate two lists of memories.
+
+    If both have a memory, it keeps its position in the first list, with the newer entry of the second.
+    """
     return list({listing.memory.id: listing for listing in (*first, *second)}.values())

@@ -1,7 +1,7 @@
-"""Completion in the message field: `@` for files of the folder, `/` at the start for commands."""
+"""Completion in the message field: files of the folder after `@`, and commands after a `/` at the beginning."""
 
 from collections.abc import Mapping, Sequence
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QTextCursor
@@ -11,14 +11,22 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.labels import ENTER_KEYS, TextField
 
-ROWS: Final = 8
+VISIBLE_ROWS: Final = 8
+MAX_ROWS: Final = 4 * VISIBLE_ROWS
 WIDTH: Final = 460
-VALUE: Final = Qt.ItemDataRole.UserRole
-ACCEPTING: Final = ENTER_KEYS | {Qt.Key.Key_Tab}
+INSERTED_TEXT: Final = Qt.ItemDataRole.UserRole
+ACCEPTING_KEYS: Final = ENTER_KEYS | {Qt.Key.Key_Tab}
+
+
+class Suggestion(NamedTuple):
+    """The text that replaces the typed word, and the text that is shown in the list."""
+
+    inserted: str
+    shown: str
 
 
 class Completion(QListWidget):
-    """A popup list above the field, which keeps the keyboard focus."""
+    """A list of suggestions above the message field, which keeps the keyboard focus."""
 
     files_requested = Signal()
 
@@ -27,10 +35,11 @@ class Completion(QListWidget):
         self._look = look
         self._field = field
         self._files: Sequence[str] = ()
-        self._commands: Mapping[str, str] = {}
+        # Descriptions of commands by name; the same applies to `_engine_commands`.
+        self._window_commands: Mapping[str, str] = {}
         self._engine_commands: Mapping[str, str] = {}
-        self._requested = False
-        self._dismissed = False
+        self._has_requested_files = False  # whether files were requested since the user began to type the current word
+        self._is_dismissed = False  # whether the user has closed the list; valid until the text changes
         self.setObjectName("composer.completion")
         self.setAccessibleName(self.tr("Completions"))
         self.setProperty("surface", "popup")
@@ -44,59 +53,64 @@ class Completion(QListWidget):
         self.hide()
 
     def set_commands(self, commands: Mapping[str, str]) -> None:
-        self._commands = commands
+        """Set the slash commands of the window, with their descriptions."""
+        self._window_commands = commands
 
     def set_results(self, files: Sequence[str], commands: Mapping[str, str]) -> None:
-        """Set what `files_requested` asked for: files, and the engine's slash commands with their descriptions."""
+        """Set the results that `files_requested` asked for: files, and the engine's slash commands by name."""
         self._files, self._engine_commands = files, commands
-        if self._requested:
+        if self._has_requested_files:
             self._update_list()
 
     def forget_files(self) -> None:
-        """Drop the list of files, for example because another folder is shown."""
+        """Discard the list of files, for example because another folder is shown."""
         self._files = ()
         self._engine_commands = {}
-        self._requested = False
+        self._has_requested_files = False
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self.setFont(look.fonts.text)
 
     def _on_text_changed(self) -> None:
-        self._dismissed = False
+        self._is_dismissed = False
         self._update_list()
 
     def _update_list(self) -> None:
+        """Show the suggestions for the word before the cursor; if there are none, hide the list."""
         typed = self._typed_word()
-        if not typed:
-            self._requested = False  # list the files again for the next word, because the agent may have created some
-        elif not self._requested:
-            self._requested = True
-            self.files_requested.emit()
-        matches = [] if self._dismissed else self._matches(typed)
+        self._request_files(typed)
+        suggestions = [] if self._is_dismissed else self._suggestions(typed)
         self.clear()
-        for value, text in matches[: ROWS * 4]:
-            item = QListWidgetItem(text)
-            item.setData(VALUE, value)
+        for suggestion in suggestions:
+            item = QListWidgetItem(suggestion.shown)
+            item.setData(INSERTED_TEXT, suggestion.inserted)
             self.addItem(item)
-        if not matches or not self._field.hasFocus():
+        if suggestions and self._field.hasFocus():
+            self.setCurrentRow(0)
+            self._show_above_field()
+        else:
             self.hide()
-            return
-        self.setCurrentRow(0)
-        self._show_above_field()
 
-    def _matches(self, typed: str) -> list[tuple[str, str]]:
+    def _request_files(self, typed: str) -> None:
+        """Request the files once for each typed word, because the agent may have created some in the meantime."""
+        is_new_word = bool(typed) and not self._has_requested_files
+        self._has_requested_files = bool(typed)
+        if is_new_word:
+            self.files_requested.emit()
+
+    def _suggestions(self, typed: str) -> list[Suggestion]:
         prefix = typed[1:].casefold()
         if typed.startswith("/"):
-            commands = {**self._engine_commands, **self._commands}
-            matching = {word: text for word, text in commands.items() if word.startswith(prefix)}
-            return [(f"/{word}", visible(f"/{word}  {text}")) for word, text in matching.items()]
+            commands = {**self._engine_commands, **self._window_commands}
+            names = [name for name in commands if name.startswith(prefix)][:MAX_ROWS]
+            return [Suggestion(f"/{name}", visible(f"/{name}  {commands[name]}")) for name in names]
         if typed.startswith("@"):
-            return [(f"@{name} ", visible(name)) for name in best_matches(self._files, prefix, ROWS * 4)]
+            return [Suggestion(f"@{path} ", visible(path)) for path in best_matches(self._files, prefix, MAX_ROWS)]
         return []
 
     def _typed_word(self) -> str:
-        """Return the word before the cursor if it can be completed, else an empty string."""
+        """Return the word before the cursor if it can be completed; otherwise ""."""
         cursor = self._field.textCursor()
         line_start = cursor.block().text()[: cursor.positionInBlock()]
         word = line_start.rsplit(" ", 1)[-1]
@@ -104,20 +118,19 @@ class Completion(QListWidget):
         return word if word.startswith("@") or (word.startswith("/") and at_message_start) else ""
 
     def _accept(self) -> None:
+        """Replace the typed word by the selected suggestion."""
         item, typed = self.currentItem(), self._typed_word()
-        self.hide()
-        if not typed:
-            return
-        cursor = self._field.textCursor()
-        cursor.movePosition(QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, len(typed))
-        cursor.insertText(str(item.data(VALUE)))
-        self._dismissed = True
+        if typed:
+            cursor = self._field.textCursor()
+            cursor.movePosition(QTextCursor.MoveOperation.Left, QTextCursor.MoveMode.KeepAnchor, len(typed))
+            cursor.insertText(str(item.data(INSERTED_TEXT)))
+            self._is_dismissed = True
         self.hide()
 
     def _show_above_field(self) -> None:
         window = self._field.window()
         self.setParent(window)
-        height = (QFontMetrics(self._look.fonts.text).height() + 12) * min(self.count(), ROWS) + 10
+        height = (QFontMetrics(self._look.fonts.text).height() + 12) * min(self.count(), VISIBLE_ROWS) + 10
         width = min(self._look.size(WIDTH), window.width() - 24)
         corner = self._field.mapTo(window, QPoint(0, 0))
         self.setGeometry(max(8, corner.x() - 8), max(8, corner.y() - height - 12), width, height)
@@ -132,13 +145,13 @@ class Completion(QListWidget):
         if event.key() in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             step = 1 if event.key() == Qt.Key.Key_Down else -1
             self.setCurrentRow((self.currentRow() + step) % self.count())
-        elif event.key() in ACCEPTING and not event.modifiers():
-            if self._typed_word() == str(self.currentItem().data(VALUE)):
+        elif event.key() in ACCEPTING_KEYS and not event.modifiers():
+            if self._typed_word() == str(self.currentItem().data(INSERTED_TEXT)):
                 self.hide()
-                return False  # the word is complete already: let Enter send the message
+                return False  # the word is already complete, so Enter sends the message
             self._accept()
         elif event.key() == Qt.Key.Key_Escape:
-            self._dismissed = True
+            self._is_dismissed = True
             self.hide()
         else:
             return False
@@ -146,7 +159,7 @@ class Completion(QListWidget):
 
 
 def best_matches(names: Sequence[str], part: str, limit: int) -> list[str]:
-    """Return up to `limit` paths that contain `part`; paths whose file name starts with it come first.
+    """Return at most `limit` paths that contain `part`, first those whose file name begins with it.
 
     `part` must be casefolded.
     """

@@ -1,4 +1,4 @@
-"""A session on the Overview page: what it does, its cost, its last line, and its open request."""
+"""A row of the Overview page: what a session is doing, its cost, its last reply, and its open request."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from core.domain.sessions import SessionRow
+from ui.overview.board_groups import CLEARABLE, BoardEntry
 from ui.sessions.session_rows import second_line, session_icon, status_text
 from ui.style.icons import pixmap
 from ui.style.number_formats import amount, money
@@ -21,22 +21,21 @@ from ui.widgets.time_formats import short_age
 
 
 class BoardRow(AccentFrame):
-    """A row. `chosen` is emitted when it is clicked. `agents` are the sub-agents that work for the session."""
+    """The row of a session. `chosen` is emitted when it is clicked."""
 
     chosen = Signal(str)
     open_requested = Signal(str)
     clear_requested = Signal(str)
 
-    def __init__(self, look: Look, row: SessionRow, clock: Callable[[], int]) -> None:
+    def __init__(self, look: Look, entry: BoardEntry, clock: Callable[[], int]) -> None:
         theme = look.theme
         super().__init__(fill=theme.panel, line=theme.line, edge=theme.panel)
         self._look = look
         self._clock = clock
-        self.row = row
+        self._entry = entry
         self._chosen = False
         self._last_line = ""
-        self.agents: tuple[str, ...] = ()
-        self.setObjectName(f"overview.session.{row.id}")
+        self.setObjectName(f"overview.session.{entry.session}")
         self._glyph = QLabel()
         self._title = ElidedLabel("", look.fonts.strong, name="overview.row.title")
         self._figures = label("", look.fonts.second, "second", name="overview.row.figures")
@@ -44,52 +43,55 @@ class BoardRow(AccentFrame):
         self._last = ElidedLabel("", look.fonts.text, name="overview.row.last")
         self._open = Button(look, self.tr("Open"), name="overview.row.open", tone="quiet")
         self._clear = Button(look, self.tr("Clear"), name="overview.row.clear", tone="quiet")
-        self._open.clicked.connect(lambda: self.open_requested.emit(self.row.id))
-        self._clear.clicked.connect(lambda: self.clear_requested.emit(self.row.id))
+        self._open.clicked.connect(lambda: self.open_requested.emit(self._entry.session))
+        self._clear.clicked.connect(lambda: self.clear_requested.emit(self._entry.session))
         for button in (self._open, self._clear):
-            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the keys of the page do the same
+            button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys of the page do what the buttons do
         self._lay_out()
 
-    def show_row(self, row: SessionRow, last_line: str, *, can_clear: bool) -> None:
-        theme = self._look.theme
-        self.row, self._last_line = row, last_line
-        size = self._look.size(16)
-        color = theme.status(row.status)
-        self._glyph.setPixmap(pixmap(session_icon(row), color, size, self.devicePixelRatioF()))
+    @property
+    def title(self) -> str:
+        return self._entry.row.title
+
+    def show_entry(self, entry: BoardEntry, last_line: str) -> None:
+        """Show a session. `last_line` is the first line of its last reply; "" if there is none."""
+        self._entry, self._last_line = entry, last_line
+        row = entry.row
+        color = self._look.theme.status(row.status)
+        self._glyph.setPixmap(pixmap(session_icon(row), color, self._look.size(16), self.devicePixelRatioF()))
         self._title.show_text(visible(row.title))
-        tokens = self.tr("{} tok").format(amount(row.tokens)) if row.tokens else ""
-        age = short_age(row.created_at if row.status == "running" else row.updated_at, self._clock())
-        figures = [money(row.cost) if row.cost else "", tokens, age]
-        self._figures.setText(" · ".join(part for part in figures if part))
-        working = self.tr("sub-agents at work: {}").format(", ".join(self.agents)) if self.agents else ""
+        self._figures.setText(self._figures_text())
+        working = self.tr("sub-agents at work: {}").format(", ".join(entry.agents)) if entry.agents else ""
         doing = " · ".join(filter(None, (second_line(row, str(Path.home()), short=True), working)))
         self._doing.show_text(visible(doing))
         self._last.show_text(visible(last_line))
         self._last.setVisible(bool(last_line))
-        self._clear.setVisible(can_clear)
+        self._clear.setVisible(entry.group in CLEARABLE)
         for button in (self._open, self._clear):
             button.setAccessibleName(f"{button.text()}: {visible(row.title)}")
-        texts = (
-            row.title,
-            status_text(row.status),
-            doing,
-            last_line,
-            self._figures.text(),
-        )
-        self.setAccessibleName(visible(", ".join(part for part in texts if part)))
+        texts = (row.title, status_text(row.status), doing, last_line, self._figures.text())
+        self.setAccessibleName(visible(", ".join(filter(None, texts))))
+
+    def _figures_text(self) -> str:
+        """Return a text with the cost, the tokens and the age of the session."""
+        row = self._entry.row
+        cost = money(row.cost) if row.cost else ""
+        tokens = self.tr("{} tok").format(amount(row.tokens)) if row.tokens else ""
+        age = short_age(row.created_at if row.status == "running" else row.updated_at, self._clock())
+        return " · ".join(filter(None, (cost, tokens, age)))
 
     def refresh_age(self) -> None:
-        self.show_row(self.row, self._last_line, can_clear=not self._clear.isHidden())
+        self.show_entry(self._entry, self._last_line)
 
     def set_chosen(self, chosen: bool) -> None:
         self._chosen = chosen
         theme = self._look.theme
-        edge = theme.waiting if self.row.status == "waiting" else theme.accent if chosen else theme.panel
+        edge = theme.waiting if self._entry.row.status == "waiting" else theme.accent if chosen else theme.panel
         fill, line = (theme.background, theme.accent) if chosen else (theme.panel, theme.line)
         self.set_colors(fill=fill, line=line, edge=edge)
 
     def add_card(self, card: QWidget) -> None:
-        """Show the card of the open request at the bottom of this row, moving it from another row."""
+        """Show the card of the open request at the bottom of this row. This removes it from another row."""
         self._column.addWidget(card)
 
     def restyle(self, look: Look) -> None:
@@ -118,12 +120,12 @@ class BoardRow(AccentFrame):
         self._column.addWidget(self._doing)
         self._column.addWidget(self._last)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        self.chosen.emit(self.row.id)
+        self.chosen.emit(self._entry.session)
         event.accept()
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        self.open_requested.emit(self.row.id)
+        self.open_requested.emit(self._entry.session)
         event.accept()

@@ -1,4 +1,4 @@
-"""The sidebar: start and search sessions, and see which ones wait for the user."""
+"""The sidebar, in which the user starts and searches sessions, and sees which of them wait for an answer."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from core.domain.clock import now as wall_clock
 from core.domain.sessions import SessionRow
 from ui.sessions.search_filters import SearchFilters
-from ui.sessions.session_menu import heading_menu, session_menu
+from ui.sessions.session_menu import MenuAction, SessionAction, SidebarAction, heading_menu, session_menu
 from ui.sessions.session_rows import TRASH, PageItem, SessionHeading, SessionHit, SessionLine
 from ui.sessions.sessions_delegate import SessionsDelegate
 from ui.sessions.sessions_footer import SessionsFooter
@@ -27,6 +27,7 @@ from ui.sessions.sessions_model import Role, SessionsModel
 from ui.sessions.sessions_view import WIDTH, SessionsView
 from ui.style.icons import icon
 from ui.style.theme import Look
+from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.labels import ENTER_KEYS, label
 from ui.widgets.time_formats import to_local_time
@@ -42,15 +43,14 @@ class SessionsPanel(QFrame):
     """The sidebar. The main window supplies the sessions and handles the signals."""
 
     chosen = Signal(str)
-    hit_chosen = Signal(str, int)  # a session, and the sequence number of the matching event
+    hit_chosen = Signal(str, int)  # a session, and the sequence number of the event with the match
     page_item_chosen = Signal(str, str)  # a page, and the ID of a memory or skill that it shows
     renamed = Signal(str, str)
-    action_requested = Signal(
-        str, list
-    )  # an action (pin, archive, trash, restore, forget, fork, folder…) and the session IDs
+    action_requested = Signal(str, list)  # a `SessionAction`, and the IDs of the sessions
     undo_requested = Signal()
     compare_requested = Signal(str, str)
-    open_requested = Signal(str, str)  # `tab` or `beside` (split view), and the session
+    tab_requested = Signal(str)  # open a session in a tab
+    split_view_requested = Signal(str)  # open a session in the other pane of the split view
     new_session_requested = Signal()
     search_changed = Signal(str)
 
@@ -77,10 +77,10 @@ class SessionsPanel(QFrame):
         self.footer = SessionsFooter(look, pages)
         self._build()
         self._connect()
-        self._empty.hide()  # until the sessions have been read, it is not known whether the list is empty
+        self._empty.hide()  # whether the list is empty is not known until the sessions have been read
 
     def show_sessions(self, rows: Sequence[SessionRow]) -> None:
-        """List these sessions, keeping the scroll offset and, if possible, the focused row."""
+        """Show these sessions. The scroll offset and, if possible, the focused row are kept."""
         scrolled = self._view.verticalScrollBar().value()
         with self._keeping_selection():
             self._model.show_sessions(rows)
@@ -103,18 +103,18 @@ class SessionsPanel(QFrame):
         self._update_empty()
 
     def show_unseen(self, session_ids: Collection[str]) -> None:
-        """Mark the sessions that ended while the user was not looking."""
+        """Mark the sessions whose run ended while the user was not looking."""
         self._delegate.unseen = frozenset(session_ids)
         self._model.unseen = self._delegate.unseen
         self._view.viewport().update()
 
     def nth_session(self, number: int) -> str:
-        """Return the id of the n-th visible session, counting from 1, or an empty string."""
+        """Return the ID of the n-th visible session, counting from 1; "" if there is none."""
         names = [row.id for row in self._model.rows_of(self._model.session_indexes())]
         return names[number - 1] if number <= len(names) else ""
 
     def neighbor(self, session_id: str) -> str:
-        """Return the session below this one, else the one above, skipping sessions in the trash."""
+        """Return the session below this one, or else the one above; sessions in the trash are skipped."""
         session_ids = [
             row.id
             for row in self._model.rows_of(self._model.session_indexes())
@@ -135,17 +135,15 @@ class SessionsPanel(QFrame):
         self._view.rename()
 
     def show_hits(self, hits: Sequence[SessionHit], page_items: Sequence[PageItem] = ()) -> None:
-        """List the matches of a full-text search below the matching titles, then the memories and skills."""
+        """Show the results of a search: sessions with a matching title, then matches, memories and skills."""
         self._model.search(self._search.text(), hits, page_items)
         self._update_empty()
-
-    def hit_positions(self) -> list[tuple[str, int]]:
-        """Return session id and event number of each full-text match."""
-        items = [self._model.item(index) for index in self._model.session_indexes()]
-        return [(item.row.id, item.seq) for item in items if isinstance(item, SessionLine) and item.seq]
+        count = len(self._model.session_indexes()) + len(page_items)
+        text = self.tr("1 search result") if count == 1 else self.tr("{} search results").format(f"{count:,}")
+        announce(self._search, text)
 
     def mark_current(self, session_id: str) -> None:
-        """Mark the session on display and select it for keyboard shortcuts; an empty id marks none."""
+        """Mark the session that is displayed, and select it for keyboard shortcuts; an empty ID marks none."""
         self._delegate.current_session = session_id
         self._select_shown()
         self._view.viewport().update()
@@ -158,7 +156,7 @@ class SessionsPanel(QFrame):
 
     @contextmanager
     def _keeping_selection(self) -> Iterator[None]:
-        """While rows move, keep focus and selection on their sessions; Qt would move both to neighboring rows."""
+        """Keep focus and selection on their sessions while rows move; Qt would move both to neighboring rows."""
         current, selected = self._current(), self._selected()
         yield
         if (self._current(), self._selected()) == (current, selected):
@@ -166,7 +164,7 @@ class SessionsPanel(QFrame):
         selection_model, flags = self._view.selectionModel(), QItemSelectionModel.SelectionFlag
         current_index = self._model.index_of(current)
         if not current_index.isValid():
-            # The session was removed: select the neighbor, to which Qt has moved the focus.
+            # The session was removed, and Qt has moved the focus to its neighbor, which is now selected too.
             selection_model.select(self._view.currentIndex(), flags.ClearAndSelect)
             return
         if self._selected() != selected:
@@ -178,7 +176,7 @@ class SessionsPanel(QFrame):
             selection_model.setCurrentIndex(current_index, flags.NoUpdate)
 
     def _select_shown(self) -> None:
-        """Select the session on display without scrolling, because the user may be about to click a row."""
+        """Select the session that is displayed. Do not scroll to it, because the user may be about to click a row."""
         index = self._model.index_of(self._delegate.current_session)
         if index.isValid() and index not in self._view.selectedIndexes():
             self._view.setAutoScroll(False)
@@ -186,16 +184,14 @@ class SessionsPanel(QFrame):
             self._view.setAutoScroll(True)
 
     def open_search(self) -> None:
-        """Open the search field and focus it, even if it was open before."""
+        """Show the search field and focus it, even if it is already shown."""
         self._search_button.setChecked(True)
         self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._search.selectAll()
 
-    def close_search(self) -> None:
-        self._search_button.setChecked(False)
-
     def restyle(self, look: Look) -> None:
         self._look = self._delegate.look = look
+        self._view.focus_border.restyle(look)
         self.setMinimumWidth(look.size(MIN_WIDTH))
         self._new.restyle(look)
         self.footer.restyle(look)
@@ -255,7 +251,7 @@ class SessionsPanel(QFrame):
         column.addLayout(field)
         column.addWidget(self._filters)
         column.addWidget(self._empty)
-        self._view.setMinimumHeight(1)  # a low window keeps its height; the list scrolls
+        self._view.setMinimumHeight(1)  # so that a low window does not become higher; the list scrolls instead
         column.addWidget(self._view, 1)
         column.addStretch(0)
         column.addWidget(self.footer)
@@ -281,7 +277,7 @@ class SessionsPanel(QFrame):
         ages.start()
 
     def refresh_ages(self) -> None:
-        """Update ages, and regroup the list when the day changes."""
+        """Update the ages of sessions; when the day has changed, group the list again."""
         if self._today() != self._day:
             self._day = self._today()
             self._model.rearrange()
@@ -292,7 +288,7 @@ class SessionsPanel(QFrame):
         return to_local_time(self._clock()).date()
 
     def _click(self, index: QModelIndex) -> None:
-        """Open the clicked session, unless Ctrl or Shift extends the selection."""
+        """Open the clicked session, unless the click extends the selection with Ctrl or Shift."""
         if not QGuiApplication.keyboardModifiers() & SELECTION_MODIFIERS:
             self._open_index(index)
 
@@ -302,7 +298,7 @@ class SessionsPanel(QFrame):
     def _trash_selected(self) -> None:
         """Move the selected sessions to the trash, except those already there."""
         if names := [row.id for row in self._selected_rows() if not row.trashed]:
-            self.action_requested.emit("trash", names)
+            self.action_requested.emit(SessionAction.TRASH, names)
 
     def _open_menu(self, position: QPoint) -> None:
         rows, item = self._selected_rows(), self._model.item(self._view.currentIndex())
@@ -311,17 +307,20 @@ class SessionsPanel(QFrame):
         elif isinstance(item, SessionHeading) and item.key == TRASH:
             heading_menu(self._look, item.count, lambda action: self._do_action(action, rows), self).popup(position)
 
-    def _do_action(self, word: str, rows: list[SessionRow]) -> None:
-        if word == "rename":
-            self._view.rename()
-        elif word in {"tab", "beside"}:
-            self.open_requested.emit(word, rows[0].id)
-        elif word == "compare":
-            self.compare_requested.emit(rows[0].id, rows[1].id)
-        elif word == "open":
-            self._open_index(self._model.index_of(rows[0].id))
-        else:
-            self.action_requested.emit(word, [row.id for row in rows])
+    def _do_action(self, action: MenuAction, rows: list[SessionRow]) -> None:
+        match action:
+            case SidebarAction.OPEN:
+                self._open_index(self._model.index_of(rows[0].id))
+            case SidebarAction.OPEN_IN_TAB:
+                self.tab_requested.emit(rows[0].id)
+            case SidebarAction.OPEN_IN_SPLIT_VIEW:
+                self.split_view_requested.emit(rows[0].id)
+            case SidebarAction.RENAME:
+                self._view.rename()
+            case SidebarAction.COMPARE:
+                self.compare_requested.emit(rows[0].id, rows[1].id)
+            case SessionAction():
+                self.action_requested.emit(action, [row.id for row in rows])
 
     def _open_index(self, index: QModelIndex) -> None:
         item = self._model.item(index)
@@ -356,7 +355,7 @@ class SessionsPanel(QFrame):
             self._view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _update_empty(self) -> None:
-        """While the list is empty, show a hint on how to fill it."""
+        """Show or hide the hint that is shown in place of an empty list."""
         empty = self._model.rowCount() == 0
         query = self._search.text().strip()
         if empty and query:
@@ -375,7 +374,7 @@ class SessionsPanel(QFrame):
             self._search_button.setChecked(False)
             return True
         if event.key() == Qt.Key.Key_Down or event.key() in ENTER_KEYS:
-            if self._model.rowCount():  # an empty list is hidden, so focusing it would move the focus out of reach
+            if self._model.rowCount():  # an empty list is hidden, so it must not get the focus
                 self._delegate.keyboard_used = True
                 self._view.setFocus(Qt.FocusReason.TabFocusReason)
                 self._view.go_to_first()

@@ -3,20 +3,23 @@
 from typing import Final
 
 from PySide6.QtCore import QEvent, QItemSelection, QItemSelectionModel, QModelIndex, QPoint, QSize, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence, QMouseEvent
+from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from ui.sessions.sessions_delegate import SessionsDelegate
 from ui.sessions.sessions_model import SessionsModel
+from ui.widgets.focus_border import FocusBorder
 from ui.widgets.labels import ENTER_KEYS
 
 WIDTH: Final = 264
 OWN_KEYS: Final = frozenset({Qt.Key.Key_F2, Qt.Key.Key_Delete, Qt.Key.Key_Backspace})
 ENTRY_KEYS: Final = frozenset({Qt.Key.Key_Down, Qt.Key.Key_Up, Qt.Key.Key_Home, Qt.Key.Key_PageDown})
 
+TAB_REASONS: Final = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
+
 
 class SessionsView(QTableView):
-    """A single-column table; arrow keys move the focus and Enter opens the session."""
+    """A single-column table. Arrow keys move the focus, and Enter opens the session."""
 
     row_activated = Signal(QModelIndex)
     trash_requested = Signal()
@@ -28,9 +31,11 @@ class SessionsView(QTableView):
         self._rows = model
         self._painter = delegate
         self.setObjectName("sessions.list")
-        self.setProperty("surface", "sessions")  # no selection color: the delegate paints it
+        # Disables Qt's selection color, because the delegate paints the selection.
+        self.setProperty("surface", "sessions")
         self.setAccessibleName(self.tr("Sessions"))
         self.setModel(model)
+        self.focus_border = FocusBorder(delegate.look, self)
         self.setItemDelegate(delegate)
         self.setShowGrid(False)
         self.setMouseTracking(True)
@@ -49,7 +54,7 @@ class SessionsView(QTableView):
 
     def fit_rows(self) -> None:
         self.verticalHeader().setDefaultSectionSize(self._painter.row_height())
-        # After a model reset, each row has the height that its position had before, so all heights are checked.
+        # After a reset, each row still has the height of the row that was at its position, so all heights are checked.
         header, headings = self.verticalHeader(), set(self._rows.heading_rows())
         heights = (self._painter.row_height(), self._painter.heading_height())
         for number in range(self._rows.rowCount()):
@@ -64,7 +69,7 @@ class SessionsView(QTableView):
                 self.verticalHeader().resizeSection(number, height)
 
     def action_indexes(self) -> list[QModelIndex]:
-        """Return the selected indexes if there are several, else the focused one."""
+        """Return the selected indexes if there are several, otherwise the focused one."""
         selected = self.selectedIndexes()
         return selected if len(selected) > 1 else [self.currentIndex()]
 
@@ -80,7 +85,7 @@ class SessionsView(QTableView):
         self.viewport().update()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Request the menu at the mouse position, or at the focused row if the menu key was pressed."""
+        """Request the menu at the mouse position or, after the menu key, at the focused row."""
         index = self.indexAt(event.pos())
         if event.reason() == QContextMenuEvent.Reason.Keyboard:
             index = self.currentIndex()
@@ -112,7 +117,7 @@ class SessionsView(QTableView):
         super().keyPressEvent(event)
 
     def _handle_action_key(self, event: QKeyEvent) -> bool:
-        """Handle the keys that act on a session; return whether the key was one of them."""
+        """Handle a key that acts on sessions, such as Delete; return whether it was such a key."""
         if event.matches(QKeySequence.StandardKey.Undo):
             self.undo_requested.emit()
         elif event.key() == Qt.Key.Key_F2:
@@ -124,7 +129,7 @@ class SessionsView(QTableView):
         return True
 
     def event(self, event: QEvent) -> bool:
-        """Let the keys of the list take precedence over the window's shortcuts."""
+        """Make the keys of the list take precedence over shortcuts of the window."""
         if (
             event.type() == QEvent.Type.ShortcutOverride
             and isinstance(event, QKeyEvent)
@@ -135,15 +140,24 @@ class SessionsView(QTableView):
         return super().event(event)
 
     def select_only(self, index: QModelIndex) -> None:
-        """Select only this row. `setCurrentIndex` would extend the selection if Ctrl is held, as for a shortcut."""
+        """Select only this row.
+
+        `setCurrentIndex` would extend the selection if Ctrl is held, which is the case for a shortcut.
+        """
         flags = QItemSelectionModel.SelectionFlag
         self.selectionModel().setCurrentIndex(index, flags.ClearAndSelect)
 
     def go_to_first(self) -> None:
-        """Focus the first session; Qt's Home key would stop at the heading, which cannot be focused."""
+        """Focus the first session. Qt's Home key would stop at the heading, which cannot get the focus."""
         headings = set(self._rows.heading_rows())
         first = next((number for number in range(self._rows.rowCount()) if number not in headings), -1)
         self.setCurrentIndex(self._rows.index(first))
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Outline the focused row when the list gets the focus by keyboard."""
+        if event.reason() in TAB_REASONS:
+            self._painter.keyboard_used = True
+        super().focusInEvent(event)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._painter.keyboard_used = False
@@ -151,5 +165,5 @@ class SessionsView(QTableView):
 
     def updateGeometries(self) -> None:
         super().updateGeometries()
-        # No margin on the right, where the scroll bar adds space.
+        # There is no margin at the right, because the scroll bar adds space there.
         self._painter.right_margin = 2 if self.verticalScrollBar().maximum() > 0 else 8

@@ -3,7 +3,7 @@
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QFormLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QLineEdit, QVBoxLayout, QWidget
 
 from core.domain.problems import ErrorDetails, Problem
 from core.mcp.config_import import ImportedMcpServer, parse_servers, server_from_input
@@ -14,20 +14,23 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
-from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit
-from ui.widgets.labels import TextField, allow_breaks, error_text, label, styled_frame
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit, show_form_error
+from ui.widgets.input_dialog import InputDialog
+from ui.widgets.labels import TextField, allow_breaks, label, show_focus_on, styled_frame
 
 JSON_STARTS: Final = ("{", "[")
 
 
-class AddMcpServerDialog(QDialog):
-    """Asks for a new MCP server. The handler of `added` closes the dialog, or calls `show_error` if adding fails."""
+class AddMcpServerDialog(InputDialog):
+    """Asks for a new MCP server.
+
+    When `added` is emitted, the receiver adds the servers and closes the dialog, or calls `show_error` if that fails.
+    """
 
     added = Signal(object)  # the servers to add, a tuple of ImportedMcpServer
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._look = look
+        super().__init__(look, parent)
         self.setObjectName("add_tool")
         self.setWindowTitle(self.tr("Add MCP server"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -68,7 +71,7 @@ class AddMcpServerDialog(QDialog):
         self._source.setFocus()
 
     def show_error(self, error: ErrorDetails) -> None:
-        """Show why the server was not added, and keep what was typed."""
+        """Show why the server was not added. What the user has entered is kept."""
         self._show_error(str(error))
         self._add.setEnabled(True)
 
@@ -95,7 +98,7 @@ class AddMcpServerDialog(QDialog):
         )
 
     def _update_state(self) -> None:
-        """Parse the input and show what would be added, or why it cannot be."""
+        """Parse what the user has entered, and show which servers it would add, or why it is invalid."""
         source = self._source.stripped_text()
         pasted = source.startswith(JSON_STARTS)
         for part in self._typed_rows:
@@ -116,15 +119,13 @@ class AddMcpServerDialog(QDialog):
 
     def _summary(self, imported: ImportedMcpServer) -> str:
         keys = ", ".join((*imported.secrets, *imported.missing_secrets))
-        in_keyring = self.tr(" · saved in the keyring: {}").format(visible(keys)) if keys else ""
+        secrets = self.tr(" · secret values: {}").format(visible(keys)) if keys else ""
         variables = environment_text(environment_variables(imported.server))
         received = f"\n{visible(variables)}" if variables else ""
-        return f"{imported.server.name}: {server_location(imported.server)}{in_keyring}{received}"
+        return f"{imported.server.name}: {server_location(imported.server)}{secrets}{received}"
 
     def _show_error(self, text: str) -> None:
-        self._error.setText(error_text(visible(text)))
-        self._error.show()
-        grow_to_fit(self)
+        show_form_error(self, self._error, text)
 
     def _emit_added(self) -> None:
         try:
@@ -144,7 +145,8 @@ class AddMcpServerDialog(QDialog):
             (self.tr("Name"), self._name, self.tr("Lowercase letters, digits and hyphens.")),
             (self.tr("Environment\nor headers"), _well(self._values), self.tr(
                 "Optional: environment variables of a command, or HTTP headers of a URL, one NAME=VALUE per line. "
-                "Values are saved in the system keyring. ${TOKEN} stands for your environment variable TOKEN.")),
+                "Values are saved in the system keyring, or without one kept until you quit. ${TOKEN} stands for your "
+                "environment variable TOKEN.")),
         ):  # fmt: skip
             row = [label(text, fonts.text), _with_hint(self._look, field, hint)]
             form.addRow(*row)
@@ -175,7 +177,7 @@ class AddMcpServerDialog(QDialog):
 
 
 def _with_hint(look: Look, field: QWidget, hint: str) -> QWidget:
-    """Return the field with a hint below it, if there is one."""
+    """Return the field with a hint below; without a hint, the field itself."""
     container = QWidget()
     column = QVBoxLayout(container)
     column.setContentsMargins(0, 0, 0, 0)
@@ -188,6 +190,7 @@ def _with_hint(look: Look, field: QWidget, hint: str) -> QWidget:
 
 def _well(field: TextField) -> QWidget:
     frame = styled_frame("field")
+    show_focus_on(frame, field)
     column = QVBoxLayout(frame)
     column.setContentsMargins(8, 6, 8, 6)
     column.addWidget(field)

@@ -4,16 +4,17 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QFormLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QLineEdit, QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.address import is_loopback
 from core.domain.problems import ErrorDetails
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
-from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit, show_form_error
 from ui.widgets.drop_down import DropDown
-from ui.widgets.labels import error_text, label
+from ui.widgets.input_dialog import InputDialog
+from ui.widgets.labels import label
 
 API_FORMATS: Final = (
     ("chat", "OpenAI Chat Completions (most providers)"),
@@ -23,14 +24,17 @@ API_FORMATS: Final = (
 )
 
 
-class AddProviderDialog(QDialog):
-    """Asks for a new provider. The handler of `added` closes the dialog, or calls `show_error` if adding fails."""
+class AddProviderDialog(InputDialog):
+    """Asks for a new provider.
 
-    added = Signal(str, str, str, bool, str)  # name, base URL, API format, allow HTTP, environment variable
+    When `added` is emitted, the receiver adds the provider and closes the dialog, or calls `show_error` if that fails.
+    """
+
+    # Name, base URL, API format, whether HTTP is allowed, and the environment variable with the API key.
+    added = Signal(str, str, str, bool, str)
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._look = look
+        super().__init__(look, parent)
         self.setObjectName("add_server")
         self.setWindowTitle(self.tr("Add provider"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -43,10 +47,7 @@ class AddProviderDialog(QDialog):
             self.tr("API key variable"),
             self.tr("Optional, for example: WORK_API_KEY"),
         )
-        self._api_format = DropDown()
-        self._api_format.setObjectName("add_server.wire")
-        self._api_format.setAccessibleName(self.tr("API format"))
-        self._api_format.setFont(look.fonts.text)
+        self._api_format = DropDown(name="add_server.wire", title=self.tr("API format"), font=look.fonts.text)
         self._api_format.setMinimumHeight(look.size(28))
         self._api_format.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         for api_format, text in API_FORMATS:
@@ -70,10 +71,8 @@ class AddProviderDialog(QDialog):
         self._name.setFocus()
 
     def show_error(self, error: ErrorDetails) -> None:
-        """Show why the provider was not added, and keep what was typed."""
-        self._error.setText(error_text(str(error)))
-        self._error.show()
-        grow_to_fit(self)
+        """Show why the provider was not added. What the user has entered is kept."""
+        show_form_error(self, self._error, str(error))
 
     def _text_field(self, name: str, accessible_name: str, hint: str) -> QLineEdit:
         field = QLineEdit()
@@ -84,6 +83,7 @@ class AddProviderDialog(QDialog):
         return field
 
     def _update_state(self) -> None:
+        self._error.hide()  # the error was about the previous input
         self._add.setEnabled(bool(self._name.text().strip() and self._url.text().strip()))
         self._allow_http.setVisible(is_unencrypted(self._url.text().strip()))
         grow_to_fit(self)

@@ -4,19 +4,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialog, QFormLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from core.domain.problems import ErrorDetails
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
-from ui.widgets.confirm_dialog import ConfirmDialog
-from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, resize_in_screen
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, resize_in_screen, show_form_error
 from ui.widgets.drop_down import DropDown
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.flow_layout import FlowLayout
-from ui.widgets.labels import TextField, error_text, label, show_focus_on, styled_frame
+from ui.widgets.input_dialog import InputDialog
+from ui.widgets.labels import TextField, label, show_focus_on, styled_frame
 
 if TYPE_CHECKING:
     from core.engine.prompting.profile_files import ProfileFile
@@ -27,8 +27,11 @@ SIZE: Final = (640, 620)
 INSTRUCTION_LINES, LIST_LINES = 6, 2
 
 
-class AgentProfileDialog(QDialog):
-    """Asks for a profile. The handler of `saved` closes the dialog, or calls `show_error` if the profile is refused."""
+class AgentProfileDialog(InputDialog):
+    """Asks for an agent profile.
+
+    When `saved` is emitted, the receiver saves the profile and closes the dialog, or calls `show_error` if that fails.
+    """
 
     saved = Signal(str, object)  # the name and the AgentProfile
 
@@ -37,8 +40,7 @@ class AgentProfileDialog(QDialog):
     ) -> None:
         from core.engine.prompting.profiles import AgentProfile
 
-        super().__init__(parent)
-        self._look = look
+        super().__init__(look, parent)
         self._file = file
         self._profile = file.profile if file and file.profile else AgentProfile(name="")
         self._form = QFormLayout()
@@ -67,9 +69,7 @@ class AgentProfileDialog(QDialog):
             "setting", self.tr("Where it works"), facts, LIST_LINES, self.tr("language: English")
         )
         self._all_tools, self._tools = self._tool_boxes(tools)
-        self._tier = DropDown()
-        self._tier.setObjectName("profile.tier")
-        self._tier.setFont(look.fonts.text)
+        self._tier = DropDown(name="profile.tier", font=look.fonts.text)
         self._tier.setMinimumHeight(look.size(28))
         for value, text in TIERS:
             self._tier.addItem(self.tr(text), value)
@@ -90,24 +90,14 @@ class AgentProfileDialog(QDialog):
         self._lay_out()
         self._update_tools()
         click_on_ctrl_enter(self, self._save)
-        self._initial = self._entered()
         (self._instructions if file else self._name).setFocus()
 
     def show_error(self, error: ErrorDetails) -> None:
-        """Show why the profile was refused, and keep what was typed."""
-        self._error.setText(error_text(visible(str(error))))
-        self._error.show()
+        """Show why the profile was not saved. What the user has entered is kept."""
+        show_form_error(self, self._error, str(error))
         self._save.setEnabled(True)
 
-    def reject(self) -> None:
-        """Close the dialog; ask first if that would lose what was typed."""
-        if self._entered() == self._initial:
-            super().reject()
-            return
-        title, text = self.tr("Discard the changes?"), self.tr("What you have entered in this profile is not saved.")
-        ConfirmDialog(self._look, title, text, self.tr("Discard changes"), super().reject, self).open()
-
-    def _entered(self) -> "tuple[str, AgentProfile]":
+    def _profile_input(self) -> "tuple[str, AgentProfile]":
         from core.engine.prompting.profiles import AgentProfile, LearningRules
 
         name = self._name.text().strip()
@@ -128,17 +118,26 @@ class AgentProfileDialog(QDialog):
         return name, profile
 
     def _emit_saved(self) -> None:
-        if self._save.isEnabled():
+        unnamed = next((line for line in _lines(self._setting) if not all(map(str.strip, line.partition(":")))), "")
+        if unnamed:
+            message = self.tr("“{}” under Where it works needs a name and a value.").format(unnamed)
+            self.show_error(ErrorDetails(message, "", self.tr("Write it with a colon, such as “language: English”.")))
+            self._setting.setFocus()
+        elif self._save.isEnabled():
             self._error.hide()
-            self._save.setEnabled(False)  # until the answer: a second click would save the profile twice
-            self.saved.emit(*self._entered())
+            # Prevents a second click, which would save the profile twice, until the result is known.
+            self._save.setEnabled(False)
+            self.saved.emit(*self._profile_input())
 
     def _update_tools(self) -> None:
         for box in self._tools.values():
             box.setEnabled(not self._all_tools.isChecked())
 
     def _tool_boxes(self, names: Sequence[str]) -> tuple[CheckBox, dict[str, CheckBox]]:
-        """Add the row of the tools. Return the box that allows all of them, and the boxes of the single tools."""
+        """Add the row of tools.
+
+        Return the check box that allows all tools, and the check boxes of single tools by name.
+        """
         allowed = self._profile.tools
         every = CheckBox(self._look, self.tr("All tools"), name="profile.tools.all")
         every.setChecked(allowed is None)

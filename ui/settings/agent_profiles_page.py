@@ -1,6 +1,7 @@
-"""The Agent profiles page: the user's agents, with buttons to add, edit and remove them."""
+"""The Agent profiles page: the user's agent profiles, with buttons to add, edit and remove them."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
@@ -19,10 +20,21 @@ if TYPE_CHECKING:
     from core.engine.prompting.profiles import AgentProfile
 
 
-class AgentProfilesPage(QWidget):
-    """The agent profiles. `action_requested` carries an action (add, edit, open, remove or undo) and a profile."""
+class AgentProfileAction(StrEnum):
+    """Actions on agent profiles. A signal carries an action as text, and the name of the profile that it concerns."""
 
-    action_requested = Signal(str, str)
+    RELOAD = "reload"
+    ADD = "add"
+    EDIT = "edit"
+    OPEN_FILE = "open_file"
+    REMOVE = "remove"
+    UNDO_REMOVAL = "undo_removal"  # restore the profile that was removed last
+
+
+class AgentProfilesPage(QWidget):
+    """The agent profiles, with buttons to add, edit and remove them."""
+
+    action_requested = Signal(str, str)  # an `AgentProfileAction`, and the profile
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -30,9 +42,9 @@ class AgentProfilesPage(QWidget):
         self.setObjectName("settings.profiles")
         self._rows = ReplaceableContent()
         self._add = Button(look, _tr("Add profile…"), name="settings.profiles.add", tone="primary")
-        self._add.clicked.connect(lambda: self.action_requested.emit("add", ""))
+        self._add.clicked.connect(lambda: self.action_requested.emit(AgentProfileAction.ADD, ""))
         self._undo = UndoRow(look, "settings.profiles", "removed")
-        self._undo.undo_requested.connect(lambda: self.action_requested.emit("undo", ""))
+        self._undo.undo_requested.connect(lambda: self.action_requested.emit(AgentProfileAction.UNDO_REMOVAL, ""))
         about = _tr(
             "An agent profile gives an agent its own role, instructions, tools and model. Choose it below the task of "
             "a new session, or use “journeyman run --agent NAME”. Changes count from the next run on."
@@ -58,15 +70,16 @@ class AgentProfilesPage(QWidget):
         self._rows.replace_content(content)
 
     def offer_undo(self, name: str) -> None:
-        """Say that a profile was removed, and offer to restore it."""
+        """Show that a profile was removed, and offer to restore it."""
         text = _tr("Removed: {}").format(name)
         self._undo.offer(text)
-        self._undo.setFocus()  # the button that removed it is gone
+        self._undo.setFocus()  # because the focused button was removed with the profile
         announce(self, text)
 
     def withdraw_undo(self) -> None:
-        self._undo.hide()
-        self._add.setFocus()
+        self._undo.withdraw()
+        if self._undo.isHidden():
+            self._add.setFocus()
 
     def _row(self, file: "ProfileFile") -> QWidget:
         look, frame = self._look, styled_frame("well")
@@ -82,10 +95,11 @@ class AgentProfilesPage(QWidget):
             for line in filter(None, (file.profile.description or file.profile.role, _summary(file.profile))):
                 texts.addWidget(label(visible(line), look.fonts.second, "second", wrap=True))
         row.addLayout(texts, 1)
-        first = ("edit", _tr("Edit…"), _tr("Edit the profile {}"))
+        first = (AgentProfileAction.EDIT, _tr("Edit…"), _tr("Edit the profile {}"))
         if file.profile is None:
-            first = ("open", _tr("Open file"), _tr("Open the file of the profile {}"))
-        for action, text, accessible_name in (first, ("remove", _tr("Remove"), _tr("Remove the profile {}"))):
+            first = (AgentProfileAction.OPEN_FILE, _tr("Open file"), _tr("Open the file of the profile {}"))
+        remove = (AgentProfileAction.REMOVE, _tr("Remove"), _tr("Remove the profile {}"))
+        for action, text, accessible_name in (first, remove):
             button = Button(look, text, name=f"settings.profile.{file.name}.{action}")
             button.setAccessibleName(accessible_name.format(name))
             button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, file.name))
@@ -94,7 +108,7 @@ class AgentProfilesPage(QWidget):
 
 
 def _summary(profile: "AgentProfile") -> str:
-    """Return the model and the tools of a profile, as far as it limits them."""
+    """Return a line with the model and the tools to which a profile is limited."""
     model = profile.model or (profile.tier and _tr("tier {}").format(profile.tier))
     if profile.tools is None:
         tools = ""

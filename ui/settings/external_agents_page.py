@@ -1,7 +1,8 @@
-"""The External agents page: agents that the user added, agents found on this computer, and test results."""
+"""The External agents page: agents that the user added, agents found on this computer, and results of testing them."""
 
 import shlex
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,15 +20,24 @@ if TYPE_CHECKING:
     from core.settings.schema import ExternalAgentSettings
 
 
+class ExternalAgentAction(StrEnum):
+    """Actions on external agents. A signal carries an action as text, and the name and command of the agent."""
+
+    RELOAD = "reload"  # look for agents on this computer again
+    ADD = "add"
+    TEST = "test"
+    REMOVE = "remove"
+
+
 class _Outcome(NamedTuple):
-    """The progress or result of a test, and its tone."""
+    """The progress or result of testing an agent, and the tone (color) of the text."""
 
     text: str = ""
     tone: str = "second"
 
 
 class AgentRow(QFrame):
-    """An agent with its command, its buttons, and the result of a test."""
+    """The row of an agent: its command, its buttons, and the result of the last test."""
 
     def __init__(self, look: Look, name: str, title: str, command: str) -> None:
         super().__init__()
@@ -60,15 +70,15 @@ class AgentRow(QFrame):
 
 
 class ExternalAgentsPage(QWidget):
-    """The external agents with their commands and buttons, and a row to add another."""
+    """The external agents with their commands and buttons, and a row in which another one can be added."""
 
-    action_requested = Signal(str, str, str)  # action (add, test or remove), name, command
+    action_requested = Signal(str, str, str)  # an `ExternalAgentAction`, name, command
 
     def __init__(self, look: Look) -> None:
         super().__init__()
         self._look = look
         self._outcomes: dict[str, _Outcome] = {}
-        self._rows: dict[str, AgentRow] = {}  # of agents, not of those that are not installed
+        self._rows: dict[str, AgentRow] = {}  # the rows by agent name, without those of agents that are not installed
         about = _tr(
             "External agents are other programs that work in a folder on their own, connected by the Agent Client "
             "Protocol (ACP). Journeyman shows what they do and passes on their questions, but does not sandbox them: "
@@ -103,8 +113,12 @@ class ExternalAgentsPage(QWidget):
         agents: Sequence["ExternalAgentSettings"],
         detected: Sequence["KnownAgent"],
         missing: Sequence["KnownAgent"],
+        not_found: Sequence["ExternalAgentSettings"] = (),
     ) -> None:
-        """Show the added agents, known ones that were found on this computer, and those that can be installed."""
+        """Show the agents that the user added, known agents found on this computer, and agents that can be installed.
+
+        `not_found` are those added agents whose program is not on this computer.
+        """
         self._rows.clear()
         while (item := self._list.takeAt(0)) is not None:
             if widget := item.widget():
@@ -116,9 +130,11 @@ class ExternalAgentsPage(QWidget):
                 label(empty_text, self._look.fonts.text, "second", name="settings.agents.none", wrap=True)
             )
         for agent in agents:
-            self._add_row(agent, {"test": _tr("Test"), "remove": _tr("Remove")})
+            missing_text = _missing_program(agent) if agent in not_found else ""
+            actions = {ExternalAgentAction.TEST: _tr("Test"), ExternalAgentAction.REMOVE: _tr("Remove")}
+            self._add_row(agent, actions, _Outcome(missing_text, "failed"))
         for known in detected:
-            self._add_row(known.settings, {"add": _tr("Add")})
+            self._add_row(known.settings, {ExternalAgentAction.ADD: _tr("Add")}, _Outcome())
         if missing:
             text = _tr("Other agents. Run the command in a terminal to install one, then reopen the settings.")
             self._list.addWidget(label(text, self._look.fonts.second, "second", wrap=True))
@@ -126,21 +142,26 @@ class ExternalAgentsPage(QWidget):
             self._add_missing_row(known)
 
     def show_result(self, name: str, text: str, tone: str) -> None:
-        """Show the progress or result of a test."""
+        """Show the progress or result of testing an agent."""
         self._outcomes[name] = _Outcome(text, tone)
         if row := self._rows.get(name):
             row.show_result(text, tone)
 
     def clear(self) -> None:
-        """Clear the fields after the agent was added."""
+        """Clear the input fields. Called when the agent was added."""
         self._name.clear()
         self._command.clear()
 
-    def _add_row(self, agent: "ExternalAgentSettings", actions: Mapping[str, str]) -> None:
-        """Add a row with a button for each action, given with its text."""
+    def _add_row(
+        self, agent: "ExternalAgentSettings", actions: Mapping[ExternalAgentAction, str], untested: _Outcome
+    ) -> None:
+        """Add the row of an agent with a button for each action. `actions` maps an action to the text of its button.
+
+        `untested` is shown until the agent has been tested.
+        """
         command = shlex.join(agent.argv())
         row = AgentRow(self._look, agent.name, agent.name, command)
-        row.show_result(*self._outcomes.get(agent.name, _Outcome()))
+        row.show_result(*self._outcomes.get(agent.name, untested))
         for action, text in actions.items():
             emit = partial(self.action_requested.emit, action, agent.name, command)
             row.add_button(action, text).clicked.connect(lambda _=False, emit=emit: emit())
@@ -148,7 +169,7 @@ class ExternalAgentsPage(QWidget):
         self._list.addWidget(row)
 
     def _add_missing_row(self, known: "KnownAgent") -> None:
-        """Add the row of an agent that is not installed, with a button that copies the command to install it."""
+        """Add the row of an agent that is not installed, with a button that copies its installation command."""
         row = AgentRow(self._look, known.settings.name, known.title, known.install)
         button = row.add_button("copy", _tr("Copy command"))
 
@@ -172,7 +193,17 @@ class ExternalAgentsPage(QWidget):
 
     def _emit_added(self) -> None:
         if self._add.isEnabled():
-            self.action_requested.emit("add", self._name.text().strip(), self._command.text().strip())
+            name, command = self._name.text().strip(), self._command.text().strip()
+            self.action_requested.emit(ExternalAgentAction.ADD, name, command)
+
+
+def _missing_program(agent: "ExternalAgentSettings") -> str:
+    """Return a text that says that the agent's program was not found, and how to install it, if that is known."""
+    from core.agents.known_agents import install_command  # imported late, because it is not needed to open the window
+
+    text = _tr("The program {} was not found on this computer.").format(visible(agent.command))
+    install = install_command(agent.command)
+    return f"{text} {_tr('Install it: {}').format(install)}" if install else text
 
 
 def _tr(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The page of the local models: those that can be downloaded, and the files on this computer."""
+"""The section for local models: models that can be downloaded, and model files on this computer."""
 
 from PySide6.QtCore import QCoreApplication, QStandardPaths, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
@@ -10,15 +10,13 @@ from ui.settings.model_address_dialog import ModelAddressDialog
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.labels import label
-from ui.widgets.local_model_entry import LocalModelEntry
+from ui.widgets.local_model_entry import LocalModelAction, LocalModelEntry
 
 
 class LocalModelsSection(QWidget):
-    """`action_requested` carries an action of `LocalModelEntry`, or `add` with the path or `fetch` with the address of
-    a file.
-    """
+    """An entry for each model, and buttons to add a file from this computer or from an address."""
 
-    action_requested = Signal(str, str)
+    action_requested = Signal(str, str)  # a `LocalModelAction`, and its model, path or address
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -49,9 +47,9 @@ class LocalModelsSection(QWidget):
         column.addLayout(self._list)
 
     def show_models(self, states: LocalModelStates, default_model: str) -> None:
-        """Show the models, first those being downloaded, then those on this computer.
+        """Show the models: first those being downloaded, then those on this computer.
 
-        Entries are kept while their model exists, so that the focus stays where it is.
+        The entry of a model is kept as long as the model exists, so that the focus stays where it is.
         """
         rows = {row.name: row for row in sorted(states.rows, key=_order)}
         for name in [name for name in self._entries if name not in rows]:
@@ -73,12 +71,12 @@ class LocalModelsSection(QWidget):
 
     def dropEvent(self, event: QDropEvent) -> None:
         for path in dragged_model_files(event.mimeData()):
-            self.action_requested.emit("add", path)
+            self.action_requested.emit(LocalModelAction.ADD_FILE, path)
         event.acceptProposedAction()
 
     def _ask_address(self) -> None:
         dialog = ModelAddressDialog(self._look, self)
-        dialog.submitted.connect(lambda address: self.action_requested.emit("fetch", address))
+        dialog.submitted.connect(lambda address: self.action_requested.emit(LocalModelAction.ADD_ADDRESS, address))
         dialog.open()
 
     def _choose_file(self) -> None:
@@ -89,7 +87,7 @@ class LocalModelsSection(QWidget):
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
         dialog.setNameFilters([_tr("Models in the GGUF format") + " (*.gguf)", _tr("All files") + " (*)"])
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.fileSelected.connect(lambda path: self.action_requested.emit("add", path))
+        dialog.fileSelected.connect(lambda path: self.action_requested.emit(LocalModelAction.ADD_FILE, path))
         dialog.open()
 
 

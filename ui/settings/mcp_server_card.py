@@ -1,9 +1,10 @@
 """The card of an MCP server: its command or URL, state, environment or headers, and a check box for each tool."""
 
 from collections.abc import Callable, Collection
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from core.settings.schema import server_location as plain_location
@@ -17,16 +18,38 @@ if TYPE_CHECKING:
     from core.engine.services.mcp_servers import McpServerRow, McpTestResult
     from core.settings.schema import McpServerSettings, McpToolSettings
 
-MAX_COLLAPSED_TOOLS: Final = 6  # tools shown before the user expands the list
+MAX_COLLAPSED_TOOLS: Final = 6  # tools shown until the user expands the list
 OutcomeText = tuple[str, str]  # text and tone
-OnAction = Callable[[str, str, str], None]
+
+
+class McpServerAction(StrEnum):
+    """Actions on MCP servers. A signal carries an action as text, the name of a server, and an argument."""
+
+    RELOAD = "reload"
+    ADD = "add"
+    ADD_FROM_PROJECT = "add_from_project"  # the argument is the folder whose configuration has the server
+    SET_SECRET = "set_secret"  # the argument is the environment variable or header
+    SIGN_IN = "sign_in"
+    SIGN_OUT = "sign_out"
+    TEST = "test"
+    ACCEPT_TOOLS = "accept_tools"
+    SHOW_LOG = "show_log"
+    ENABLE = "enable"  # the argument is a tool; "" for the whole server
+    DISABLE = "disable"  # the same
+    REMOVE = "remove"
+
+
+OnAction = Callable[[McpServerAction, str, str], None]
 
 
 class McpServerCard(QFrame):
     """The card of an MCP server.
 
-    `on_action` is called with an action, the server's name, and a tool or key. `outcome` is the last action's result.
+    `on_action` is called with an action, the name of the server, and the argument of the action. `outcome` is the
+    result of the last action.
     """
+
+    show_all_requested = Signal()  # show all tools
 
     def __init__(
         self,
@@ -66,16 +89,20 @@ class McpServerCard(QFrame):
                     wrap=True,
                 )
             )
-        if outcome and outcome[1] == "waiting":  # the tools changed and the user can accept them
-            button = self._button(_tr("Accept changed tools"), "accept", _tr("Accept the changed tools of {}"))
+        # The tools of the server have changed, and the user may accept the new ones.
+        if outcome and outcome[1] == "waiting":
+            button = self._button(
+                _tr("Accept changed tools"), McpServerAction.ACCEPT_TOOLS, _tr("Accept the changed tools of {}")
+            )
             column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
         visible_tools = row.server.tools if expanded else row.server.tools[:MAX_COLLAPSED_TOOLS]
         for tool in visible_tools:
             column.addWidget(self._tool(tool))
         if len(visible_tools) < len(row.server.tools):
-            more = self._button(
-                _tr("Show all {} tools").format(len(row.server.tools)), "whole", _tr("Show all tools of {}")
-            )
+            text = _tr("Show all {} tools").format(len(row.server.tools))
+            more = Button(look, text, name=f"settings.tool.{self._name}.show_all")
+            more.setAccessibleName(_tr("Show all tools of {}").format(self._name))
+            more.clicked.connect(lambda: self.show_all_requested.emit())
             column.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
 
     def _head(self) -> QHBoxLayout:
@@ -85,18 +112,18 @@ class McpServerCard(QFrame):
         on.setFont(self._look.fonts.strong)
         on.setAccessibleName(_tr("Offer the tools of {} to agents").format(self._name))
         on.setChecked(self._row.server.enabled)
-        on.toggled.connect(lambda now: self._on_action("on" if now else "off", self._name, ""))
+        on.toggled.connect(lambda now: self._on_action(_switch(now), self._name, ""))
         head.addWidget(on, 1)
         if self._row.server.url:
-            head.addWidget(self._button(_tr("Sign in…"), "login", _tr("Sign in to {} in the browser")))
+            head.addWidget(self._button(_tr("Sign in…"), McpServerAction.SIGN_IN, _tr("Sign in to {} in the browser")))
         if self._row.server.oauth:
-            head.addWidget(self._button(_tr("Sign out"), "logout", _tr("Sign out of {}")))
+            head.addWidget(self._button(_tr("Sign out"), McpServerAction.SIGN_OUT, _tr("Sign out of {}")))
         for text, action, accessible_name in (
-            (_tr("Test"), "test", _tr("Test {}")),
-            (_tr("Show log"), "log", _tr("Show the log of {}")),
-            (_tr("Remove"), "remove", _tr("Remove {}")),
+            (_tr("Test"), McpServerAction.TEST, _tr("Test {}")),
+            (_tr("Show log"), McpServerAction.SHOW_LOG, _tr("Show the log of {}")),
+            (_tr("Remove"), McpServerAction.REMOVE, _tr("Remove {}")),
         ):
-            if action != "log" or not self._row.server.url:
+            if action != McpServerAction.SHOW_LOG or not self._row.server.url:
                 head.addWidget(self._button(text, action, accessible_name))
         return head
 
@@ -114,7 +141,7 @@ class McpServerCard(QFrame):
             text = _tr("Set…") if is_missing else _tr("Change…")
             button = Button(self._look, text, name=f"settings.tool.{self._name}.key.{name}", tone="quiet")
             button.setAccessibleName(_tr("Set {key} for {server}").format(server=self._name, key=name))
-            button.clicked.connect(lambda: self._on_action("give", self._name, name))
+            button.clicked.connect(lambda: self._on_action(McpServerAction.SET_SECRET, self._name, name))
             row.addWidget(button)
         return row
 
@@ -130,7 +157,7 @@ class McpServerCard(QFrame):
         reason = tool_rejection(tool)
         box.setChecked(tool.enabled and not reason)
         box.setEnabled(self._row.server.enabled and not reason)
-        box.toggled.connect(lambda now: self._on_action("on" if now else "off", self._name, tool.name))
+        box.toggled.connect(lambda now: self._on_action(_switch(now), self._name, tool.name))
         row.addWidget(box)
         description = " ".join(visible(tool.description).split())
         about = (
@@ -146,25 +173,29 @@ class McpServerCard(QFrame):
             row.addWidget(note)
         return container
 
-    def _button(self, text: str, action: str, accessible_name: str) -> Button:
+    def _button(self, text: str, action: McpServerAction, accessible_name: str) -> Button:
         button = Button(self._look, text, name=f"settings.tool.{self._name}.{action}")
         button.setAccessibleName(accessible_name.format(self._name))
         button.clicked.connect(lambda: self._on_action(action, self._name, ""))
         return button
 
 
+def _switch(on: bool) -> McpServerAction:
+    return McpServerAction.ENABLE if on else McpServerAction.DISABLE
+
+
 def server_location(server: "McpServerSettings") -> str:
-    """Return the URL of a server, or the command that starts it, with invisible characters shown."""
+    """Return the URL of a server or the command that starts it. Invisible characters are replaced by visible ones."""
     return visible(plain_location(server))
 
 
 def environment_text(variables: Collection[str]) -> str:
-    """Return the sentence that names the user's environment variables that a server receives; empty if none."""
+    """Return a sentence with the names of the user's environment variables that a server receives; "" for none."""
     return _tr("Receives your environment variables: {}").format(", ".join(variables)) if variables else ""
 
 
 def state_text(row: "McpServerRow") -> OutcomeText:
-    """Return the state of a server in words, and its tone."""
+    """Return a text about the state of a server, and its tone (color)."""
     state = row.state
     if not row.server.enabled:
         return _tr("Off: its tools are not offered to agents."), "second"
@@ -182,7 +213,7 @@ def state_text(row: "McpServerRow") -> OutcomeText:
 
 
 def outcome_text(result: "McpTestResult") -> OutcomeText:
-    """Return the result of a test, and its tone."""
+    """Return a text about the result of testing a server, and its tone (color)."""
     if result.error:
         return visible(str(result.error)), "failed"
     if result.changed:

@@ -1,12 +1,13 @@
-"""The MCP servers page: state, tools and test results of each server, and buttons to add more."""
+"""The MCP servers page: the state, tools and test results of each server, and buttons to add servers."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from ui.settings.mcp_server_card import McpServerCard, OutcomeText, environment_text, server_location
+from ui.settings.mcp_server_card import McpServerAction, McpServerCard, OutcomeText, environment_text, server_location
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.announce import announce
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class McpServersPage(QWidget):
-    """The MCP servers. `action_requested` carries an action, a server, one of its tools or variables, or a folder."""
+    """The MCP servers, and those found in the configuration files of trusted folders."""
 
-    action_requested = Signal(str, str, str)
+    action_requested = Signal(str, str, str)  # an `McpServerAction`, the server, and the argument of the action
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -41,7 +42,10 @@ class McpServersPage(QWidget):
         column.addWidget(label(text, look.fonts.second, "second", wrap=True))
         head = QHBoxLayout()
         head.addStretch(1)
-        for action, button_text in (("look", _tr("Refresh")), ("add", _tr("Add MCP server…"))):
+        for action, button_text in (
+            (McpServerAction.RELOAD, _tr("Refresh")),
+            (McpServerAction.ADD, _tr("Add MCP server…")),
+        ):
             button = Button(look, button_text, name=f"settings.tools.{action}")
             button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, "", ""))
             head.addWidget(button)
@@ -61,7 +65,7 @@ class McpServersPage(QWidget):
         announce(self, f"{server}: {outcome[0]}")
 
     def forget_outcome(self, server: str) -> None:
-        """Remove the result of a test, because the server has changed since."""
+        """Remove the result of testing a server, because the server has changed since."""
         self._outcomes.pop(server, None)
 
     def outcomes(self) -> Mapping[str, OutcomeText]:
@@ -86,8 +90,9 @@ class McpServersPage(QWidget):
         for row in overview.rows:
             name = row.server.name
             card = McpServerCard(
-                self._look, row, self._do_action, self._outcomes.get(name), expanded=name in self._expanded
+                self._look, row, self.action_requested.emit, self._outcomes.get(name), expanded=name in self._expanded
             )
+            card.show_all_requested.connect(partial(self._expand, name))
             column.addWidget(card)
         if overview.project:
             column.addWidget(label(_tr("Found in trusted folders"), self._look.fonts.bold))
@@ -118,19 +123,18 @@ class McpServersPage(QWidget):
         row.addLayout(texts, 1)
         button = Button(look, _tr("Add server"), name=f"settings.brought.{name}.add")
         button.setAccessibleName(_tr("Add {name} from {folder}").format(name=name, folder=project_server.folder))
-        button.clicked.connect(lambda: self.action_requested.emit("bring", name, project_server.folder))
+        action = McpServerAction.ADD_FROM_PROJECT
+        button.clicked.connect(lambda: self.action_requested.emit(action, name, project_server.folder))
         row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return frame
 
     def _words(self, text: str, name: str = "", tone: str = "second") -> QWidget:
         return label(text, self._look.fonts.second, tone, name=f"settings.tools.{name}" if name else "", wrap=True)
 
-    def _do_action(self, action: str, server: str, folder: str) -> None:
-        if action == "whole":
-            self._expanded.add(server)
-            self._fill()
-        else:
-            self.action_requested.emit(action, server, folder)
+    def _expand(self, server: str) -> None:
+        """Show all tools of a server."""
+        self._expanded.add(server)
+        self._fill()
 
 
 def _tr(text: str) -> str:

@@ -1,6 +1,7 @@
-"""The Packages page: each installed package with all that it brings, and a row to add another."""
+"""The Packages page: each installed package with everything it contains, and a row to add another one."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QCoreApplication, Signal
@@ -22,14 +23,21 @@ MAX_DESCRIPTION: Final = 200
 Line = tuple[str, str]  # text and tone
 
 
+class PackageAction(StrEnum):
+    """Actions on packages. A signal carries an action as text, the package, and the digest of the files on display."""
+
+    RELOAD = "reload"
+    TRUST = "trust"
+    UNTRUST = "untrust"
+    UPDATE = "update"
+    REMOVE = "remove"
+
+
 class PackagesPage(QWidget):
-    """The packages.
+    """The packages, and a row in which another one can be added."""
 
-    `action_requested` carries an action (look, add, trust, untrust, update or remove), and a package with the digest
-    of the files that are shown; for `add` the source, its branch, tag or commit, and the folder inside it.
-    """
-
-    action_requested = Signal(str, str, str, str)
+    action_requested = Signal(str, str, str)  # a `PackageAction`, the package, the digest
+    add_requested = Signal(str, str, str)  # the source; its branch, tag or commit; the folder of the package in it
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -59,7 +67,7 @@ class PackagesPage(QWidget):
         self._fill()
 
     def show_outcome(self, package: str, text: str, tone: str) -> None:
-        """Show the progress or the result of an action; without a package, below the row that adds one."""
+        """Show the progress or result of an action. If `package` is "", show it below the row that adds packages."""
         if not package:
             self._result.setText(error_text(visible(text)) if tone == "failed" else allow_breaks(visible(text)))
             set_style_properties(self._result, tone=tone)
@@ -71,12 +79,12 @@ class PackagesPage(QWidget):
             announce(self, text)
 
     def set_busy(self, busy: bool) -> None:
-        """Disable the button that adds a package while one is being fetched."""
+        """Set whether a package is being fetched, which disables the button that adds packages."""
         self._busy = busy
         self._follow()
 
     def clear(self) -> None:
-        """Clear the fields after a package was added."""
+        """Clear the input fields. Called when a package was added."""
         for field in (self._source, self._ref, self._path):
             field.clear()
 
@@ -103,11 +111,11 @@ class PackagesPage(QWidget):
         column.addWidget(label(visible(title), look.fonts.strong, wrap=True))
         buttons = QHBoxLayout()
         buttons.setSpacing(6)
-        for action, text in self._actions(overview):
+        for action, text in self._actions(overview).items():
             button = Button(look, text, name=f"settings.package.{name}.{action}")
             button.setAccessibleName(f"{text} {name}")
             button.clicked.connect(
-                lambda _=False, action=action: self.action_requested.emit(action, name, overview.digest, "")
+                lambda _=False, action=action: self.action_requested.emit(action, name, overview.digest)
             )
             buttons.addWidget(button)
         buttons.addStretch(1)
@@ -125,11 +133,14 @@ class PackagesPage(QWidget):
         column.addLayout(buttons)
         return frame
 
-    def _actions(self, overview: "PackageOverview") -> list[tuple[str, str]]:
-        trust = {"untrusted": [("trust", _tr("Trust…"))], "changed": [("trust", _tr("Trust again…"))]}
-        stop = [("untrust", _tr("Stop using"))] if overview.state in ("trusted", "changed") else []
-        others = [("update", _tr("Update")), ("remove", _tr("Remove"))]
-        return [*trust.get(overview.state, []), *stop, *others]
+    def _actions(self, overview: "PackageOverview") -> dict[PackageAction, str]:
+        """Return the actions that are possible in the state of a package, with the texts of their buttons."""
+        actions: dict[PackageAction, str] = {}
+        if overview.state in ("untrusted", "changed"):
+            actions[PackageAction.TRUST] = _tr("Trust…") if overview.state == "untrusted" else _tr("Trust again…")
+        if overview.state in ("trusted", "changed"):
+            actions[PackageAction.UNTRUST] = _tr("Stop using")
+        return {**actions, PackageAction.UPDATE: _tr("Update"), PackageAction.REMOVE: _tr("Remove")}
 
     def _words(self, text: str, name: str) -> QWidget:
         return label(text, self._look.fonts.second, "second", name=f"settings.packages.{name}", wrap=True)
@@ -153,7 +164,7 @@ class PackagesPage(QWidget):
     def _emit_added(self) -> None:
         if self._add.isEnabled():
             texts = (field.text().strip() for field in (self._source, self._ref, self._path))
-            self.action_requested.emit("add", *texts)
+            self.add_requested.emit(*texts)
 
     def _lay_out(self, choose: Button) -> None:
         about = _tr(
@@ -176,7 +187,7 @@ class PackagesPage(QWidget):
 
 
 def state_line(overview: "PackageOverview") -> Line:
-    """Return whether a package is used, and the tone of the line."""
+    """Return a text that says whether a package is used, and the tone (color) of the text."""
     if overview.error:
         return str(overview.error), "failed"
     texts: Mapping[str, Line] = {
@@ -188,7 +199,7 @@ def state_line(overview: "PackageOverview") -> Line:
 
 
 def content_lines(overview: "PackageOverview") -> Iterator[Line]:
-    """Yield everything that a package brings, and what it has that is not used."""
+    """Yield lines about everything in a package, including what will not be used."""
     from core.engine.services.packages import skill_description
 
     contents = overview.contents
@@ -208,7 +219,7 @@ def content_lines(overview: "PackageOverview") -> Iterator[Line]:
 
 
 def running_lines(overview: "PackageOverview") -> Iterator[str]:
-    """Yield what of a package runs with the user's permissions: its hooks and MCP servers."""
+    """Yield lines about what in a package runs with the user's permissions: its hooks and MCP servers."""
     for hook in overview.contents.hooks:
         tools = f" ({', '.join(hook.tools)})" if hook.tools else ""
         yield _tr("Hook at {moment}: {command}").format(moment=f"{hook.on}{tools}", command=hook.command)

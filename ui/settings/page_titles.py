@@ -1,4 +1,4 @@
-"""The titles of the settings pages, in the order of the list; the palette has a command for each page."""
+"""The titles of the settings pages in the order of the list. The command palette has an entry for each page."""
 
 from typing import Final
 
@@ -19,3 +19,6 @@ SETTINGS_PAGES: Final = (
     "Schedules",
     "Data",
 )
+
+# Longer titles in the command palette, so that a page is also found by the additional words.
+COMMAND_TITLES: Final = {"Models and API keys": "Models, providers and API keys"}

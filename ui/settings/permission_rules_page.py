@@ -1,6 +1,7 @@
 """The Permission rules page: the saved rules, buttons to change them, and a field that tests a command."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
@@ -16,19 +17,29 @@ from ui.widgets.labels import allow_breaks, label, styled_frame
 from ui.widgets.replaceable_content import ReplaceableContent
 
 
-class PermissionRulesPage(QWidget):
-    """The saved permission rules. `action_requested` carries an action, and a rule or the command to test."""
+class PermissionRuleAction(StrEnum):
+    """Actions on permission rules. A signal carries an action as text, and the ID of the rule that it concerns."""
 
-    action_requested = Signal(str, str)
+    ADD = "add"
+    EDIT = "edit"
+    REVOKE = "revoke"
+    RESTORE = "restore"  # undo the revocation of a rule
+    TEST_COMMAND = "test_command"  # the signal carries the command
+
+
+class PermissionRulesPage(QWidget):
+    """The saved permission rules, and a field that tests a command."""
+
+    action_requested = Signal(str, str)  # a `PermissionRuleAction`, and the rule or command
 
     def __init__(self, look: Look) -> None:
         super().__init__()
         self._look = look
-        self._revoked = ""
+        self._revoked: list[str] = []
         self.setObjectName("settings.rules")
         self._rows = ReplaceableContent()
         add = Button(look, _tr("Add rule…"), name="settings.rules.add")
-        add.clicked.connect(lambda: self.action_requested.emit("add", ""))
+        add.clicked.connect(lambda: self.action_requested.emit(PermissionRuleAction.ADD, ""))
         self._undo = UndoRow(look, "settings.rules", "revoked")
         self._undo.undo_requested.connect(self._emit_undo)
         self._command = QLineEdit()
@@ -45,7 +56,7 @@ class PermissionRulesPage(QWidget):
         self._clear_result()
 
     def show_rules(self, rules: Sequence[PermissionRule] | None, error: str = "") -> None:
-        """Show the rules in order of precedence; if they cannot be read, show why."""
+        """Show the rules in order of precedence. If they could not be read (`rules` is None), show the error."""
         content = QWidget()
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
@@ -63,12 +74,12 @@ class PermissionRulesPage(QWidget):
         self._rows.replace_content(content)
 
     def show_revoked(self, rule: str, description: str) -> None:
-        """Offer to undo the revocation of a rule."""
-        self._revoked = rule
+        """Show that a rule was revoked, and offer to undo that."""
+        self._revoked.append(rule)
         self._undo.offer(_tr("Revoked: {}").format(description))
 
     def show_result(self, text: str, tone: str) -> None:
-        """Show what would happen to the tested command."""
+        """Show whether the tested command would be allowed."""
         self._result.setText(allow_breaks(visible(text)))
         set_style_properties(self._result, tone=tone)
         self._result.show()
@@ -85,8 +96,8 @@ class PermissionRulesPage(QWidget):
         texts.addWidget(label(scope, look.fonts.second, tone, wrap=True))
         row.addLayout(texts, 1)
         for action, button_text, name in (
-            ("edit", _tr("Edit…"), _tr("Edit the rule {}")),
-            ("revoke", _tr("Revoke rule"), _tr("Revoke the rule {}")),
+            (PermissionRuleAction.EDIT, _tr("Edit…"), _tr("Edit the rule {}")),
+            (PermissionRuleAction.REVOKE, _tr("Revoke rule"), _tr("Revoke the rule {}")),
         ):
             button = Button(look, button_text, name=f"settings.{action}.{rule.id}")
             button.setAccessibleName(name.format(text))
@@ -95,12 +106,12 @@ class PermissionRulesPage(QWidget):
         return frame
 
     def _emit_undo(self) -> None:
-        self._undo.hide()
-        self.action_requested.emit("restore", self._revoked)
+        self._undo.withdraw()
+        self.action_requested.emit(PermissionRuleAction.RESTORE, self._revoked.pop())
 
     def _emit_test(self) -> None:
         if self._test.isEnabled():
-            self.action_requested.emit("test", self._command.text().strip())
+            self.action_requested.emit(PermissionRuleAction.TEST_COMMAND, self._command.text().strip())
 
     def _clear_result(self) -> None:
         self._result.hide()

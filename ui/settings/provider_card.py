@@ -1,9 +1,10 @@
 """The card of a provider: its URL, API key, models with context windows and prices, and test results."""
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from ui.style.theme import Look, set_style_properties
@@ -15,15 +16,32 @@ if TYPE_CHECKING:
     from core.engine.services.providers import ModelRow, ProviderRow
     from core.models.model_check import ModelCheck
 
-MAX_COLLAPSED_MODELS: Final = 8  # models shown before the user expands the list
+MAX_COLLAPSED_MODELS: Final = 8  # models shown until the user expands the list
 API_FORMAT_NAMES: Final = {
     "chat": "Chat Completions",
     "responses": "Responses",
     "anthropic": "Anthropic",
     "ollama": "Ollama",
 }
-OnAction = Callable[[str, str], None]
 OutcomeText = tuple[str, str]  # text and tone
+
+
+class ProviderAction(StrEnum):
+    """Actions on providers. A signal carries an action as text, and the provider that it concerns."""
+
+    LIST = "list"  # show the providers as they were last queried
+    RELOAD = "reload"  # query all providers again
+    ADD = "add"
+    REMOVE = "remove"
+    SET_KEY = "set_key"  # the signal carries a provider or a search engine
+    REMOVE_KEY = "remove_key"  # the same
+    TEST_MODEL = "test_model"  # the signal carries the model
+    SET_DEFAULT = "set_default"  # make a model the default for new sessions; the signal carries the model
+    CHOOSE_DEFAULT = "choose_default"  # let the user choose the default model from a list that can be searched
+    USE_PROXY = "use_proxy"  # the signal carries the URL of the proxy
+
+
+OnAction = Callable[[ProviderAction, str], None]
 
 
 class ProviderCard(QFrame):
@@ -31,6 +49,8 @@ class ProviderCard(QFrame):
 
     `on_action` is called with an action and the name of the provider or model. `outcomes` are test results by model.
     """
+
+    show_all_requested = Signal()  # show all models
 
     def __init__(
         self,
@@ -62,12 +82,14 @@ class ProviderCard(QFrame):
         for model in visible_models:
             column.addWidget(self._model(model))
         if len(visible_models) < len(row.models):
-            more = _tr("Show all {} models").format(f"{len(row.models):,}")
-            button = self._button(more, "whole", row.name, _tr("Show all models of {}").format(row.title))
-            column.addWidget(button, 0, Qt.AlignmentFlag.AlignLeft)
+            text = _tr("Show all {} models").format(f"{len(row.models):,}")
+            more = Button(look, text, name=f"settings.show_all.{row.name}")
+            more.setAccessibleName(_tr("Show all models of {}").format(row.title))
+            more.clicked.connect(lambda: self.show_all_requested.emit())
+            column.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
 
     def show_test(self, model: str, outcome: OutcomeText) -> None:
-        """Show the progress or result of a test."""
+        """Show the progress or result of testing a model."""
         if result := self._results.get(model):
             result.setText(allow_breaks(outcome[0]))
             set_style_properties(result, tone=outcome[1])
@@ -92,17 +114,17 @@ class ProviderCard(QFrame):
         head = QHBoxLayout()
         head.setSpacing(6)
         head.addLayout(texts, 1)
-        buttons = [
-            ("give", _tr("Change API key…") if row.key_from else _tr("Set API key…"), _tr("Set the API key of {}"))
-        ]
+        buttons = []
+        if row.needs_key or row.key_from or row.added_by == "you":
+            text = _tr("Change API key…") if row.key_from else _tr("Set API key…")
+            buttons.append((ProviderAction.SET_KEY, text, _tr("Set the API key of {}")))
         if row.key_from in ("keyring", "session"):
-            buttons.append(("forget", _tr("Remove API key"), _tr("Remove the API key of {}")))
+            buttons.append((ProviderAction.REMOVE_KEY, _tr("Remove API key"), _tr("Remove the API key of {}")))
         if row.added_by == "you":
-            buttons.append(("remove", _tr("Remove provider"), _tr("Remove the provider {}")))
+            buttons.append((ProviderAction.REMOVE, _tr("Remove provider"), _tr("Remove the provider {}")))
         for action, text, accessible_name in buttons:
-            if action != "give" or row.needs_key or row.key_from or row.added_by == "you":
-                button = self._button(text, action, row.name, accessible_name.format(row.title or row.name))
-                head.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+            button = self._button(text, action, row.name, accessible_name.format(row.title or row.name))
+            head.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return head
 
     def _model(self, model: "ModelRow") -> QWidget:
@@ -124,12 +146,12 @@ class ProviderCard(QFrame):
             line.addWidget(
                 self._button(
                     _tr("Set as default"),
-                    "use",
+                    ProviderAction.SET_DEFAULT,
                     model.name,
                     _tr("Set {} as the default for new sessions").format(short),
                 )
             )
-        test = self._button(_tr("Test"), "test", model.name, _tr("Test {}").format(short))
+        test = self._button(_tr("Test"), ProviderAction.TEST_MODEL, model.name, _tr("Test {}").format(short))
         test.setToolTip(_tr("Send two short requests to check that the model answers and calls tools"))
         line.addWidget(test)
         column.addLayout(line)
@@ -139,7 +161,7 @@ class ProviderCard(QFrame):
         self.show_test(model.name, self._outcomes.get(model.name, ("", "")))
         return container
 
-    def _button(self, text: str, action: str, name: str, accessible_name: str) -> Button:
+    def _button(self, text: str, action: ProviderAction, name: str, accessible_name: str) -> Button:
         button = Button(self._look, text, name=f"settings.{action}.{name}")
         button.setAccessibleName(accessible_name)
         button.clicked.connect(lambda: self._on_action(action, name))
@@ -147,7 +169,7 @@ class ProviderCard(QFrame):
 
 
 def api_key_text(row: "ProviderRow") -> str:
-    """Return where the API key comes from, never the key itself."""
+    """Return where the API key of a provider comes from, such as the keyring. The key itself is never shown."""
     if row.key_from == "keyring":
         return _tr("API key: in the system keyring")
     if row.key_from == "session":
@@ -158,7 +180,7 @@ def api_key_text(row: "ProviderRow") -> str:
 
 
 def model_figures(model: "ModelRow") -> str:
-    """Return context window, price and tool support of a model, including what is unknown."""
+    """Return a line with the context window, price and tool support of a model, including which of them are unknown."""
     window = (
         _tr("{} tokens of context").format(f"{model.context_window:,}")
         if model.context_window
@@ -177,7 +199,7 @@ def model_figures(model: "ModelRow") -> str:
 
 
 def outcome_text(trial: "ModelCheck") -> OutcomeText:
-    """Return the result of a test on one line, and its tone."""
+    """Return one line about the result of testing a model, and its tone (color)."""
     if trial.error:
         return visible(str(trial.error)), "failed"
     first = (
@@ -194,7 +216,7 @@ def outcome_text(trial: "ModelCheck") -> OutcomeText:
 
 
 def provider_state(row: "ProviderRow") -> str:
-    """Return how many models a provider offers, or why they cannot be listed."""
+    """Return a text with the number of a provider's models, or why they cannot be listed."""
     if row.error:
         return visible(str(row.error))
     if row.reachable is False:

@@ -1,11 +1,12 @@
 """The list of providers on the models page: those in use, those that need an API key, and those not running."""
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from ui.settings.provider_card import OutcomeText, ProviderCard, provider_state
+from ui.settings.provider_card import OutcomeText, ProviderAction, ProviderCard, provider_state
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.announce import announce
@@ -18,13 +19,9 @@ if TYPE_CHECKING:
 
 
 class ProvidersSection(QWidget):
-    """The providers with their models. `action_requested` carries an action and its provider, model or proxy.
+    """The providers with their models."""
 
-    The actions are look (query the providers), add, give (set the API key), forget (the API key), remove, use, test and
-    proxy.
-    """
-
-    action_requested = Signal(str, str)
+    action_requested = Signal(str, str)  # a `ProviderAction`, and the provider, model or proxy that it concerns
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -39,12 +36,14 @@ class ProvidersSection(QWidget):
         column.setSpacing(8)
         head = QHBoxLayout()
         head.addWidget(label(_tr("Providers"), look.fonts.bold), 1)
-        for word, text in (
-            ("choose", _tr("Choose default model…")), ("look", _tr("Refresh")), ("add", _tr("Add provider…"))
-        ):  # fmt: skip
-            button = Button(look, text, name=f"settings.models.{word}")
-            button.clicked.connect(lambda _=False, word=word: self.action_requested.emit(word, ""))
-            if word == "look":
+        for action, text in (
+            (ProviderAction.CHOOSE_DEFAULT, _tr("Choose default model…")),
+            (ProviderAction.RELOAD, _tr("Refresh")),
+            (ProviderAction.ADD, _tr("Add provider…")),
+        ):
+            button = Button(look, text, name=f"settings.models.{action}")
+            button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, ""))
+            if action == ProviderAction.RELOAD:
                 button.setToolTip(_tr("Look for running providers and their models again"))
             head.addWidget(button)
         column.addLayout(head)
@@ -63,7 +62,7 @@ class ProvidersSection(QWidget):
         announce(self, f"{model}: {outcome[0]}")
 
     def forget_tests(self) -> None:
-        """Remove the results of tests, because a provider or its API key has changed since."""
+        """Remove the test results, because a provider or its API key has changed since."""
         self._outcomes.clear()
 
     def model_names(self) -> list[str]:
@@ -75,7 +74,7 @@ class ProvidersSection(QWidget):
         return next((row.title or row.name for row in self._rows() if row.name == name), name)
 
     def state_of(self, name: str) -> str:
-        """Return how many models a provider offers, or why they cannot be listed."""
+        """Return a text with the number of a provider's models, or why they cannot be listed."""
         return next((provider_state(row) for row in self._rows() if row.name == name), "")
 
     def _rows(self) -> "tuple[ProviderRow, ...]":
@@ -103,8 +102,10 @@ class ProvidersSection(QWidget):
             column.addWidget(self._words(text, "none"))
         for row in in_use:
             card = ProviderCard(
-                self._look, row, self._do_action, self._outcomes, overview.model, expanded=row.name in self._expanded
-            )
+                self._look, row, self.action_requested.emit, self._outcomes, overview.model,
+                expanded=row.name in self._expanded,
+            )  # fmt: skip
+            card.show_all_requested.connect(partial(self._expand, row.name))
             self._cards.append(card)
             column.addWidget(card)
         unused = [row for row in overview.providers if row not in in_use]
@@ -124,9 +125,9 @@ class ProvidersSection(QWidget):
             title=title, variable=row.key_variable
         )
         line.addWidget(label(by if row.key_variable else title, self._look.fonts.text, wrap=True), 1)
-        button = Button(self._look, _tr("Set API key…"), name=f"settings.give.{row.name}")
+        button = Button(self._look, _tr("Set API key…"), name=f"settings.set_key.{row.name}")
         button.setAccessibleName(_tr("Set the API key of {}").format(title))
-        button.clicked.connect(lambda: self._do_action("give", row.name))
+        button.clicked.connect(lambda: self.action_requested.emit(ProviderAction.SET_KEY, row.name))
         line.addWidget(button)
         return line
 
@@ -140,21 +141,19 @@ class ProvidersSection(QWidget):
             line = QHBoxLayout()
             offered = visible(overview.unused_proxy)
             line.addWidget(self._words(_tr("The proxy {} is set in the environment but not used.").format(offered)), 1)
-            button = Button(self._look, _tr("Use this proxy"), name="settings.models.proxy")
+            button = Button(self._look, _tr("Use this proxy"), name="settings.models.use_proxy")
             button.setAccessibleName(_tr("Use the proxy {}").format(offered))
-            button.clicked.connect(lambda: self._do_action("proxy", overview.unused_proxy))
+            button.clicked.connect(lambda: self.action_requested.emit(ProviderAction.USE_PROXY, overview.unused_proxy))
             line.addWidget(button)
             column.addLayout(line)
 
     def _words(self, text: str, name: str = "", tone: str = "second") -> QWidget:
         return label(text, self._look.fonts.second, tone, name=f"settings.models.{name}" if name else "", wrap=True)
 
-    def _do_action(self, word: str, name: str) -> None:
-        if word == "whole":
-            self._expanded.add(name)
-            self._fill()
-        else:
-            self.action_requested.emit(word, name)
+    def _expand(self, provider: str) -> None:
+        """Show all models of a provider."""
+        self._expanded.add(provider)
+        self._fill()
 
 
 def is_in_use(row: "ProviderRow") -> bool:

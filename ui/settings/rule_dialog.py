@@ -4,24 +4,27 @@ from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QDialog, QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from core.domain.problems import ErrorDetails
 from core.domain.rules import ANY, PermissionRule, RuleDraft
 from ui.style.theme import Look
-from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row, grow_to_fit, open_folder_picker
+from ui.widgets.dialog_parts import button_row, grow_to_fit, open_folder_picker, show_form_error
 from ui.widgets.drop_down import DropDown
-from ui.widgets.labels import error_text, label
+from ui.widgets.input_dialog import InputDialog
+from ui.widgets.labels import label
 
 EFFECTS: Final = (("deny", "Deny"), ("ask", "Ask"), ("allow", "Allow"))
 SCOPES: Final = (("folder", "In one folder"), ("always", "Everywhere"))
-RUN_SCOPE: Final = ("run", "Until its run ends")  # offered only for a rule that has this scope already
+RUN_SCOPE: Final = ("run", "Until its run ends")  # offered only when a rule is edited that already has this scope
 
 
-class RuleDialog(QDialog):
-    """Asks for a rule. The handler of `saved` closes the dialog, or calls `show_error` if the rule is refused."""
+class RuleDialog(InputDialog):
+    """Asks for a permission rule.
+
+    When `saved` is emitted, the receiver saves the rule and closes the dialog, or calls `show_error` if that fails.
+    """
 
     saved = Signal(object)  # a RuleDraft
 
@@ -33,8 +36,7 @@ class RuleDialog(QDialog):
         rule: PermissionRule | None = None,
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(parent)
-        self._look = look
+        super().__init__(look, parent)
         self._rule = rule
         self._title = self.tr("Edit rule") if rule else self.tr("Add rule")
         self.setObjectName("rule")
@@ -69,15 +71,14 @@ class RuleDialog(QDialog):
         self._pattern.setFocus()
 
     def show_error(self, error: ErrorDetails) -> None:
-        """Show why the rule was refused, and keep what was typed."""
-        self._error.setText(error_text(visible(str(error))))
-        self._error.show()
+        """Show why the rule was not saved. What the user has entered is kept."""
+        show_form_error(self, self._error, str(error))
         self._save.setEnabled(True)
-        grow_to_fit(self)
 
     def _emit_saved(self) -> None:
         self._error.hide()
-        self._save.setEnabled(False)  # until the answer: a second click would save the rule twice
+        # Prevents a second click, which would save the rule twice, until the result is known.
+        self._save.setEnabled(False)
         scope = self._scope.currentData()
         targets = {"folder": self._folder.text().strip(), "run": self._rule.scope_id if self._rule else ""}
         self.saved.emit(
@@ -100,10 +101,7 @@ class RuleDialog(QDialog):
         open_folder_picker(self, title, self._folder.text(), self._folder.setText, name="rule.folders")
 
     def _drop_down(self, name: str, title: str, options: Sequence[tuple[str, str]]) -> DropDown:
-        field = DropDown()
-        field.setObjectName(f"rule.{name}")
-        field.setAccessibleName(title)
-        field.setFont(self._look.fonts.text)
+        field = DropDown(name=f"rule.{name}", title=title, font=self._look.fonts.text)
         field.setMinimumHeight(self._look.size(28))
         for value, text in options:
             field.addItem(self.tr(text), value)

@@ -1,7 +1,8 @@
-"""The pages for trusted folders and stored data."""
+"""The Trusted folders page and the Data page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
@@ -18,7 +19,7 @@ from ui.widgets.flow_layout import FlowLayout
 from ui.widgets.labels import label, styled_frame
 from ui.widgets.time_formats import to_local_time
 
-FOLDER_TOOL: Final = "folder"  # the tool name of rules that trust a folder
+FOLDER_TOOL: Final = "folder"  # the tool name in a rule that says whether a folder is trusted
 KIND_LABELS = {
     "tool_returned": "tool results",
     "replied": "model replies",
@@ -33,7 +34,7 @@ KIND_LABELS = {
 
 @dataclass(frozen=True, slots=True)
 class DataState:
-    """The figures of the Data page. `stored` is in bytes; `checked_at` is 0 if the file was never checked."""
+    """The figures on the Data page. `stored` is in bytes; `checked_at` is 0 if the database was never checked."""
 
     folder: str
     stored: int
@@ -46,7 +47,10 @@ class DataState:
 
 
 class TrustedFoldersPage(QWidget):
-    """The decisions on folders. If they cannot be read, `rules` is None and `error` says why."""
+    """The list of folders that the user trusts or does not trust.
+
+    If it cannot be read, `rules` is None and `error` says why.
+    """
 
     revoke_requested = Signal(str)
 
@@ -86,7 +90,7 @@ class TrustedFoldersPage(QWidget):
 
 
 def rule_lines(rule: PermissionRule) -> tuple[str, str, str]:
-    """Return the two lines of text for a rule, and the tone (color) of the second line."""
+    """Return two lines of text about a rule, and the tone (color) of the second line."""
     if not is_folder_trust(rule):
         scope = _tr("in {}").format(visible(rule.scope_id)) if rule.scope_id else _tr("everywhere")
         return visible(rule.description), scope, "second"
@@ -95,14 +99,26 @@ def rule_lines(rule: PermissionRule) -> tuple[str, str, str]:
 
 
 def is_folder_trust(rule: PermissionRule) -> bool:
-    """Return whether a rule is about trust in a folder rather than a tool."""
+    """Return whether a rule says that a folder is trusted or not, in contrast to a rule about a tool."""
     return rule.tool == FOLDER_TOOL
+
+
+class DataAction(StrEnum):
+    """Actions on the stored data. A signal carries an action as text, and a backup where the action needs one."""
+
+    COUNT = "count"  # read the figures of the page again
+    BACK_UP = "back_up"
+    CHECK = "check"
+    COMPACT = "compact"
+    EMPTY_TRASH = "empty_trash"
+    OPEN_FOLDER = "open_folder"
+    RESTORE = "restore"  # the signal carries the name of the backup
 
 
 class DataPage(QWidget):
     """The size of the stored data, backups, and the largest sessions."""
 
-    action_requested = Signal(str, str)  # back_up, check, compact, empty, folder or restore; the backup to restore
+    action_requested = Signal(str, str)  # a `DataAction`, and the backup for RESTORE
     session_requested = Signal(str)
 
     def __init__(self, look: Look, state: DataState) -> None:
@@ -142,16 +158,16 @@ class DataPage(QWidget):
         container = QWidget()
         row = FlowLayout(container)
         buttons = [
-            ("back_up", _tr("Back up now"), True),
-            ("check", _tr("Check for damage"), True),
-            ("compact", _tr("Compact database"), True),
-            ("empty", _tr("Empty trash ({})…").format(state.trashed), state.trashed > 0),
-            ("folder", _tr("Open data folder"), True),
+            (DataAction.BACK_UP, _tr("Back up now"), True),
+            (DataAction.CHECK, _tr("Check for damage"), True),
+            (DataAction.COMPACT, _tr("Compact database"), True),
+            (DataAction.EMPTY_TRASH, _tr("Empty trash ({})…").format(state.trashed), state.trashed > 0),
+            (DataAction.OPEN_FOLDER, _tr("Open data folder"), True),
         ]
-        for word, text, can in buttons:
-            button = Button(self._look, text, name=f"settings.data.{word}")
-            button.setEnabled(can)
-            button.clicked.connect(lambda _=False, word=word: self.action_requested.emit(word, ""))
+        for action, text, enabled in buttons:
+            button = Button(self._look, text, name=f"settings.data.{action}")
+            button.setEnabled(enabled)
+            button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, ""))
             row.addWidget(button)
         return container
 
@@ -164,7 +180,7 @@ class DataPage(QWidget):
         row.addWidget(label(text, look.fonts.text, name=f"settings.backup.{name}"), 1)
         button = Button(look, _tr("Restore…"), name=f"settings.restore.{name}")
         button.setAccessibleName(_tr("Restore the backup of {}").format(text))
-        button.clicked.connect(lambda: self.action_requested.emit("restore", name))
+        button.clicked.connect(lambda: self.action_requested.emit(DataAction.RESTORE, name))
         row.addWidget(button)
         return frame
 
@@ -195,7 +211,7 @@ def _events(count: int) -> str:
 
 
 def _largest_kinds(weight: SessionSize) -> str:
-    """Return the event kinds that each make up at least a tenth of a session's size, or else the largest kind."""
+    """Return the kinds of events that make up at least a tenth of a session's size, or else the largest kind."""
     heavy = [kind for kind, part in weight.kinds if part * 10 >= weight.size] or [kind for kind, _ in weight.kinds[:1]]
     return ", ".join(_tr(KIND_LABELS.get(kind, kind.replace("_", " "))) for kind in heavy)
 

@@ -1,4 +1,4 @@
-"""The Schedules page: sessions that start at a set time, and a form to add one."""
+"""The Schedules page: sessions that start at set times, and a form to add one."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -25,7 +25,7 @@ MISSED_POLICIES: Final[tuple[tuple[MissedPolicy, str], ...]] = (
 
 
 class ScheduleDraft(NamedTuple):
-    """The contents of the form; `every` is an interval such as `1d`, or empty for a single session."""
+    """The contents of the form. `every` is an interval such as `1d`; "" for a session that starts only once."""
 
     task: str
     folder: str
@@ -73,7 +73,7 @@ class SchedulesPage(QWidget):
             self._rows.addWidget(self._row(schedule))
 
     def clear(self) -> None:
-        """Clear the form after a schedule was added, except for the folder, which is likely to be used again."""
+        """Clear the form after a schedule was added. The folder is kept, because it is likely to be used again."""
         self._task.clear()
         self._at.clear()
 
@@ -112,7 +112,7 @@ class SchedulesPage(QWidget):
             self.added.emit(ScheduleDraft(task, folder, at, every, missed))
 
     def _update_state(self) -> None:
-        """Enable Add when there is a task, a folder, and a time or an interval."""
+        """Enable Add if there is a task, a folder, and a time or an interval."""
         when = self._at.text().strip() or INTERVALS[self._interval.currentIndex()][0]
         self._add.setEnabled(bool(self._task.text().strip() and self._folder.text().strip() and when))
 
@@ -130,9 +130,7 @@ class SchedulesPage(QWidget):
         return field
 
     def _combo_box(self, name: str, options: Sequence[tuple[str, str]]) -> QComboBox:
-        combo_box = DropDown()
-        combo_box.setObjectName(f"settings.schedules.{name}")
-        combo_box.setFont(self._look.fonts.text)
+        combo_box = DropDown(name=f"settings.schedules.{name}", font=self._look.fonts.text)
         combo_box.setMinimumHeight(self._look.size(28))
         combo_box.addItems([_tr(text) for _, text in options])
         return combo_box

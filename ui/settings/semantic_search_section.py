@@ -1,4 +1,6 @@
-"""The section of the Memory and learning page that turns semantic search on and off."""
+"""The section of the Memory and learning page that enables or disables semantic search."""
+
+from enum import StrEnum
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -10,10 +12,18 @@ from ui.widgets.button import Button
 from ui.widgets.labels import label
 
 
-class SemanticSearchSection(QWidget):
-    """A button that installs and uses the default model, and the status of the model in use."""
+class SemanticSearchAction(StrEnum):
+    """Actions on semantic search."""
 
-    action_requested = Signal(str)  # `enable` or `disable`
+    RELOAD = "reload"  # query the status of the model in use
+    ENABLE = "enable"
+    DISABLE = "disable"
+
+
+class SemanticSearchSection(QWidget):
+    """A button that installs and enables the default model, and the status of the model in use."""
+
+    action_requested = Signal(str)  # a `SemanticSearchAction`
 
     def __init__(self, look: Look, model: str) -> None:
         super().__init__()
@@ -22,7 +32,7 @@ class SemanticSearchSection(QWidget):
         self._disable = Button(look, self.tr("Turn off semantic search"), name="settings.semantic.disable")
         self._installing = False
         self._enable.clicked.connect(self._request_enabling)
-        self._disable.clicked.connect(lambda: self.action_requested.emit("disable"))
+        self._disable.clicked.connect(lambda: self.action_requested.emit(SemanticSearchAction.DISABLE))
         row = QHBoxLayout()
         row.addWidget(self._enable)
         row.addWidget(self._disable)
@@ -34,12 +44,12 @@ class SemanticSearchSection(QWidget):
         self.show_status(SemanticSearchStatus(model), is_checked=False)
 
     def show_status(self, status: SemanticSearchStatus, *, is_checked: bool = True) -> None:
-        """Show the model in use. Unless `is_checked`, nothing but its name is known yet."""
+        """Show the status of the model in use. If `is_checked` is false, only the name of the model is known yet."""
         self._installing = False
         had_focus = self._enable.hasFocus() or self._disable.hasFocus()
         self._disable.setVisible(bool(status.model))
         self._enable.setVisible(not status.model or status.error is not None)
-        if had_focus:  # the button that the user pressed may be hidden now
+        if had_focus:  # the button with the focus may be hidden now
             (self._disable if self._enable.isHidden() else self._enable).setFocus()
         if not status.model:
             self._text.setText(
@@ -57,11 +67,11 @@ class SemanticSearchSection(QWidget):
             self._text.setText(text.format(model=visible(status.model), done=status.embedded, all=status.memories))
 
     def show_installing(self, packages: str) -> None:
-        """Show that the model is being installed or loaded. The button does nothing until `show_status`."""
+        """Show that the model is being installed or loaded. Until `show_status` is called, the button has no effect."""
         self._installing = True
         installing = self.tr("Installing {}…").format(packages)
         self._text.setText(installing if packages else self.tr("Loading the model…"))
 
     def _request_enabling(self) -> None:
         if not self._installing:
-            self.action_requested.emit("enable")
+            self.action_requested.emit(SemanticSearchAction.ENABLE)

@@ -1,4 +1,4 @@
-"""The Settings window: a list of pages, a search over all of them, and changes that take effect immediately."""
+"""The Settings window: a list of pages and a search over all of them. Changes take effect immediately."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,17 +24,19 @@ from core.models.local.model_state import LocalModelStates
 from core.settings.schema import LOCAL_MODELS, MCP_SERVERS, MEMORY, MODELS, WEB, SettingInfo, Settings
 from core.settings.schema import setting_info as about_setting
 from ui.base.tasks import ErrorSource
-from ui.settings.agent_profiles_page import AgentProfilesPage
-from ui.settings.external_agents_page import ExternalAgentsPage
+from ui.settings.agent_profiles_page import AgentProfileAction, AgentProfilesPage
+from ui.settings.external_agents_page import ExternalAgentAction, ExternalAgentsPage
 from ui.settings.local_models_section import LocalModelsSection
+from ui.settings.mcp_server_card import McpServerAction
 from ui.settings.mcp_servers_page import McpServersPage
-from ui.settings.packages_page import PackagesPage
+from ui.settings.packages_page import PackageAction, PackagesPage
 from ui.settings.permission_rules_page import PermissionRulesPage
+from ui.settings.provider_card import ProviderAction
 from ui.settings.providers_section import ProvidersSection
-from ui.settings.rules_and_data_pages import DataPage, DataState, TrustedFoldersPage, is_folder_trust
+from ui.settings.rules_and_data_pages import DataAction, DataPage, DataState, TrustedFoldersPage, is_folder_trust
 from ui.settings.schedules_page import SchedulesPage
 from ui.settings.search_key import SearchKeySection
-from ui.settings.semantic_search_section import SemanticSearchSection
+from ui.settings.semantic_search_section import SemanticSearchAction, SemanticSearchSection
 from ui.settings.setting_controls import settings_with_control
 from ui.settings.settings_page import CustomSection, PageContents, SettingsPage
 from ui.style.theme import Look, set_style_properties
@@ -44,6 +46,7 @@ from ui.widgets.dialog_parts import resize_in_screen
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.focus_order import focus_neighbor, focusable_in_order
 from ui.widgets.labels import allow_breaks, error_text, label
+from ui.widgets.local_model_entry import LocalModelAction
 
 AGENTS: Final = about_setting("watch_sessions").page
 PROFILES: Final = "Agent profiles"
@@ -51,13 +54,14 @@ PACKAGES: Final = "Packages"
 RULES, FOLDERS, SCHEDULES, DATA = "Permission rules", "Trusted folders", "Schedules", "Data"
 SIZE: Final = (820, 580)
 PAGES_WIDTH: Final = 170
-HIDDEN_SETTINGS: Final = frozenset({"reduced_motion"})  # not shown: no widget animates, so it has no effect
+# Without a control, because no widget is animated and the setting therefore has no effect.
+HIDDEN_SETTINGS: Final = frozenset({"reduced_motion"})
 P = TypeVar("P", bound=QWidget)
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsSnapshot:
-    """The data the pages show. If the rules cannot be read, `rules` is None and `error` says why."""
+    """The data that the pages show. If the rules cannot be read, `rules` is None and `error` says why."""
 
     settings: Settings
     rules: Sequence[PermissionRule] | None
@@ -69,19 +73,20 @@ class SettingsDialog(QDialog):
 
     changed = Signal(str, object)
     revoke_requested = Signal(str)
-    rule_action_requested = Signal(str, str)  # an action, and a permission rule or the command to test
-    data_action_requested = Signal(str, str)  # an action, and the backup for `restore`
+    rule_action_requested = Signal(str, str)  # a `PermissionRuleAction`, and the rule or command
+    data_action_requested = Signal(str, str)  # a `DataAction`, and the backup for RESTORE
     session_requested = Signal(str)
-    semantic_search_requested = Signal(str)  # `look`, `enable` or `disable`
+    semantic_search_requested = Signal(str)  # a `SemanticSearchAction`
     schedules_requested = Signal()
     schedule_added = Signal(object)
     schedule_removed = Signal(str)
-    profile_action_requested = Signal(str, str)  # an action, and the agent profile
-    agent_action_requested = Signal(str, str, str)  # an action, the agent, its command
-    provider_action_requested = Signal(str, str)  # an action, and the provider or model
-    local_model_action_requested = Signal(str, str)  # an action, and the local model or the path of a file
-    package_action_requested = Signal(str, str, str, str)  # see PackagesPage
-    mcp_action_requested = Signal(str, str, str)  # an action, the MCP server, and one of its tools or keys, or a folder
+    profile_action_requested = Signal(str, str)  # an `AgentProfileAction`, and the profile
+    agent_action_requested = Signal(str, str, str)  # an `ExternalAgentAction`, the agent, its command
+    provider_action_requested = Signal(str, str)  # a `ProviderAction`, and the provider, model or proxy
+    local_model_action_requested = Signal(str, str)  # a `LocalModelAction`, and its model, path or address
+    package_action_requested = Signal(str, str, str)  # a `PackageAction`, the package, the digest of its files
+    package_add_requested = Signal(str, str, str)  # the arguments are described in PackagesPage
+    mcp_action_requested = Signal(str, str, str)  # an `McpServerAction`, the server, and the argument of the action
 
     def __init__(self, look: Look, snapshot: SettingsSnapshot, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -100,19 +105,19 @@ class SettingsDialog(QDialog):
         self._search.setObjectName("settings.search")
         self._search.setAccessibleName(self.tr("Search settings"))
         self._search.setPlaceholderText(self.tr("Search settings"))
-        self._search.setFont(look.fonts.text)
         self._pages = QListWidget()
         self._pages.setObjectName("settings.pages")
         self._pages.setAccessibleName(self.tr("Pages"))
-        self._pages.setFont(look.fonts.text)
-        self._pages.setMaximumWidth(look.size(PAGES_WIDTH))
         self._pages.addItems([self.tr(title) for title in self._contents])
         self._stack = QStackedWidget()
         self._error_source: ErrorSource | None = None
         self._footer = label("", look.fonts.second, "third", name="settings.said", wrap=True)
-        self._none = label(self.tr("No settings match your search."), look.fonts.text, "second", name="settings.none")
-        self._none.setContentsMargins(12, 15, 0, 0)  # level with the text in the search field
+        self._no_match_note = label(
+            self.tr("No settings match your search."), look.fonts.text, "second", name="settings.none"
+        )
+        self._no_match_note.setContentsMargins(12, 15, 0, 0)  # so that the text is level with that of the search field
         self._lay_out()
+        self._set_fonts()
         self._pages.currentRowChanged.connect(self._show_row)
         for keys, act in (
             ("Ctrl+PgDown", lambda: self._go_to_page(self._pages.currentRow() + 1)),
@@ -123,9 +128,9 @@ class SettingsDialog(QDialog):
         self.show_message(self.tr("Changes take effect immediately."))
         self._search.textChanged.connect(self._filter)
         self._pages.setCurrentRow(0)
-        self._none.hide()
+        self._no_match_note.hide()
 
-    # Pages whose contents controllers provide
+    # Pages with contents from the controllers
 
     @property
     def providers(self) -> ProvidersSection:
@@ -172,9 +177,46 @@ class SettingsDialog(QDialog):
             self._pages.setCurrentItem(items[0])
 
     def _go_to_page(self, row: int) -> None:
-        """Show a page; the search is cleared, because it can hide pages."""
+        """Show a page, and clear the search, because the search may hide the page."""
         self._search.clear()
         self._pages.setCurrentRow(row % self._pages.count())
+
+    def restyle(self, look: Look) -> None:
+        """Apply a theme or text size by building the pages again; the page, its scroll position and the focus stay."""
+        focused: QWidget | None = self.focusWidget()
+        position = self._page_area().verticalScrollBar().value()
+        focused_name = focused.objectName() if focused is not None else ""
+        factor = look.fonts.text.pixelSize() / self._look.fonts.text.pixelSize()
+        self._look = look
+        self._built.clear()
+        while self._stack.count():
+            area = self._page_area()
+            self._stack.removeWidget(area)
+            area.setParent(None)
+            area.deleteLater()
+        self._set_fonts()
+        center = self.geometry().center()
+        resize_in_screen(self, round(self.width() * factor), round(self.height() * factor))
+        self.move(self.pos() + center - self.geometry().center())
+        self._show_row(self._pages.currentRow())
+        if control := self._page_area().findChild(QWidget, focused_name):
+            control.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._page_area().verticalScrollBar().setValue(round(position * factor))
+
+    def _set_fonts(self) -> None:
+        fonts = self._look.fonts
+        for part in (self._search, self._pages, self._no_match_note):
+            part.setFont(fonts.text)
+        self._footer.setFont(fonts.second)
+        self._pages.setMaximumWidth(self._look.size(PAGES_WIDTH))
+        self._side.setFixedWidth(self._look.size(PAGES_WIDTH))
+        self._close.restyle(self._look)
+
+    def _page_area(self) -> FittingScrollArea:
+        """Return the scroll area of the page on display."""
+        area = self._stack.currentWidget()
+        assert isinstance(area, FittingScrollArea)
+        return area
 
     def refresh(self, snapshot: SettingsSnapshot) -> None:
         """Show new data on the pages that have been built."""
@@ -188,11 +230,11 @@ class SettingsDialog(QDialog):
         self._rebuild(WEB, FOLDERS)
 
     def remember(self, snapshot: SettingsSnapshot) -> None:
-        """Remember new data that the pages already show."""
+        """Store new data for later, because the pages already show it."""
         self._shown = snapshot
 
     def show_value(self, name: str, value: str) -> None:
-        """Update a text field whose setting was changed outside of the dialog."""
+        """Update the text field of a setting that was changed outside of the dialog."""
         if field := self.findChild(QLineEdit, f"settings.{name}"):
             field.setProperty("reported", value)
             field.setText(value)
@@ -207,21 +249,24 @@ class SettingsDialog(QDialog):
             field.setCompleter(completer)
 
     def show_data(self, state: DataState) -> None:
-        """Show the figures of the Data page, which arrive later because counting them can take a while."""
+        """Show the figures of the Data page.
+
+        They arrive after the page was opened, because counting can take a while.
+        """
         self._data = state
         self._rebuild(DATA)
 
     def show_message(self, text: str) -> None:
-        """Show in the footer what an action has done."""
+        """Show the result of an action in the footer."""
         self._show_in_footer(text, "third")
 
     def show_error(self, error: ErrorDetails, source: ErrorSource | None = None) -> None:
-        """Show an error in the footer, until something else is shown there or the action succeeds."""
+        """Show an error in the footer until the footer shows something else, or the failed action succeeds."""
         self._show_in_footer(str(error), "failed")
         self._error_source = source
 
     def resolve_error(self, source: ErrorSource) -> None:
-        """Remove the error of an action that has succeeded now."""
+        """Remove the error of an action that has succeeded in the meantime."""
         if source == self._error_source:
             self._show_in_footer("", "third")
 
@@ -233,7 +278,7 @@ class SettingsDialog(QDialog):
             announce(self, text)
 
     def _show_row(self, row: int) -> None:
-        """Show a page, building it when it is first opened."""
+        """Show the page in a row of the list. The page is built when it is first opened."""
         contents = list(self._contents.values())[row]
         self._page(contents.title)
         self._stack.setCurrentIndex(list(self._built).index(contents.title))
@@ -254,7 +299,7 @@ class SettingsDialog(QDialog):
         return part
 
     def _rebuild(self, *titles: str) -> None:
-        """Rebuild the custom sections of these pages, if the pages have been built."""
+        """Rebuild the custom sections of those of these pages that have already been built."""
         for title in titles:
             if title in self._built:
                 self._built[title].rebuild_section()
@@ -264,7 +309,7 @@ class SettingsDialog(QDialog):
         return self._search.text().casefold().split()
 
     def _filter(self) -> None:
-        """Show only settings that match every word, and hide pages without a match."""
+        """Show only settings that match every word of the search, and hide pages without a match."""
         words, first = self._search_words(), -1
         for number, contents in enumerate(self._contents.values()):
             is_match = contents.matches(words)
@@ -275,13 +320,13 @@ class SettingsDialog(QDialog):
         if first >= 0 and self._pages.currentItem().isHidden():
             self._pages.setCurrentRow(first)
             announce(self, self._pages.currentItem().text())
-        if first < 0 and self._none.isHidden() and words:
-            announce(self, self._none.text())
-        self._none.setVisible(first < 0)
+        if first < 0 and self._no_match_note.isHidden() and words:
+            announce(self, self._no_match_note.text())
+        self._no_match_note.setVisible(first < 0)
         self._stack.setVisible(first >= 0)
 
     def _all_contents(self) -> dict[str, PageContents]:
-        """Return the contents of all pages, in the order of the list."""
+        """Return the contents of all pages in the order of the list."""
         fields: dict[str, list[tuple[str, SettingInfo]]] = {}
         for name, about in settings_with_control():
             if name not in HIDDEN_SETTINGS:
@@ -301,25 +346,25 @@ class SettingsDialog(QDialog):
         folders = tr("trust trusted folder project instructions permission agents.md skills revoke")
         schedules = tr("schedule scheduled cron timer task automatic repeat")
         data = tr("backup restore database size storage disk trash compact")
+        reload_profiles = partial(self.profile_action_requested.emit, AgentProfileAction.RELOAD, "")
+        reload_agents = partial(self.agent_action_requested.emit, ExternalAgentAction.RELOAD, "", "")
         return {
             MODELS: CustomSection(providers, self._build_models, self._load_providers),
             LOCAL_MODELS: CustomSection(
                 local,
                 self._build_local_models,
-                lambda: self.local_model_action_requested.emit("look", ""),
+                lambda: self.local_model_action_requested.emit(LocalModelAction.REFRESH, ""),
                 is_first=True,
             ),
             MEMORY: CustomSection(
                 tr("semantic search embedding model install turn on off minilm"),
                 self._build_semantic_search,
-                lambda: self.semantic_search_requested.emit("look"),
+                lambda: self.semantic_search_requested.emit(SemanticSearchAction.RELOAD),
             ),
             WEB: CustomSection(tr("web search engine api key searxng brave tavily"), self._build_web),
-            PROFILES: CustomSection(
-                profiles, self._build_profiles, lambda: self.profile_action_requested.emit("look", "")
-            ),
+            PROFILES: CustomSection(profiles, self._build_profiles, reload_profiles),
             MCP_SERVERS: CustomSection(tools, self._build_tools, self._load_tools),
-            AGENTS: CustomSection(agents, self._build_agents, lambda: self.agent_action_requested.emit("look", "", "")),
+            AGENTS: CustomSection(agents, self._build_agents, reload_agents),
             PACKAGES: CustomSection(packages, self._build_packages, self._load_packages),
             RULES: CustomSection(rules, self._build_rules),
             FOLDERS: CustomSection(folders, self._build_folders),
@@ -357,6 +402,7 @@ class SettingsDialog(QDialog):
     def _build_packages(self) -> QWidget:
         page = PackagesPage(self._look)
         page.action_requested.connect(self.package_action_requested)
+        page.add_requested.connect(self.package_add_requested)
         return page
 
     def _build_profiles(self) -> QWidget:
@@ -400,19 +446,19 @@ class SettingsDialog(QDialog):
         return page
 
     def _load_providers(self) -> None:
-        if self.providers.overview is None:  # read only when this page is opened, because it accesses the keyring
-            self.provider_action_requested.emit("first", "")
+        if self.providers.overview is None:  # read when this page is first opened, because it accesses the keyring
+            self.provider_action_requested.emit(ProviderAction.LIST, "")
 
     def _load_tools(self) -> None:
         if self.mcp_servers.overview is None:
-            self.mcp_action_requested.emit("look", "", "")
+            self.mcp_action_requested.emit(McpServerAction.RELOAD, "", "")
 
     def _load_packages(self) -> None:
-        self.package_action_requested.emit("look", "", "", "")
+        self.package_action_requested.emit(PackageAction.RELOAD, "", "")
 
     def _load_data(self) -> None:
         if self._data is None:
-            self.data_action_requested.emit("count", "")
+            self.data_action_requested.emit(DataAction.COUNT, "")
 
     def _lay_out(self) -> None:
         side_column = QVBoxLayout()
@@ -420,12 +466,11 @@ class SettingsDialog(QDialog):
         side_column.setSpacing(8)
         side_column.addWidget(self._search)
         side_column.addWidget(self._pages, 1)
-        side = QWidget()
-        side.setLayout(side_column)
-        side.setFixedWidth(self._look.size(PAGES_WIDTH))
+        self._side = QWidget()
+        self._side.setLayout(side_column)
         middle = QHBoxLayout()
-        middle.addWidget(side)
-        middle.addWidget(self._none, 1, Qt.AlignmentFlag.AlignTop)
+        middle.addWidget(self._side)
+        middle.addWidget(self._no_match_note, 1, Qt.AlignmentFlag.AlignTop)
         middle.addWidget(self._stack, 1)
         self._close = Button(self._look, self.tr("Close"), name="settings.close", hint=self.tr("Esc"))
         self._close.clicked.connect(self.accept)
@@ -437,9 +482,12 @@ class SettingsDialog(QDialog):
         column.addLayout(middle, 1)
         column.addLayout(foot)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def focusNextPrevChild(self, next: bool) -> bool:
-        """Go from the list of pages to the controls of the page, and then to Close, whatever was built last."""
+        """Make Tab go from the list of pages to the controls of the page and then to Close.
+
+        Qt would follow the order in which the widgets were created, but pages are built late.
+        """
         order = focusable_in_order(self._search, self._pages, self._stack, self._close)
         return focus_neighbor(order, self.focusWidget(), forward=next)

@@ -14,7 +14,7 @@ from ui.style.theme import Look
 from ui.widgets.labels import label
 from ui.widgets.replaceable_content import ReplaceableContent
 
-# More words by which users may search for a setting.
+# Additional words by which the search finds a setting.
 SYNONYMS: Final[Mapping[str, str]] = {
     "theme": "dark mode color scheme",
     "font_scale": "font zoom text size",
@@ -65,7 +65,7 @@ class CustomSection(NamedTuple):
 
 
 class PageContents(NamedTuple):
-    """The description of a page, from which the search finds it before it is built."""
+    """The contents of a page. The search uses them to find a page that has not been built yet."""
 
     title: str
     fields: list[tuple[str, SettingInfo]]
@@ -80,7 +80,7 @@ class PageContents(NamedTuple):
 
 
 def _words(name: str, about: SettingInfo) -> str:
-    """Return the text in which the search looks for a setting."""
+    """Return the text in which the search looks for the words that lead to a setting."""
     return f"{about.page} {about.label} {about.help} {name} {SYNONYMS.get(name, '')}".casefold()
 
 
@@ -98,15 +98,19 @@ class SettingsPage(QWidget):
         column.setContentsMargins(20, 4, 20, 16)
         column.setSpacing(12)
         column.addWidget(label(self.tr(contents.title), look.fonts.title))
-        parts = [self._fields, self._part]
-        for part in reversed(parts) if contents.section and contents.section.is_first else parts:
+        parts: list[tuple[QWidget, Callable[[], None]]] = [
+            (self._fields, lambda: self.show_fields(settings)),
+            (self._part, self.rebuild_section),
+        ]
+        if contents.section and contents.section.is_first:
+            parts.reverse()
+        for part, fill in parts:  # filled in this order, because Qt focuses the first widget that was created
             column.addWidget(part)
+            fill()
         column.addStretch(1)
-        self.show_fields(settings)
-        self.rebuild_section()
 
     def show_fields(self, settings: Settings) -> None:
-        """Rebuild the fields with the values of these settings."""
+        """Rebuild the controls so that they show the values of these settings."""
         self._rows.clear()
         content = QWidget()
         column = QVBoxLayout(content)
@@ -124,7 +128,7 @@ class SettingsPage(QWidget):
             self._part.replace_content(self._contents.section.build())
 
     def filter(self, typed: Sequence[str]) -> None:
-        """Show only fields and sections that match every word."""
+        """Show only settings and sections that match every typed word."""
         for keywords, row in self._rows:
             row.setVisible(all(word in keywords for word in typed))
         keywords = self._contents.section_keywords()
@@ -142,7 +146,7 @@ class SettingsPage(QWidget):
         texts.addWidget(label(self.tr(about.help), fonts.second, "second", wrap=True))
         texts.addStretch(1)
         field = create_control(self._look, name, about, value, lambda new: self.changed.emit(name, new))
-        if isinstance(value, Tiers):  # it needs the whole width
+        if isinstance(value, Tiers):  # the control for tiers needs the whole width
             texts.addWidget(field)
             row.addLayout(texts, 1)
             return container

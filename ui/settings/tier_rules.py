@@ -1,4 +1,4 @@
-"""The rules that choose a tier for each step of a session with the model “auto”, in the order in which they count."""
+"""The rules that choose a tier for each step of a session with the model “auto”. The first matching rule applies."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -25,9 +25,10 @@ OTHERWISE: Final = TierRule("any", "mid")
 
 
 class TierRulesEditor(QWidget):
-    """The rules as rows that can be changed, moved and removed. The last one, for all other steps, always stays.
+    """The rules as rows that the user can edit, move and remove.
 
-    `on_change` is called with the new rules after each change.
+    The last rule applies to all other steps and cannot be removed. `on_change` is called with the new rules after each
+    change.
     """
 
     def __init__(
@@ -130,10 +131,7 @@ class TierRulesEditor(QWidget):
             self._on_change(self.rules)
 
     def _choice(self, name: str, title: str, options: Sequence[tuple[str, str]], value: str) -> DropDown:
-        field = DropDown()
-        field.setObjectName(name)
-        field.setAccessibleName(title)
-        field.setFont(self._look.fonts.text)
+        field = DropDown(name=name, title=title, font=self._look.fonts.text)
         for key, text in options:
             field.addItem(_tr(text), key)
         field.setCurrentIndex(field.findData(value))

@@ -1,4 +1,6 @@
-"""The central area of the window: a session, the start screen or a page. Errors and the toast float above it."""
+"""The central area of the window: a session, the start screen or a page. Error messages and short notices float above
+it.
+"""
 
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QResizeEvent
@@ -14,8 +16,9 @@ GAP = 8
 class CentralArea(QWidget):
     """A stack of widgets; `show_part` shows one of them.
 
-    The error bar and the toast float at the bottom, in a session above the question and the composer, so that nothing
-    that the user is about to click moves when they come and go. The steps of a session leave them room at their end.
+    The error bar and the toast (a short notice) float at the bottom and never cover a button. In a session they float
+    above its bars, the request card and the composer; the steps reserve space for them at their end, so that nothing
+    moves under the mouse pointer when they appear or disappear. Any other page becomes lower to make room for them.
     """
 
     def __init__(self, notice: QWidget, toast: QWidget, *widgets: QWidget) -> None:
@@ -27,38 +30,42 @@ class CentralArea(QWidget):
         self._stack.addWidget(QWidget())  # shown until the sessions have been read
         for widget in widgets:
             self._stack.addWidget(widget)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._stack)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.addWidget(self._stack)
         for floating in self._floating:
             floating.setParent(self)
             floating.hide()
             floating.installEventFilter(self)
 
     def show_part(self, part: QWidget, page: RunPage | None = None) -> None:
-        """Show a widget. If it shows a session, the error bar and the toast float above the bottom of its `page`."""
+        """Show a widget of the stack.
+
+        If it shows a session, `page` is its page, above whose bottom the messages float.
+        """
         focused = self.window().focusWidget()
         leaves_focus = self._stack.isAncestorOf(focused) and not part.isAncestorOf(focused)
-        is_first_visit = part.focusWidget() is None
+        last_focused: QWidget | None = part.focusWidget()
         self._stack.setCurrentWidget(part)
-        if page and leaves_focus and is_first_visit:
-            page.focus_tab()  # Qt would focus the first button
+        if page and leaves_focus and (last_focused is None or not last_focused.isVisibleTo(part)):
+            page.focus_tab()  # Qt would focus the first button, or a hidden one of a tab that was left
         if page is not self._page:
+            for part_ in (self._page, *self._page.bars) if self._page else ():
+                part_.removeEventFilter(self)
             if self._page:
-                self._page.removeEventFilter(self)
                 self._page.reserve_bottom(0)
             self._page = page
-            if page:
-                page.installEventFilter(self)
+            for part_ in (page, *page.bars) if page else ():
+                part_.installEventFilter(self)
         self._place()
 
     def shows(self, part: QWidget) -> bool:
         return self._stack.currentWidget() is part
 
     def _place(self) -> None:
-        """Place the error bar above the toast, and both above the bottom of the page."""
+        """Place the error bar above the toast, and both above the bars of the session or below the page."""
         page = self._page
-        bottom = page.mapTo(self, page.rect().bottomLeft()).y() if page else self.height()
+        bottom = self._bottom_of(page) if page else self.height()
         left = page.mapTo(self, page.rect().topLeft()).x() if page else 0
         width = (page.width() if page else self.width()) - 2 * MARGIN
         room = 0
@@ -70,18 +77,25 @@ class CentralArea(QWidget):
             room += height + GAP
             floating.setGeometry(left + MARGIN, max(0, bottom - room), width, height)
             floating.raise_()
+        self._column.setContentsMargins(0, 0, 0, 0 if page else room)
         if page:
             page.reserve_bottom(room)
 
-    # Qt overrides
+    def _bottom_of(self, page: RunPage) -> int:
+        """Return the y coordinate above which messages may float: the top of a bar, or the bottom of the page."""
+        tops = [bar.mapTo(self, bar.rect().topLeft()).y() for bar in page.bars if not bar.isHidden()]
+        return min([page.mapTo(self, page.rect().bottomLeft()).y(), *tops])
+
+    # Overridden Qt methods
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._place()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        kinds = (QEvent.Type.ShowToParent, QEvent.Type.HideToParent, QEvent.Type.LayoutRequest)
-        moved = watched is self._page and event.type() in (QEvent.Type.Resize, QEvent.Type.Move)
-        if moved or (watched in self._floating and event.type() in kinds):
+        changes = (QEvent.Type.ShowToParent, QEvent.Type.HideToParent)
+        moves = (QEvent.Type.Resize, QEvent.Type.Move)
+        fits = (QEvent.Type.LayoutRequest, *changes) if watched in self._floating else (*moves, *changes)
+        if event.type() in fits:
             self._place()
         return super().eventFilter(watched, event)

@@ -34,7 +34,7 @@ class CommandActions(QObject):
     def enable(self, states: Collection[str], reasons: Mapping[str, str]) -> None:
         """Enable the commands whose `when` is empty or in `states`, and disable all others.
 
-        `reasons` says why a state does not hold; the palette shows it with the disabled command.
+        `reasons` maps a state to the explanation why it does not hold. The palette shows this with a disabled command.
         """
         self._reasons = reasons
         for command in COMMANDS:
@@ -49,7 +49,7 @@ class CommandActions(QObject):
         return {word: (name, texts[name]) for word, name in SLASH.items()}
 
     def entries(self) -> list[PaletteEntry]:
-        """Return the palette entries; disabled commands stay listed but are dimmed."""
+        """Return the palette entries. Disabled commands are listed too, but dimmed."""
         icons = icon_names()
         return [
             PaletteEntry(
@@ -73,17 +73,20 @@ def window_states(
     has_tab: bool = False,
     is_split: bool = False,
     can_repeat: bool = False,
+    on_page: bool = False,
 ) -> set[str]:
-    """Return the names of the states that currently hold; the `when` of a command is one of these names."""
+    """Return the names of all window states that hold now. The `when` of a command is one of these names."""
     conditions = {
         "waiting": waiting,
         "going": row is not None and row.status in {"running", "waiting"},
         "running": row is not None and row.status == "running",
         "session": row is not None,
+        "message": row is not None or not on_page,
         "repeat": row is not None and can_repeat,
         "undo": undo,
         "tab": row is not None and (has_tab or is_split),
         "sides": row is not None and is_split,
+        "page": on_page,
     }
     return {state for state, holds in conditions.items() if holds}
 

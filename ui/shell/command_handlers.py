@@ -13,6 +13,7 @@ from ui.base.window_state import WindowState
 from ui.dialogs.help_dialog import HelpDialog
 from ui.palette.panel import KEEP_RECENT, Palette
 from ui.sessions.panel import SessionsPanel
+from ui.sessions.session_menu import SessionAction
 from ui.shell.command_actions import CommandActions
 from ui.shell.session_entries import session_entries
 from ui.shell.shortcuts_dialog import ShortcutsDialog
@@ -27,7 +28,7 @@ Handlers = Mapping[str, Callable[[], object]]
 
 
 class CommandContext(NamedTuple):
-    """The parts of the window that session commands work on; `row` looks up a session by its ID."""
+    """The parts of the window on which session commands act; `row` looks up a session by its ID."""
 
     shell: WindowFrame
     sessions: SessionsPanel
@@ -37,7 +38,10 @@ class CommandContext(NamedTuple):
 
 
 class CommandHandlers(QObject):
-    """Maps command ids to handlers; `handlers` are those that the window itself provides."""
+    """Maps command IDs to handlers.
+
+    `handlers` are those that the window itself provides; this class adds the others.
+    """
 
     def __init__(
         self, look: Look, window: QWidget, state: WindowState, parts: CommandContext, handlers: Handlers
@@ -60,6 +64,7 @@ class CommandHandlers(QObject):
             "palette.commands": self.open_commands,
             "palette.sessions": self.open_sessions,
             "page.compare": self.compare,
+            "page.back": selection.leave_page,
             "sessions.search": sessions.open_search,
             **{f"session.{number}": partial(self._go_to_nth, number) for number in SESSION_NUMBERS},
             "session.tab": self._parts.split_view.toggle_tab,
@@ -70,16 +75,18 @@ class CommandHandlers(QObject):
             "tab.next": partial(self._parts.split_view.go_to_tab, 1),
             "tab.previous": partial(self._parts.split_view.go_to_tab, -1),
             "session.rename": lambda: sessions.rename(selection.session),
-            "session.pin": lambda: self._file("unpin" if self._row().pinned else "pin"),
-            "session.archive": lambda: self._file("unarchive" if self._row().archived else "archive"),
-            "session.trash": lambda: self._file("trash"),
-            "session.fork": lambda: self._file("fork"),
-            "session.replay": lambda: self._file("replay"),
-            "session.folder": lambda: self._file("folder"),
-            "session.editor": lambda: self._file("editor"),
-            "session.terminal": lambda: self._file("terminal"),
-            "session.export": lambda: self._file("export"),
-            "sessions.import": lambda: self._parts.sessions.action_requested.emit("import", []),
+            "session.pin": lambda: self._request(SessionAction.UNPIN if self._row().pinned else SessionAction.PIN),
+            "session.archive": lambda: self._request(
+                SessionAction.UNARCHIVE if self._row().archived else SessionAction.ARCHIVE
+            ),
+            "session.trash": partial(self._request, SessionAction.TRASH),
+            "session.fork": partial(self._request, SessionAction.FORK),
+            "session.replay": partial(self._request, SessionAction.REPLAY),
+            "session.folder": partial(self._request, SessionAction.OPEN_FOLDER),
+            "session.editor": partial(self._request, SessionAction.OPEN_EDITOR),
+            "session.terminal": partial(self._request, SessionAction.OPEN_TERMINAL),
+            "session.export": partial(self._request, SessionAction.EXPORT),
+            "sessions.import": lambda: sessions.action_requested.emit(SessionAction.IMPORT, []),
             "window.full": self._turn_full,
             "window.help": self.open_help,
             "window.keys": lambda: ShortcutsDialog(self._look, self._window).open(),
@@ -119,7 +126,10 @@ class CommandHandlers(QObject):
             self.pick_session(hint, split_view.move_to_other_pane, exclude=split_view.active_pane.session)
 
     def compare(self) -> None:
-        """Compare the current session with the one it was forked from; otherwise the page asks for the other one."""
+        """Compare the current session with the one it was forked from.
+
+        If there is none, the page asks for a session.
+        """
         row = self._row()
         sessions = (row.forked_from, row.id) if row.forked_from else (row.id,) if row.id else ()
         self._parts.selection.choose_page("compare", *sessions)
@@ -133,11 +143,12 @@ class CommandHandlers(QObject):
     def _row(self) -> SessionRow:
         return self._parts.row(self._parts.selection.session)
 
-    def _file(self, word: str) -> None:
-        self._parts.sessions.action_requested.emit(word, [self._parts.selection.session])
+    def _request(self, action: SessionAction) -> None:
+        """Request an action on the current session."""
+        self._parts.sessions.action_requested.emit(action, [self._parts.selection.session])
 
     def _go_to_nth(self, number: int) -> None:
         if name := self._parts.sessions.nth_session(number):
             if self.palette.isVisible():
-                self.palette.dismiss()  # what it offers may not apply to the other session
+                self.palette.dismiss()  # the listed commands may not apply to the other session
             self._parts.selection.choose_session(name)

@@ -1,8 +1,8 @@
-"""The table of window commands, from which shortcuts, palette, shortcut list, tooltips and help are built."""
+"""The table of window commands. Shortcuts, palette, list of shortcuts, tooltips and help are generated from it."""
 
 from typing import Final, NamedTuple
 
-from ui.settings.page_titles import SETTINGS_PAGES
+from ui.settings.page_titles import COMMAND_TITLES, SETTINGS_PAGES
 from ui.shell.page_registry import PAGES
 from ui.shell.session_view import SESSION_TABS
 
@@ -29,7 +29,7 @@ COMMANDS: Final = (
     Command("run.new", "New session", "Ctrl+N", "plus", "", RUN),
     Command("run.demo", "Start the demo", "", "play", "", RUN),
     Command("composer.focus", "Write a message", "Ctrl+L", "message-square", "session", RUN),
-    Command("composer.attach", "Attach files", "Ctrl+Shift+A", "paperclip", "session", RUN),
+    Command("composer.attach", "Attach files", "Ctrl+Shift+A", "paperclip", "message", RUN),
     Command("run.pause", "Pause after this turn", "Ctrl+Shift+P", "circle-pause", "running", RUN),
     Command("run.compact", "Compact the context", "", "scissors", "session", RUN),
     Command("run.stop", "Stop the run", "Ctrl+.", "square", "going", RUN),
@@ -40,7 +40,7 @@ COMMANDS: Final = (
     Command("palette.commands", "Command palette", "Ctrl+K", "search", "", GO),
     Command("palette.sessions", "Go to a session", "Ctrl+P", "footprints", "", GO),
     Command("sessions.search", "Search sessions", "Ctrl+Shift+F", "search", "", GO),
-    Command("question.next", "Go to the next request waiting for you", "Ctrl+J", "circle-question-mark", "waiting", GO),
+    Command("question.next", "Go to the next session waiting for you", "Ctrl+J", "circle-question-mark", "waiting", GO),
     *(Command(f"session.{n}", f"Go to session {n} in the list", f"Ctrl+{n}", "", "hidden", GO) for n in range(1, 10)),
     *(Command(f"page.{panel.id}", panel.title, panel.keys, panel.icon, "", GO) for panel in PAGES),
     *(
@@ -56,6 +56,9 @@ COMMANDS: Final = (
     Command("tab.close", "Close the tab", "Ctrl+W", "", "tab", SESSION),
     Command("tab.next", "Next tab", "Ctrl+PgDown", "", "session", GO),
     Command("tab.previous", "Previous tab", "Ctrl+PgUp", "", "session", GO),
+    Command("page.back", "Go back from a page to the session", "Alt+Left", "chevron-left", "page", GO),
+    Command("area.next", "Next area", "F6", "", "", GO),
+    Command("area.previous", "Previous area", "Shift+F6", "", "", GO),
     Command("side.other", "Go to the other side of the split view", "Ctrl+F6", "arrow-left-right", "sides", GO),
     Command("session.trash", "Move the session to the trash", "", "trash-2", "session", SESSION),
     Command("session.fork", "Fork the session", "", "share", "session", SESSION),
@@ -78,7 +81,14 @@ COMMANDS: Final = (
     Command("window.full", "Enter or leave full screen", "F11", "", "", VIEW),
     Command("window.settings", "Open settings", "Ctrl+,", "settings", "", WINDOW),
     *(
-        Command(f"settings.{title.lower().replace(' ', '-')}", f"Settings: {title}", "", "settings", "", WINDOW)
+        Command(
+            f"settings.{title.lower().replace(' ', '-')}",
+            f"Settings: {COMMAND_TITLES.get(title, title)}",
+            "",
+            "settings",
+            "",
+            WINDOW,
+        )
         for title in SETTINGS_PAGES
     ),
     Command("window.help", "Open help", "F1", "book-open", "", WINDOW),

@@ -35,7 +35,7 @@ from ui.shell.status_line import StatusLine
 from ui.shell.step_pane_updater import StepPaneUpdater
 from ui.shell.unseen_sessions import UnseenSessions
 from ui.shell.update_batch import sort_updates
-from ui.shell.window_columns import WindowColumns
+from ui.shell.window_columns import CentralView, WindowColumns
 from ui.shell.window_frame import WindowFrame
 from ui.start.panel import StartPanel
 from ui.style.theme import Look
@@ -49,7 +49,7 @@ STORAGE: Final = ErrorSource("storage")
 
 
 class MainWindow(QWidget):
-    """The contents of the window; actions are requested through signals, which the controllers handle."""
+    """The contents of the main window. Its signals request actions, which the controllers carry out."""
 
     activated = Signal()
     closed = Signal()
@@ -61,6 +61,7 @@ class MainWindow(QWidget):
     command_ended = Signal()
     """A command of another process has ended, and may have changed settings, rules or schedules."""
     waiting_changed = Signal()
+    restyled = Signal(object)  # the new Look
     restore_requested = Signal(str)
     runs_ended = Signal(list)
     """The rows of sessions whose run has ended, or has paused because of an error."""
@@ -89,9 +90,9 @@ class MainWindow(QWidget):
         self.toast = Toast(look)
         self.pages = PageStack(self._page_parts)
         self.split_view = SplitView(self._build_pane, self.session_index, selection, state)
-        self._step = StepPaneUpdater(self.view.page, self.pane)
         self.setObjectName("window.content")
         self._lay_out()
+        self._step = StepPaneUpdater(self.view.page, self.pane, self._columns)
         parts = CommandContext(shell, self.sessions, selection, self.split_view, self.session_index.row)
         self.commands = CommandHandlers(look, self, state, parts, self._actions())
         self.actions_by_id = self.commands.actions.by_id
@@ -110,7 +111,7 @@ class MainWindow(QWidget):
         """Connect the window to the engine."""
         self._bridge, self._start = bridge, start
 
-    # Updates from the engine
+    # Updates that arrive from the engine
 
     def open_log(self, reader: Reader) -> None:
         """Read sessions from the event log, which is now open."""
@@ -124,7 +125,7 @@ class MainWindow(QWidget):
         self._reading.reader = None
 
     def show_first(self) -> None:
-        """Show the last session, else the newest one, else the start screen; do nothing if the user has navigated."""
+        """Show the session shown last, else the newest, else the start screen; do nothing if the user has navigated."""
         state, chosen = self.state, self.selection.chosen
         last = state.text("session")
         name = last if last in self.session_index else self.session_index.newest()
@@ -133,13 +134,13 @@ class MainWindow(QWidget):
         else:
             self._show_selected()
             if not chosen:
-                self.start.focus_content()  # the window system has focused the first button
+                self.start.focus_content()  # otherwise, the first button keeps the focus that the window system gave it
         self.split_view.restore(activate=not chosen)
         if not chosen and (page := state.text("page")) in PAGES_BY_ID:
             self.selection.choose_page(page)
 
     def show_waiting(self) -> None:
-        """Read the waiting requests and show those of the visible sessions."""
+        """Read the requests that wait for the user, and show those of the visible sessions."""
         self._refresh_requests()
         self.split_view.show_questions()
 
@@ -190,6 +191,7 @@ class MainWindow(QWidget):
             self.toast, self.commands, self.pages, self.close_guard, self._columns,
         ):  # fmt: skip
             part.restyle(look)
+        self.restyled.emit(look)
 
     def remove_sessions(self, names: Sequence[str]) -> None:
         """Remove deleted sessions from all panels."""
@@ -217,7 +219,7 @@ class MainWindow(QWidget):
     def save_state(self) -> None:
         """Store the window state and the drafts."""
         state = self.state
-        self.pages.unsaved_changes()  # pages that keep drafts write them now
+        self.pages.unsaved_changes()  # pages that keep drafts store them in this call
         self._shell.save_geometry()
         self._columns.save_widths()
         state.set_text("page", self.selection.page)
@@ -225,12 +227,12 @@ class MainWindow(QWidget):
         self.split_view.save_drafts()
 
     def restore_draft(self, session: str, text: str) -> None:
-        """Put text that could not be sent back into the composer."""
+        """Restore a message that could not be sent to the composer of its session, or to its stored draft."""
         pane = next((pane for pane in self.split_view.panes if pane.session == session), self.split_view.active_pane)
         pane.drafts.restore(session, text, pane.session)
 
     def _mark_seen(self, *, navigated: bool = False) -> None:
-        """Mark the sessions on screen as seen, if the user looks at the window or has navigated to one of them."""
+        """Mark the sessions on screen as seen if the window is active, or if the user has just navigated there."""
         looked_at = (navigated or self._shell.isActiveWindow()) and self._central_area.shows(self.split_view)
         if looked_at and self.unseen.remove(pane.session for pane in self.split_view.panes):
             self.sessions.show_unseen(self.unseen.ids)
@@ -248,17 +250,18 @@ class MainWindow(QWidget):
     def _show_selected(self, _name: str = "") -> None:
         page = self.selection.page
         self.sessions.footer.mark_current(page)
-        self._columns.fold_sidebar(not page and self._columns.folds_for_split)
+        self.status.show_page(bool(page))
         if page:
             self._show_page(page)
         else:
+            self._columns.fold_sidebar(False)
             self._show_session()
         self._enable_commands()
 
     def _show_page(self, name: str) -> None:
-        """Show a page instead of the session, whose view keeps its state."""
+        """Show a page in place of the session. The view of the session keeps its state."""
         self.sessions.mark_current("")
-        self._columns.fit_pane(False)
+        self._columns.fit(CentralView())
         self._central_area.show_part(self.pages)
         self.pages.open(name, self.selection.target)
 
@@ -268,29 +271,31 @@ class MainWindow(QWidget):
         self.sessions.mark_current(session if exists else "")
         if not exists:
             self._central_area.show_part(self.start)
-            self._columns.fit_pane(False)
+            self._columns.fit(CentralView())
             return
         self.split_view.show_session(session)
         self._central_area.show_part(self.split_view, self.view.page)
         self._step.follow(self.view.page)
-        self._fit_pane()
+        self._fit_columns()
         self._mark_seen(navigated=True)
 
     def go_to_next_request(self) -> None:
-        """Go to the request of the session on display, or from there to the next session with one."""
-        if not self.selection.page and self.view.has_unfocused_request():
-            self.go_to_request(self.selection.session)
-        elif name := self.session_index.requests.next_session("" if self.selection.page else self.selection.session):
+        """Go to the open request of the current session or, if that has the focus, to the next session with one."""
+        current = "" if self.selection.page else self.selection.session
+        unfocused = current and self.view.has_unfocused_request()
+        if name := current if unfocused else self.session_index.next_waiting(current):
             self.go_to_request(name)
 
     def go_to_request(self, session: str) -> None:
         """Show the waiting request of a session and highlight it."""
+        self._columns.uncover_center()
         self.show_session(session)
         self.view.focus_question(navigated=True)
 
-    def _go_to_tab(self, name: str) -> None:
-        """Show a tab of the session that is current now."""
-        self.view.go_to_tab(name)
+    def _focus_area(self, by: int) -> None:
+        """Move the keyboard focus to the next (1) or previous (-1) area of the window."""
+        shows_page = self._central_area.shows(self.pages)
+        self._columns.focus_area(by, self.pages.focus_areas() if shows_page else [self._central_area])
 
     def show_start(self) -> None:
         self.selection.choose_session("")
@@ -303,7 +308,7 @@ class MainWindow(QWidget):
         self.start.form.focus_task()
 
     def _actions(self) -> dict[str, Callable[[], object]]:
-        return {
+        handlers: dict[str, Callable[[], object]] = {
             "run.new": self.show_start,
             "run.demo": self.start.demo_requested.emit,
             "run.stop": lambda: self.view.page.stop.emit(),
@@ -316,11 +321,13 @@ class MainWindow(QWidget):
             "session.commit": lambda: self.view.changes.commit_requested.emit(),
             "session.revert": lambda: self.view.open_revert_menu(),
             "session.undo_revert": lambda: self.view.changes.undo_revert_requested.emit(),
-            "composer.attach": lambda: self.view.composer.choose_files(),
+            "composer.attach": lambda: (self.start.form if self.start.isVisible() else self.view.composer).pick_files(),
             "composer.focus": lambda: self.view.focus_composer(),
             "question.next": self.go_to_next_request,
             "toast.undo": self.toast.undo,
             "window.sidebar": self._columns.toggle_sidebar,
+            "area.next": partial(self._focus_area, 1),
+            "area.previous": partial(self._focus_area, -1),
             **{f"page.{panel.id}": partial(self.selection.choose_page, panel.id) for panel in PAGES},
             "window.step": self._columns.toggle_pane,
             "window.theme": self.theme_toggle_requested.emit,
@@ -333,16 +340,19 @@ class MainWindow(QWidget):
                 f"settings.{title.lower().replace(' ', '-')}": partial(self.settings_page_requested.emit, title)
                 for title in SETTINGS_PAGES
             },
-            **{f"view.{name}": partial(self._go_to_tab, name) for name in SESSION_TABS},
+            **{f"view.{name}": partial(lambda name: self.view.go_to_tab(name), name) for name in SESSION_TABS},
         }
+        uncovering = self._columns.uncovering
+        return {name: call if name.startswith("window.") else uncovering(call) for name, call in handlers.items()}
 
     def _enable_commands(self) -> None:
-        name = self.selection.session
-        row = self.session_index.row(name) if name in self.session_index and not self.selection.page else None
-        waiting, undo = bool(self.session_index.requests.pending), self.toast.can_undo
-        tab, sides = self.split_view.active_has_tab, self.split_view.is_split
+        name, page = self.selection.session, self.selection.page
+        row = self.session_index.row(name) if name in self.session_index and not page else None
         obstacle = self.view.page.repeat_obstacle() if row else ""
-        states = window_states(row, waiting=waiting, undo=undo, has_tab=tab, is_split=sides, can_repeat=not obstacle)
+        states = window_states(
+            row, waiting=bool(self.session_index.next_waiting("")), undo=self.toast.can_undo, can_repeat=not obstacle,
+            has_tab=self.split_view.active_has_tab, is_split=self.split_view.is_split, on_page=bool(page),
+        )  # fmt: skip
         self.commands.actions.enable(states, {"repeat": obstacle} if obstacle else {})
 
     def _lay_out(self) -> None:
@@ -360,8 +370,8 @@ class MainWindow(QWidget):
         self.split_view.pane_created.connect(self._connect_pane)
         self.sessions.compare_requested.connect(partial(self.selection.choose_page, "compare"))
         self.split_view.changed.connect(self._follow_desk)
-        self.sessions.open_requested.connect(self.split_view.open_session)
-        self.pane.hide_requested.connect(lambda: self._columns.show_pane(False))
+        self.sessions.tab_requested.connect(self.split_view.open_in_tab)
+        self.sessions.split_view_requested.connect(self.split_view.show_in_other_pane)
         self.pane.row_requested.connect(self._show_row)
         self.pane.sub_agent_requested.connect(self.split_view.show_sub_agent)
         self.pane.changes_requested.connect(lambda path: self.view.show_changes(path))
@@ -382,6 +392,9 @@ class MainWindow(QWidget):
         self.sessions.undo_requested.connect(self.toast.undo)
         self.sessions.footer.settings_requested.connect(self.settings_requested)
         self.status.help_requested.connect(self.commands.open_help)
+        self.status.sidebar_requested.connect(self._columns.toggle_sidebar)
+        self.status.back_requested.connect(self.selection.leave_page)
+        self._columns.sidebar_shown.connect(self.status.show_sidebar)
         self.toast.undo_changed.connect(self._enable_commands)
         for bar in (self.notice, self.toast):
             bar.focus_released.connect(self._focus_content)
@@ -398,27 +411,22 @@ class MainWindow(QWidget):
             self.view.page.focus_tab()
 
     def _show_row(self, row: int) -> None:
-        """Select a row of the session to which the step in the step pane belongs."""
+        """Select a row in the session of the step that the step pane shows."""
         self.view.show_row(row, self.pane.session)
 
     def _build_pane(self) -> SessionPane:
-        return SessionPane(
-            self.look,
-            self.session_index,
-            self.state,
-            folder=self._folder,
-            live_output=self.pane.live_output,
-            notice=self.notice,
-        )
+        parts = self.look, self.session_index, self.state
+        return SessionPane(*parts, folder=self._folder, live_output=self.pane.live_output, notice=self.notice)
 
     def _connect_pane(self, pane: SessionPane) -> None:
-        """Connect a pane's signals, which apply to the active session: any user input in a pane activates it."""
+        """Connect the signals of a pane, which becomes the active one at any user input in it."""
         view = pane.view
         view.page.compare.connect(self.commands.compare)
         view.page.settings_requested.connect(self.settings_requested)
         view.folder_checked.connect(self._enable_commands)
         view.page.step_chosen.connect(lambda _: self._step.show() if view is self.view else None)
-        view.page.tab_chosen.connect(lambda _: self._fit_pane())
+        view.page.details_requested.connect(self._columns.open_pane)
+        view.page.tab_chosen.connect(lambda _: self._fit_columns())
         view.composer.command_submitted.connect(self.commands.actions.trigger)
         view.composer.set_commands(self.commands.actions.slash())
         view.composer.attached.rejected.connect(
@@ -426,66 +434,60 @@ class MainWindow(QWidget):
         )
         view.composer.submitted.connect(lambda _: self.notice.resolve(ErrorSource("attach", view.session)))
         view.terminal.command_requested.connect(self.commands.actions.trigger)
-        view.review_requested.connect(self._open_proposals)
+        view.review_requested.connect(
+            lambda kind: self.selection.choose_page("memory" if kind == "memory" else "skills", "proposed")
+        )
         view.asking.unsent_text.connect(self.restore_draft)
 
     def _follow_desk(self) -> None:
         if self._central_area.shows(self.split_view):
             self._central_area.show_part(self.split_view, self.view.page)
         self._step.follow(self.view.page)
-        self._fit_pane()
+        self._fit_columns()
         self._enable_commands()
 
     def _page_parts(self) -> PageContext:
         if self._bridge is None or self._start is None:
             raise LookupError("there is no engine yet")
         return PageContext(
-            self.look, self._reading, self.selection, self.state, self._bridge, self._start, self.show_error,
-            self.toast.show_message, self.show_event, self.start_with, self.row, self.commands.pick_session,
-            self._board_source(),
+            look=self.look, reader=self._reading, selection=self.selection, state=self.state, bridge=self._bridge,
+            start_task=self._start, show_error=self.show_error, show_toast=self.toast.show_message,
+            show_event=self.show_event, start_with=self.start_with, row=self.row,
+            pick_session=self.commands.pick_session, board=self._board_source(),
         )  # fmt: skip
 
     def _board_source(self) -> object:
-        """Return what the Overview page shows and changes; its module is imported when the page is opened first."""
+        """Return the data source of the Overview page, whose module is imported on the first visit of the page."""
         from ui.overview.panel import BoardSource
 
-        index = self.session_index
         return BoardSource(
-            index.all_rows,
-            index.pending_in,
-            lambda: self.unseen.ids,
-            self._set_seen,
-            self._set_unseen,
-            self.show_session,
+            rows=self.session_index.all_rows,
+            requests=self.session_index.pending_in,
+            unseen=lambda: self.unseen.ids,
+            mark_seen=partial(self._change_unseen, self.unseen.remove),
+            mark_unseen=partial(self._change_unseen, self.unseen.add),
+            open_session=self.show_session,
         )
 
-    def _set_seen(self, sessions: Collection[str]) -> None:
-        self.unseen.remove(sessions)
-        self.sessions.show_unseen(self.unseen.ids)
-
-    def _set_unseen(self, sessions: Collection[str]) -> None:
-        self.unseen.add(sessions)
+    def _change_unseen(self, change: Callable[[Collection[str]], object], sessions: Collection[str]) -> None:
+        change(sessions)
         self.sessions.show_unseen(self.unseen.ids)
 
     def _count_pages(self) -> None:
-        """Update the counts of waiting items at the pages in the sidebar."""
+        """Update the number of waiting items beside each page in the sidebar."""
         for panel in PAGES:
             if panel.badge_count and panel.listed:
                 self.sessions.footer.set_badge(panel.id, panel.badge_count(self._reading))
-
-    def _open_proposals(self, kind: str) -> None:
-        """Show the open proposals of memories or of skills on their page."""
-        self.selection.choose_page("memory" if kind == "memory" else "skills", "proposed")
 
     def _on_closing(self) -> None:
         self.save_state()
         self.closed.emit()
 
-    def _fit_pane(self) -> None:
-        fits = self._central_area.shows(self.split_view) and not self.view.wide
-        self._columns.fit_pane(fits, double=self.split_view.is_split)
+    def _fit_columns(self) -> None:
+        shows_steps = self._central_area.shows(self.split_view) and not self.view.wide
+        self._columns.fit(CentralView(shows_steps, self.split_view.is_split, self.view.session))
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -495,4 +497,4 @@ class MainWindow(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._fit_pane()
+        self._fit_columns()

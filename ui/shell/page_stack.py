@@ -25,7 +25,7 @@ class PageStack(QStackedWidget):
         super().__init__()
         self._parts = parts
         self._built: dict[str, PanelPage] = {}
-        self._folding: set[PanelPage] = set()  # pages for which the sidebar is hidden
+        self._folding: set[PanelPage] = set()  # the pages that need the width of the sidebar, which is hidden for them
         self.setObjectName("pages")
 
     def page(self, name: str) -> PanelPage:
@@ -42,19 +42,27 @@ class PageStack(QStackedWidget):
         return self._built[name]
 
     def open(self, name: str, about: tuple[str, ...]) -> None:
-        """Show a page and restore its keyboard focus; without focus, the page would not receive Esc."""
+        """Show a page and give it the keyboard focus; without the focus, the page would not receive Esc."""
         page = self.page(name)
         self.setCurrentWidget(page)
-        self.sidebar_fold_requested.emit(page in self._folding)  # overrides the request of the previous page
+        self.sidebar_fold_requested.emit(page in self._folding)  # replaces the request that the previous page has made
         self.focus_page()
-        page.activate(about)  # it may move the focus, or open the palette, which closes when it loses the focus
+        page.activate(about)  # this may move the focus, or open the palette, which closes when it loses the focus
 
     def focus_page(self) -> None:
-        """Focus the widget of the page that had the focus last, or else the page, unless it has the focus already."""
+        """Focus the widget that last had the focus on the page, or else the page.
+
+        Do nothing if the focus is already on the page.
+        """
         page, focused = self.currentWidget(), cast("QWidget | None", self.window().focusWidget())
         if page is not None and (focused is None or not page.isAncestorOf(focused)):
             last: QWidget | None = page.focusWidget()
             (page if last is None else last).setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def focus_areas(self) -> Sequence[QWidget]:
+        """Return the areas of the visible page between which F6 moves the focus."""
+        page = self.currentWidget()
+        return page.focus_areas() if isinstance(page, PanelPage) else ()
 
     def apply_updates(self, updates: Sequence[object]) -> None:
         """Pass a batch to the visible page. Hidden pages refresh when they are opened."""
@@ -75,7 +83,7 @@ class PageStack(QStackedWidget):
         if page is self.currentWidget() and self.isVisible():
             self.sidebar_fold_requested.emit(fold)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

@@ -1,6 +1,6 @@
 """The questions and permission requests of all sessions that wait for the user."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from core.domain.events import RunEnded, RunStarted
@@ -57,9 +57,13 @@ class PendingRequests:
         fresh, self._fresh = self._fresh, ()
         return fresh
 
-    def next_session(self, session: str) -> str:
-        """Return the next waiting session after `session`, wrapping around; an empty string if none waits."""
-        sessions = list(dict.fromkeys(name for name, _ in self.pending))
+    def next_session(self, session: str, interrupted: Sequence[str]) -> str:
+        """Return the next session after `session` in which something waits for the user; "" if there is none.
+
+        The search wraps around. Sessions with a request come first, then the `interrupted` ones, in which the user has
+        to choose how to continue.
+        """
+        sessions = list(dict.fromkeys([*(name for name, _ in self.pending), *interrupted]))
         if not sessions:
             return ""
         index = sessions.index(session) + 1 if session in sessions else 0

@@ -32,13 +32,22 @@ class SessionIndex:
         return self._rows.get(session, SessionRow(session))
 
     def find(self, session: str) -> SessionRow | None:
-        """Return the row of a session, also if it is not in the list, as for sub-agents; None if it does not exist."""
+        """Return the row of any session, including sub-agents, which are not in the list; None if it does not exist."""
         return self._rows.get(session) or (self.reader.session(session) if session else None)
 
     def newest(self) -> str:
         """Return the session updated last, or an empty string if there is none."""
         row = max(self._rows.values(), key=lambda row: row.updated_at, default=None)
         return row.id if row else ""
+
+    def next_waiting(self, session: str) -> str:
+        """Return the next session after `session` in which something waits for the user; "" if there is none.
+
+        Sessions with a request come first, then those in which the user has to choose how to continue after an
+        interrupted step.
+        """
+        rows = (row for row in self._rows.values() if row.status == "interrupted" and not row.parent)
+        return self.requests.next_session(session, [row.id for row in rows if not row.archived and not row.trashed])
 
     def apply_updates(self, batch: UpdateBatch) -> bool:
         """Apply a batch of updates; return whether the requests that wait for the user may have changed."""
@@ -59,11 +68,11 @@ class SessionIndex:
         return self._rows.values()
 
     def running(self) -> list[SessionRow]:
-        """Return the sessions in which a run is working, without sub-agents."""
+        """Return the sessions whose run is working now, except those of sub-agents."""
         return [row for row in self._rows.values() if row.status == "running" and not row.parent]
 
     def take_ended(self) -> list[SessionRow]:
-        """Return the sessions whose run has ended, or has paused because of an error. A second call returns none."""
+        """Return the sessions whose run has ended or has paused because of an error since the last call."""
         ended, self._ended = self._ended, []
         return ended
 
@@ -73,14 +82,14 @@ class SessionIndex:
             self._rows.pop(name, None)
 
     def pending(self) -> list[tuple[SessionRow, OpenRequest]]:
-        """Return the requests that wait for the user with their sessions, oldest first."""
+        """Return the requests that wait for the user, each with its session, oldest first."""
         return [(self.row(name), request) for name, request in self.requests.pending]
 
     def pending_in(self, session: str) -> Sequence[OpenRequest]:
         return self.requests.of_session(session)
 
     def take_new(self) -> Collection[str]:
-        """Return the sessions in which the last refresh found new requests. A second call returns none."""
+        """Return the sessions in which the last refresh found new requests; a second call returns none."""
         return self.requests.take_new()
 
 

@@ -1,4 +1,6 @@
-"""The view of one session: the tabs, from the steps to the terminal; the request card; the composer."""
+"""The view of one session: its tabs (steps, chart, changes, context, decisions, terminal), the request card and the
+composer.
+"""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -26,9 +28,10 @@ from ui.timeline.run_end_card import CardRating, RunEnd, RunFileChange
 from ui.timeline.run_page import CHART_TAB, STEPS_TAB, RunPage, RunPageSource
 from ui.timeline.waterfall.model import RowSampleSource
 from ui.timeline.waterfall.panel import WaterfallPanel
+from ui.widgets.focus_order import set_tab_order, tab_stops
 
 LOW_HEIGHT: Final = 600
-TABS_HEIGHT: Final = 36  # pixels, of the tabs above the views
+TABS_HEIGHT: Final = 36  # height of the tab bar in pixels, at the usual text size
 CHANGES: Final = "changes"
 CONTEXT: Final = "context"
 DECISIONS: Final = "decisions"
@@ -52,7 +55,7 @@ class SessionRows(RunPageSource, RowSampleSource, HistorySource, ChangesSource, 
 
 
 class SessionView(QWidget):
-    """The panels of one session; they share the selected step, and request actions through signals."""
+    """The panels of one session. They share the selected step, and request actions through signals."""
 
     answered = Signal(str, Answer)
     folder_checked = Signal()
@@ -72,7 +75,7 @@ class SessionView(QWidget):
         self.terminal = TerminalPanel(look, rows)
         self.scan = HistoryScan(rows, parent=self)
         self.requests = HistoryScan(rows, REQUEST_KINDS, self)
-        self._review_row = -1  # the number of rows when comments on changes were sent; -1 if none were
+        self._review_row = -1  # number of timeline rows when comments on changes were sent; -1 if none were
         self._tabs_by_session: dict[str, str] = {}
         self.composer = ComposerPanel(look)
         self.asking = AskArea(look)
@@ -119,6 +122,9 @@ class SessionView(QWidget):
         self.asking.answered.connect(self.answered)
         self.asking.postponed.connect(self._leave_question)
         self.asking.focus_released.connect(self._leave_question)
+        self.asking.request_shown.connect(lambda _request: self._order_focus())
+        self.composer.queue.focus_released.connect(self.focus_composer)
+        self.composer.queue.arranged.connect(self._order_focus)
 
     @property
     def session(self) -> str:
@@ -130,7 +136,7 @@ class SessionView(QWidget):
 
     @property
     def wide(self) -> bool:
-        """Whether the current tab also needs the space of the step pane."""
+        """Whether the current tab needs the width of the step pane too."""
         return self.page.current_tab in {CHANGES, TERMINAL}
 
     def stop_reading(self) -> None:
@@ -162,7 +168,7 @@ class SessionView(QWidget):
         self.composer.set_mode(row.mode)
 
     def _closed(self, row: SessionRow) -> str:
-        """Return why the composer is disabled, or an empty string if it is not."""
+        """Return why the composer is disabled; an empty string if it is enabled."""
         if row.imported_from:
             return self.tr("Imported from {}, read-only. Fork the session to continue it.").format(
                 source_program(row.imported_from)
@@ -172,7 +178,7 @@ class SessionView(QWidget):
     def mark_folder(self, folder: str, *, missing: bool) -> None:
         """Set whether a folder is missing: files in it cannot be reverted, and messages cannot be sent again.
 
-        Ignored if the folder is that of a session shown before.
+        Ignored if `folder` is not that of the session now shown, because it was checked for an earlier session.
         """
         if folder != self._row.folder:
             return
@@ -200,7 +206,7 @@ class SessionView(QWidget):
         self.asking.show_requests(self._row.id, self._row.title, requests)
 
     def has_unfocused_request(self) -> bool:
-        """Return whether a request of this session waits for the user, who is elsewhere."""
+        """Return whether a request of this session waits for the user while the focus is elsewhere."""
         card = self.asking.card
         focused: QWidget | None = self.window().focusWidget()
         return card is not None and (focused is None or not card.isAncestorOf(focused))
@@ -208,8 +214,9 @@ class SessionView(QWidget):
     def focus_question(self, *, navigated: bool = False) -> None:
         """Move the focus to the open request, unless the user is typing.
 
-        If the user navigated to it (`navigated`), it takes the focus in any case and is shown above the steps.
-        Otherwise a permission request does not take it from the composer, because a single key in it can allow a call.
+        If the user has navigated to the request (`navigated`), it gets the focus in any case and is shown above the
+        steps. Otherwise, a permission request does not take the focus from the composer, because a single key can allow
+        the call.
         """
         if navigated:
             self.page.show_tab(STEPS_TAB)
@@ -217,6 +224,8 @@ class SessionView(QWidget):
             self.composer.draft() or (self.asking.shows_permission() and self.composer.has_input_focus())
         ):
             self.asking.focus_card()
+        if navigated and self.asking.card is None:
+            self.page.focus_interruption()
         if navigated:
             self.asking.highlight()
 
@@ -245,19 +254,23 @@ class SessionView(QWidget):
         self.changes.open_revert_menu()
 
     def focus_composer(self) -> None:
-        """Show the steps and focus the composer, or what has to be decided before it can be used."""
+        """Show the steps and focus the composer or, if a step was interrupted, the bar that asks how to continue."""
         self.page.show_tab(STEPS_TAB)
         if not self.page.focus_interruption():
             self.composer.focus_input()
 
+    def _order_focus(self) -> None:
+        """Make Tab go from the page to the request card, then to the queued messages, then to the message field."""
+        set_tab_order(*tab_stops(self.page.bars[-1])[-1:], *tab_stops(self.asking), *tab_stops(self.composer))
+
     def _leave_question(self) -> None:
-        """Move the focus from the closed request to the composer, or to the current tab."""
+        """Move the focus from the closed request to the composer, or to the current tab if that hides the composer."""
         if self.page.current_tab == STEPS_TAB:
             self.composer.focus_input()
         else:
             self.page.focus_tab()
 
-    # The selected step, which all views share
+    # The selected step, which all tabs share
 
     @property
     def _chosen_row(self) -> int:
@@ -265,7 +278,7 @@ class SessionView(QWidget):
         return self.page.selected.root_row if self.page.selected else -1
 
     def _choose_elsewhere(self, step: Step) -> None:
-        """Select a step, chosen in another view, in the Steps tab, which notifies the rest of the window."""
+        """Select a step that the user chose in another tab. The Steps tab then notifies the rest of the window."""
         self.page.select_row(step.row)
 
     def _show_run(self, number: int) -> None:
@@ -283,12 +296,16 @@ class SessionView(QWidget):
         self.waterfall.reveal_row(row)
 
     def show_row(self, row: int, session: str = "") -> None:
-        """Show and select a row of this session, or of an expanded sub-agent's, in the Steps tab; focus the steps."""
+        """Show and select a row in the Steps tab, and focus the steps.
+
+        The row belongs to this session or, if `session` is not empty, to an expanded sub-agent.
+        """
         self.go_to_tab(STEPS_TAB)
         self.page.select_row(row, session)
 
     def _fill_tab(self, name: str) -> None:
         """Update a tab when it is shown. The composer is shown only below the steps."""
+        self._order_focus()
         self.composer.setVisible(name == STEPS_TAB)
         self.asking.set_bar_only(name != STEPS_TAB)
         if name == CHART_TAB:
@@ -313,7 +330,7 @@ class SessionView(QWidget):
         self.page.show_tab(CHANGES)
         self.changes.show_file(path)
 
-    # The reply to comments on changes
+    # What the agent replies to the comments on its changes
 
     def _begin_follow_up(self) -> None:
         self._review_row = self.page.model.count
@@ -325,7 +342,7 @@ class SessionView(QWidget):
         self.show_follow_up()
 
     def show_follow_up(self) -> None:
-        """Show below the changes what the agent does about the comments that were sent."""
+        """Show below the changes the reply of the agent to the comments, or that it is still working on them."""
         if self._review_row < 0:
             self.changes.bar.show_reply("", "")
             return
@@ -357,7 +374,10 @@ class SessionView(QWidget):
         self.page.show_failed_request(self.scan.past.pause_error if self._row.status == "paused" else None)
 
     def _count_proposals(self) -> None:
-        """Count the open proposals of this session again. They appear after a run and may stay open for a long time."""
+        """Count the open proposals of this session again.
+
+        They are created after a run has ended, and may stay open for long.
+        """
         proposed = self._rows.proposed_by(self._row.id)
         if proposed != self._proposed:
             self._proposed = proposed
@@ -371,30 +391,41 @@ class SessionView(QWidget):
             for file in history.changed_files_of_run(step.run)
         )
         rating = CardRating(*history.ratings.get(step.run, ("", "")))
-        waiting = sum(self._proposed.values()) if step.run == self._row.runs else 0  # shown only at the last run
+        # Proposals are shown only below the last run.
+        waiting = sum(self._proposed.values()) if step.run == self._row.runs else 0
         latest = step.run == self._row.runs and not self._row.imported_from
         can_retry = latest and self._row.status == step.status == "failed"
         model, error = self.page.model, history.errors.get(step.run)
         idle = ended_idle(model.opening(step.run))
-        return RunEnd(model.header(step.run), files, rating, waiting, error, can_retry, idle)
+        return RunEnd(
+            header=model.header(step.run),
+            files=files,
+            rating=rating,
+            open_proposals=waiting,
+            error=error,
+            can_retry=can_retry,
+            idle=idle,
+        )
 
     def _open_step(self, step: Step) -> None:
-        """Open the question of a waiting row as a dialog."""
+        """Open the request of a waiting row as a dialog; for any other row, show the details of the step.
+
+        The row of a fork is ignored, because another handler opens its original session.
+        """
         card = self.asking.card
         if card and step.status == "waiting" and step.key == card.request_id():
             self.asking.open_dialog()
-
-    def open_question(self) -> None:
-        """Open the question of the card as a dialog."""
-        self.asking.open_dialog()
+        elif step.kind != "fork":  # another handler opens the original session of a fork
+            self.page.details_requested.emit()
 
     def _fit_question(self) -> None:
-        """Limit the height of the card, which could otherwise enlarge the window or squeeze the views above it."""
+        """Limit the height of the request card, so that it neither enlarges the window nor squeezes the views above."""
         others = self.page.minimumSizeHint().height() + self.composer.minimumSizeHint().height()
-        spare = self.height() - others - self._look.size(TABS_HEIGHT)  # the tabs appear with a second session
+        # Always reserved, because the tab bar appears with a second session.
+        spare = self.height() - others - self._look.size(TABS_HEIGHT)
         self.asking.fit(self.height(), max(1, spare))
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

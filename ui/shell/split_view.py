@@ -1,4 +1,4 @@
-"""The split view: one session or two side by side, of which one is active."""
+"""The split view, which shows one session or two side by side. One of them is active."""
 
 from collections.abc import Callable, Collection
 
@@ -122,10 +122,10 @@ class SplitView(QWidget):
             self.active_view.page.focus_tab()
 
     def move_to_other_pane(self, replacement: str = "") -> bool:
-        """Move the active session to the other pane.
+        """Move the active session to the other pane, which is created if needed.
 
-        Its old pane then shows `stays`, else its next tab, else the session of the other pane. If none of these exists,
-        nothing changes and the result is False.
+        The old pane then shows `replacement`, else its next tab, else the session of the other pane. If none of these
+        exists, change nothing and return False.
         """
         source, name = self.active_pane, self.active_pane.session
         other_tabs = [tab for tab in source.tabs.permanent() if tab != name]
@@ -160,16 +160,13 @@ class SplitView(QWidget):
         if name := self.active_pane.tabs.neighbor(self.active_pane.session, step):
             self._selection.choose_session(name)
 
-    def open_session(self, word: str, session: str) -> None:
-        """Open a session in a new `tab`, or `beside` the active one, as the session list requests."""
-        if word == "beside":
-            self.show_in_other_pane(session)
-        else:
-            self._pane_of(session).tabs.open([session])
-            self._update_tabs()
+    def open_in_tab(self, session: str) -> None:
+        """Open a tab for a session without showing it."""
+        self._pane_of(session).tabs.open([session])
+        self._update_tabs()
 
     def apply_updates(self, batch: UpdateBatch, fresh: Collection[str]) -> None:
-        """Apply a batch of updates. A new request (in a session of `fresh`) is focused only in the active pane."""
+        """Apply a batch of updates. `fresh` holds the sessions with new requests; only the active pane focuses one."""
         for pane in self.panes:
             pane.apply_updates(batch, fresh if pane is self.active_pane else ())
 
@@ -203,7 +200,7 @@ class SplitView(QWidget):
         state.set_text("side", "beside" if right and self.active_pane is right[0] else "")
 
     def save_drafts(self) -> None:
-        """Save the drafts of all composers now instead of after their delay."""
+        """Save the drafts of all composers at once, without waiting for the delay of automatic saving."""
         for pane in self._all_panes:
             pane.view.composer.flush_draft()
 
@@ -228,7 +225,7 @@ class SplitView(QWidget):
         if len(self._all_panes) == 1:
             self.pane_created.emit(self._add())
         pane = self._all_panes[1]
-        self._split.addWidget(pane)  # moves it to the right if it was on the left before
+        self._split.addWidget(pane)  # also moves a pane that is already on the left to the right
         pane.show()
         half = self._split.width() // 2
         self._split.setSizes([half, half])
@@ -255,7 +252,7 @@ class SplitView(QWidget):
         self._update_tabs()
 
     def _pane_of(self, name: str) -> SessionPane:
-        """Return the pane that shows a session, else the pane that has a tab for it, else the active pane."""
+        """Return the pane that shows a session, else the pane with a tab for it, else the active pane."""
         showing_pane = next((pane for pane in self.panes if name and pane.session == name), None)
         return showing_pane or next((pane for pane in self.panes if name in pane.tabs.permanent()), self.active_pane)
 
@@ -299,7 +296,7 @@ class SplitView(QWidget):
         self.changed.emit()
 
     def _watch_focus(self, *, on: bool) -> None:
-        """Connect to focus changes only while visible: during teardown Qt reports focus changes to deleted widgets."""
+        """Follow focus changes only while visible, because Qt reports focus changes of deleted widgets at shutdown."""
         if on != self._watched:
             self._watched = on
             changed = self.window().windowHandle().focusObjectChanged
@@ -310,9 +307,9 @@ class SplitView(QWidget):
                 self._focus_timer.stop()
 
     def _follow_keyboard(self) -> None:
-        """Activate the pane where the focus settles.
+        """Activate the pane that contains the keyboard focus.
 
-        It is called with a delay: when a focused widget is hidden, Qt first moves the focus to an arbitrary neighbor.
+        This is called with a delay: when a focused widget is hidden, Qt first moves the focus to an arbitrary neighbor.
         """
         focused: QWidget | None = self.window().focusWidget()
         for pane in self.panes:
@@ -320,7 +317,7 @@ class SplitView(QWidget):
                 self._activate(pane)
                 return
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

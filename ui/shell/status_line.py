@@ -31,6 +31,8 @@ class StatusLine(QFrame):
         servers_requested: show the MCP servers in the settings.
         models_requested: show the local models in the settings.
         sandbox_requested: explain how commands are sandboxed.
+        sidebar_requested: show the sidebar.
+        back_requested: go back from a page to the session.
         servers_changed: not a button: the MCP servers that are shown have changed.
     """
 
@@ -42,11 +44,14 @@ class StatusLine(QFrame):
     servers_requested = Signal()
     models_requested = Signal()
     sandbox_requested = Signal()
+    sidebar_requested = Signal()
+    back_requested = Signal()
     servers_changed = Signal()
 
     def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
+        self._on_page = False
         self.setObjectName("status")
         self.setProperty("surface", "panel")
         self._data = ElidedLabel(self.tr("Data folder: {}").format(data_folder), look.fonts.second, "second")
@@ -57,6 +62,10 @@ class StatusLine(QFrame):
         self._sandbox = self._button("status.sandbox")
         self._models = self._button("status.models")
         self._servers = self._button("status.servers")
+        sidebar = self.tr("Show the sidebar")
+        self._sidebar = tool_button("status.sidebar", sidebar, f"{sidebar} (Ctrl+B)")
+        self._back = self._button("status.back", self.tr("Back"), self.tr("Esc"), icon_name="chevron-left")
+        self._back.setToolTip(self.tr("Go back to the session (Esc or Alt+Left)"))
         self._help = tool_button("status.help", self.tr("Help"), self.tr("Help (F1)"))
         title = self.tr("Switch between light and dark theme")
         self._theme = tool_button("status.theme", title, f"{title} (Ctrl+Shift+L)")
@@ -64,9 +73,9 @@ class StatusLine(QFrame):
         self._cancel = tool_button("status.cut", self.tr("Cancel the import"), stop)
         self._connect_buttons()
         self._lay_out()
-        for part in (self._sandbox, self._traces, self._models, self._servers):
+        for part in (self._sandbox, self._traces, self._models, self._servers, self._sidebar, self._back):
             part.hide()
-        for button in (self._models, self._servers, self._sandbox):
+        for button in (self._models, self._servers, self._sandbox, self._back, self._waiting, self._commands):
             button.allow_shrinking()
         self.show_work("")
         self.restyle(look)
@@ -82,6 +91,8 @@ class StatusLine(QFrame):
             (self._help, self.help_requested),
             (self._theme, self.theme_toggle_requested),
             (self._cancel, self.cancel_requested),
+            (self._sidebar, self.sidebar_requested),
+            (self._back, self.back_requested),
         )
         for button, signal in signals:
             button.clicked.connect(lambda _=False, signal=signal: signal.emit())
@@ -90,14 +101,22 @@ class StatusLine(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(16, 0, 10, 0)
         row.setSpacing(8)
+        row.addWidget(self._sidebar)
+        row.addWidget(self._back)
         row.addWidget(self._data, 1)
         status = (self._work, self._cancel, self._models, self._servers, self._traces, self._sandbox)
         for part in (*status, self._waiting, self._commands, self._help, self._theme):
             row.addWidget(part)
 
-    @property
-    def waiting_button(self) -> Button:
-        return self._waiting
+    def show_sidebar(self, shown: bool) -> None:
+        """Show a button for the hidden sidebar and, on a page, a Back button, which the sidebar usually provides."""
+        self._sidebar.setVisible(not shown)
+        self._back.setVisible(self._on_page and not shown)
+
+    def show_page(self, shown: bool) -> None:
+        """Set whether a page is shown instead of a session."""
+        self._on_page = shown
+        self.show_sidebar(self._sidebar.isHidden())
 
     def show_waiting(self, count: int) -> None:
         self._waiting.setVisible(count > 0)
@@ -112,13 +131,13 @@ class StatusLine(QFrame):
         self._traces.setToolTip(tooltip)
 
     def show_work(self, text: str, *, cancelable: bool = False) -> None:
-        """Show background work such as an import; an empty text hides it. `cancelable` shows the cancel button."""
+        """Show background work, such as an import; an empty text hides it. `cancelable` adds a cancel button."""
         self._work.setVisible(bool(text))
         self._work.show_text(text)
         self._cancel.setVisible(cancelable)
 
     def show_servers(self, states: McpServerStates) -> None:
-        """Show the state of the enabled MCP servers; failures take precedence."""
+        """Show the state of the enabled MCP servers. If one has failed, show that instead of the others."""
         failed = [state for state in states.servers if state.error]
         names = ", ".join(state.name for state in failed)
         count = len(states.servers)
@@ -141,7 +160,7 @@ class StatusLine(QFrame):
         self.servers_changed.emit()
 
     def show_local_models(self, states: LocalModelStates) -> None:
-        """Show a download of a model, or that a model is being loaded; otherwise nothing."""
+        """Show that a model is being downloaded or loaded; otherwise show nothing."""
         loading = [row.title for row in states.rows if row.load_state == "loading"]
         downloads = [(row.title, row.download) for row in states.rows if row.download]
         text = ""
@@ -158,7 +177,7 @@ class StatusLine(QFrame):
         self._models.setVisible(bool(text))
 
     def show_sandbox(self, level: SandboxLevel, more: str) -> None:
-        """Show how well commands are sandboxed; `more` is the tooltip and the accessible description."""
+        """Show how well commands are sandboxed; `more` becomes the tooltip and the accessible description."""
         texts = {
             "verified": self.tr("Commands are sandboxed"),
             "reduced": self.tr("Commands are partly sandboxed"),
@@ -180,13 +199,17 @@ class StatusLine(QFrame):
         self._servers.restyle(look)
         self._models.restyle(look)
         self._commands.restyle(look)
+        self._back.restyle(look)
         self.setFixedHeight(look.size(HEIGHT) + 6)
         side, glyph = look.size(SIDE), look.size(GLYPH)
-        glyphs = ((self._help, "circle-question-mark"), (self._theme, "sun-moon"), (self._cancel, "x"))
+        glyphs = (
+            (self._help, "circle-question-mark"), (self._theme, "sun-moon"), (self._cancel, "x"),
+            (self._sidebar, "panel-left"),
+        )  # fmt: skip
         for button, name in glyphs:
             button.setFixedSize(side, side)
             button.setIconSize(QSize(glyph, glyph))
             button.setIcon(icon(name, look.theme.second, glyph))
 
-    def _button(self, name: str, text: str = "", hint: str = "") -> Button:
-        return Button(self._look, text, name=name, tone="quiet", hint=hint)
+    def _button(self, name: str, text: str = "", hint: str = "", *, icon_name: str = "") -> Button:
+        return Button(self._look, text, name=name, tone="quiet", hint=hint, icon=icon_name)

@@ -6,21 +6,24 @@ from PySide6.QtCore import QTimer
 
 from core.domain.steps import Step
 from ui.shell.update_batch import UpdateBatch
+from ui.shell.window_columns import WindowColumns
 from ui.timeline.run_page import RunPage
 from ui.timeline.step_pane import StepPane
 
-SEARCHED_ROWS: Final = 40  # rows from the end that are searched for the latest step; some are messages
+SEARCHED_ROWS: Final = 40  # rows, from the end, in which the latest step is searched; some rows are messages
 
 
 class StepPaneUpdater:
     """Keeps the step pane in sync with the rows of a session; updates are deferred so that the rows paint first."""
 
-    def __init__(self, page: RunPage, pane: StepPane) -> None:
+    def __init__(self, page: RunPage, pane: StepPane, columns: WindowColumns) -> None:
         self._page = page
         self._pane = pane
         self._session = ""
-        self._soon = QTimer(pane, singleShot=True, interval=0)
-        self._soon.timeout.connect(self._show)
+        self._update_timer = QTimer(pane, singleShot=True, interval=0)
+        self._update_timer.timeout.connect(self._show)
+        pane.hide_requested.connect(columns.close_pane)
+        columns.center_covered.connect(pane.show_way_back)
 
     def follow(self, page: RunPage) -> None:
         """Make the pane follow the rows of `page`."""
@@ -29,8 +32,8 @@ class StepPaneUpdater:
             self.show()
 
     def show(self) -> None:
-        """Update the pane after the pending Qt events, such as paint events, have been processed."""
-        self._soon.start()
+        """Update the pane after Qt has processed pending events, so that the timeline is painted first."""
+        self._update_timer.start()
 
     def _show(self) -> None:
         if selected := self._page.selected:
@@ -41,7 +44,7 @@ class StepPaneUpdater:
             self._pane.clear()
 
     def update(self, batch: UpdateBatch) -> None:
-        """Apply changes of the session shown, or of the sub-agent whose step is shown."""
+        """Update the pane with the steps of a batch that changed in the session or sub-agent it shows."""
         if not self._pane.isVisible():
             return
         steps = batch.steps_of(self._page.model.session)

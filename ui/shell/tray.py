@@ -14,14 +14,14 @@ from ui.shell.badged_icon import with_badge
 from ui.shell.notification_texts import WaitingRequests, ended_text, notification_text
 from ui.widgets.announce import announce
 
-GATHER_MS: Final = 700  # requests within this time are combined into one notification
+GATHER_MS: Final = 700  # milliseconds; requests within this time are combined into one notification
 SHOWN_MS: Final = 10_000
 
 
 class Tray(QObject):
-    """The tray icon, which also decides when there is something to notify the user of.
+    """The tray icon. It also decides when to notify the user.
 
-    `show_requested` carries the session to show; if it is empty, only the window is raised.
+    `show_requested` carries the session to show; an empty string means only to raise the window.
     """
 
     show_requested = Signal(str)
@@ -38,6 +38,7 @@ class Tray(QObject):
         waiting: Callable[[], WaitingRequests],
         dot: QColor,
         last_reply: Callable[[SessionRow], str] = lambda _: "",
+        shown_session: Callable[[], str] = lambda: "",
         clock: Callable[[], int] = wall_clock,
     ) -> None:
         super().__init__(window)
@@ -48,6 +49,7 @@ class Tray(QObject):
         self._clock = clock
         self._dot = dot
         self._last_reply = last_reply
+        self._shown_session = shown_session
         self._known_ids = {request.id for _, request in waiting()}
         self._notified = ""
         self._icon = QSystemTrayIcon(picture, self)
@@ -70,11 +72,12 @@ class Tray(QObject):
         return self._menu
 
     def refresh(self) -> None:
-        """Update icon, tooltip and badge to the waiting requests, and schedule a notification for new ones."""
+        """Show the number of waiting requests on the icon, and schedule a notification for new ones."""
         waiting = self._waiting()
         number = len(waiting)
         self._icon.setIcon(with_badge(self._picture, number, self._dot))
-        if not self._icon.isVisible() and QSystemTrayIcon.isSystemTrayAvailable():  # the desktop may start one later
+        # The tray of a desktop may start later than this process.
+        if not self._icon.isVisible() and QSystemTrayIcon.isSystemTrayAvailable():
             self._icon.show()
         self._icon.setToolTip(self.tr("Journeyman: {} waiting for you").format(number) if number else "Journeyman")
         self._app.setBadgeNumber(number)
@@ -84,7 +87,6 @@ class Tray(QObject):
             self._known_ids = {request.id for _, request in waiting}
 
     def rebuild_menu(self) -> None:
-        """Rebuild the menu."""
         menu, waiting = self._menu, self._waiting()
         menu.clear()
         for row, request in waiting[:MAX_ENTRIES]:
@@ -103,17 +105,21 @@ class Tray(QObject):
         self._icon.hide()
 
     def _notify(self) -> None:
-        """Show a notification for new requests, unless the window is active and shows them itself."""
+        """Show a notification for new requests, or announce those that the active window does not show."""
         waiting = self._waiting()
         new = [(row, request) for row, request in waiting if request.id not in self._known_ids]
         self._known_ids = {request.id for _, request in waiting}
-        if not new or self._window.isActiveWindow():
+        if self._window.isActiveWindow():
+            if unseen := [(row, request) for row, request in new if row.id != self._shown_session()]:
+                announce(self._window, ". ".join(notification_text(unseen)))
+            return
+        if not new:
             return
         QApplication.alert(self._window)
         self.notification_requested.emit(new[0][0].id, *notification_text(new))
 
     def notify_ended(self, rows: Sequence[SessionRow]) -> None:
-        """Schedule a notification that the runs of these sessions have ended."""
+        """Notify the user, after a short delay, that the runs of these sessions have ended."""
         self._ended += rows
         self._ended_delay.start()
 
@@ -129,7 +135,7 @@ class Tray(QObject):
         self.notification_requested.emit(ended[-1].id, title, text)
 
     def show_message(self, session: str, title: str, text: str) -> None:
-        """Show a message at the tray icon, if the desktop cannot show notifications otherwise."""
+        """Show a notification through the tray icon, for desktops that do not support other notifications."""
         self._notified = session
         self._icon.showMessage(title, text, self._picture, SHOWN_MS)
 

@@ -1,4 +1,4 @@
-"""The Compare tab: the diff of a version with the current text or with another version."""
+"""The Compare tab: the diff between two versions of a skill, or between a version and the current text."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,16 +13,20 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
+from ui.widgets.compact_row import CompactRow
 from ui.widgets.drop_down import DropDown
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import hairline, label
 from ui.widgets.time_formats import to_local_time
 
-CURRENT_TEXT: Final = 0  # used in place of a version number
+CURRENT_TEXT: Final = 0  # stands for the text being edited, in place of a version number
 
 
 class CompareTab(QWidget):
-    """Emits `diff_requested` with two version numbers to compare; the second is 0 for the current text."""
+    """Shows the diff between two versions.
+
+    `diff_requested` carries the numbers of the two versions; the second one is 0 for the current text.
+    """
 
     diff_requested = Signal(int, int)
     restore_requested = Signal(int)
@@ -43,7 +47,7 @@ class CompareTab(QWidget):
         self._slider.setMaximumWidth(look.size(260))
         self._with = self._box("skill.compare.with", self.tr("Compared with"))
         self._file = self._box("skill.compare.file", self.tr("File"))
-        self._beside = CheckBox(look, self.tr("Side by side"), name="skill.compare.beside")
+        self._side_by_side_box = CheckBox(look, self.tr("Side by side"), name="skill.compare.beside")
         self._restore = Button(look, self.tr("Restore this version"), name="skill.compare.restore", icon="undo-2")
         self._version_label = ElidedLabel("", look.fonts.second, "second", name="skill.compare.said")
         self._figures = label("", look.fonts.second, "second", name="skill.compare.figures")
@@ -56,17 +60,17 @@ class CompareTab(QWidget):
         self._slider.valueChanged.connect(lambda _: self._request())
         self._with.currentIndexChanged.connect(lambda _: self._request())
         self._file.currentIndexChanged.connect(lambda _: self._show())
-        self._beside.toggled.connect(lambda _: self._show())
+        self._side_by_side_box.toggled.connect(lambda _: self._show())
         self._restore.clicked.connect(lambda: self.restore_requested.emit(self.version))
 
     @property
     def version(self) -> int:
-        """The version on the left."""
+        """The number of the version on the left side."""
         index = self._slider.value()
         return self._versions[-1 - index].number if index < len(self._versions) else CURRENT_TEXT
 
     def show_versions(self, versions: Sequence[SkillVersion]) -> None:
-        """List the versions, which are sorted newest first, and keep the selection if possible."""
+        """List the versions, newest first, and keep the selected ones if they still exist."""
         followed = not self._versions or self.version == self._versions[0].number
         selected = CURRENT_TEXT if followed else self.version
         self._filling, self._versions = True, versions
@@ -86,14 +90,8 @@ class CompareTab(QWidget):
         if not versions:
             self._show()
 
-    def choose_version(self, version: int) -> None:
-        """Select a version for the left side."""
-        numbers = [each.number for each in reversed(self._versions)]
-        if version in numbers:
-            self._slider.setValue(numbers.index(version))
-
     def request_diff(self) -> None:
-        """Request the diff again, because the tab was opened or the text changed."""
+        """Request the diff again. Called when the tab is opened or the text has changed."""
         self._request()
 
     def show_files(self, files: Sequence[SkillFileDiff]) -> None:
@@ -111,7 +109,7 @@ class CompareTab(QWidget):
         self._look = look
         for part in (self._restore, self._lines):
             part.restyle(look)
-        for box in (self._with, self._file, self._beside, self._empty):
+        for box in (self._with, self._file, self._side_by_side_box, self._empty):
             box.setFont(look.fonts.text)
         for text in (self._version_label, self._figures):
             text.setFont(look.fonts.second)
@@ -128,7 +126,7 @@ class CompareTab(QWidget):
         index = self._file.currentIndex()
         file = self._files[index] if 0 <= index < len(self._files) else None
         diff = diff_texts(file.before or "", file.after or "") if file and file.text else TextDiff((), (), ())
-        self._lines.show_diff(diff, side_by_side=self._beside.isChecked(), can_revert=False)
+        self._lines.show_diff(diff, side_by_side=self._side_by_side_box.isChecked(), can_revert=False)
         self._lines.setVisible(bool(diff.blocks))
         self._empty.setVisible(not diff.blocks)
         self._empty.setText(self._empty_text(file))
@@ -162,24 +160,19 @@ class CompareTab(QWidget):
         return f"{text}: {visible(version.reason)}" if version.reason else text
 
     def _box(self, name: str, title: str) -> QComboBox:
-        combo_box = DropDown()
-        combo_box.setObjectName(name)
-        combo_box.setAccessibleName(title)
-        combo_box.setFont(self._look.fonts.text)
+        combo_box = DropDown(name=name, title=title, font=self._look.fonts.text)
         combo_box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         return combo_box
 
     def _lay_out(self) -> None:
-        first = QHBoxLayout()
-        first.setContentsMargins(16, 8, 16, 0)
-        first.setSpacing(10)
-        first.addWidget(self._slider, 2)
-        first.addWidget(label("→", self._look.fonts.text, "third"))
-        first.addWidget(self._with)
-        first.addWidget(self._file)
-        first.addStretch(1)
-        first.addWidget(self._beside)
-        first.addWidget(self._restore)
+        first = CompactRow((16, 8, 16, 0), 10)
+        first.row.addWidget(self._slider, 2)
+        first.row.addWidget(label("→", self._look.fonts.text, "third"))
+        first.row.addWidget(self._with)
+        first.row.addWidget(self._file)
+        first.row.addStretch(1)
+        first.row.addWidget(self._side_by_side_box)
+        first.row.addWidget(self._restore)
         second = QHBoxLayout()
         second.setContentsMargins(16, 4, 16, 8)
         second.addWidget(self._version_label, 1)
@@ -187,7 +180,7 @@ class CompareTab(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(first)
+        column.addWidget(first)
         column.addLayout(second)
         column.addWidget(hairline())
         column.addWidget(self._empty, 1)

@@ -1,6 +1,6 @@
 """The dialog that merges the user's text with a version that was saved in the meantime."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
@@ -10,16 +10,17 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.dialog_parts import resize_in_screen
-from ui.widgets.labels import label, styled_frame
+from ui.widgets.labels import hide_unless, label, styled_frame
 from ui.widgets.segmented_control import SegmentedControl
 
 MAX_LINES = 12  # lines shown of each side of a conflict
 
 
 class SaveConflictDialog(QDialog):
-    """Emits `resolved` with the merged text, which the user can edit further and must still save.
+    """Lets the user merge a text with a version that was saved in the meantime.
 
-    `mine` is the user's text; `author` is who saved the version in `conflict`.
+    `resolved` carries the merged text, which the user can edit further and must still save. `mine` is the user's text;
+    `author` is who saved the version in `conflict`.
     """
 
     resolved = Signal(str)
@@ -29,47 +30,50 @@ class SaveConflictDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self._look = look
-        self._moved = conflict
+        self._conflict = conflict
         self._mine = mine
+        # The index of each conflicting hunk, with the control that selects which side to keep.
         self._choices: dict[int, SegmentedControl] = {}
         self.setObjectName("skill.moved")
         self.setWindowTitle(self.tr("The skill was saved by someone else"))
         self.setAccessibleName(self.windowTitle())
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        clashes = [number for number, part in enumerate(conflict.hunks) if part.kind == "clash"]
+        self.setMinimumWidth(look.size(560))
         intro = self.tr(
             "Version {} was saved by {} after you started editing. Neither that version nor your text is lost."
-        )
-        instructions = self._instructions(len(clashes))
-        content = QWidget()
-        inner = QVBoxLayout(content)
-        inner.setContentsMargins(0, 0, 8, 0)
-        inner.setSpacing(10)
-        for number in clashes:
-            inner.addWidget(self._clash(number, conflict.hunks[number]))
-        inner.addStretch(1)
-        scroll = QScrollArea()
-        scroll.setObjectName("skill.moved.clashes")
-        scroll.setWidgetResizable(True)
-        scroll.setWidget(content)
-        scroll.setVisible(bool(clashes))
+        ).format(conflict.latest.number, author)
+        clashes = {index: hunk for index, hunk in enumerate(conflict.hunks) if hunk.kind == "clash"}
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
         column.addWidget(label(self.windowTitle(), look.fonts.title, wrap=True))
-        column.addWidget(label(intro.format(conflict.latest.number, author), look.fonts.text, "second", wrap=True))
-        column.addWidget(label(instructions, look.fonts.text, name="skill.moved.told", wrap=True))
-        column.addWidget(scroll, 1)
-        column.addLayout(self._buttons())
-        self.setMinimumWidth(look.size(560))
+        column.addWidget(label(intro, look.fonts.text, "second", wrap=True))
+        column.addWidget(label(self._instructions(len(clashes)), look.fonts.text, name="skill.moved.told", wrap=True))
+        column.addWidget(self._build_clashes(clashes), 1)
+        column.addLayout(self._build_buttons())
         if clashes:
             resize_in_screen(self, look.size(680), look.size(560))
 
+    def _build_clashes(self, clashes: Mapping[int, MergeHunk]) -> QWidget:
+        content = QWidget()
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 8, 0)
+        column.setSpacing(10)
+        for index, hunk in clashes.items():
+            column.addWidget(self._build_clash(index, hunk))
+        column.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setObjectName("skill.moved.clashes")
+        scroll.setWidgetResizable(True)
+        scroll.setWidget(content)
+        hide_unless(scroll, bool(clashes))
+        return scroll
+
     def merged_text(self) -> str:
-        """Return the merged text, with the selected side of each conflict."""
-        if self._moved.merged is not None:
-            return self._moved.merged
-        return "".join("".join(self._lines(number, part)) for number, part in enumerate(self._moved.hunks))
+        """Return the merged text, in which each conflict is replaced by the selected side."""
+        if self._conflict.merged is not None:
+            return self._conflict.merged
+        return "".join("".join(self._lines(number, part)) for number, part in enumerate(self._conflict.hunks))
 
     def _lines(self, number: int, part: MergeHunk) -> Sequence[str]:
         match part.kind:
@@ -91,7 +95,7 @@ class SaveConflictDialog(QDialog):
             return self.tr("Both versions changed the same lines in one place. Choose which lines to keep.")
         return self.tr("Both versions changed the same lines in {} places. Choose which lines to keep.").format(clashes)
 
-    def _clash(self, number: int, part: MergeHunk) -> QWidget:
+    def _build_clash(self, number: int, part: MergeHunk) -> QWidget:
         card = styled_frame("well")
         choice = SegmentedControl(
             self._look,
@@ -115,7 +119,7 @@ class SaveConflictDialog(QDialog):
         column.addWidget(choice)
         return card
 
-    def _buttons(self) -> QHBoxLayout:
+    def _build_buttons(self) -> QHBoxLayout:
         row = QHBoxLayout()
         later = Button(self._look, self.tr("Cancel"), name="skill.moved.later")
         mine = Button(self._look, self.tr("Keep mine"), name="skill.moved.mine")
@@ -125,7 +129,7 @@ class SaveConflictDialog(QDialog):
         theirs.setToolTip(self.tr("Undo in the editor restores your text"))
         later.clicked.connect(self.reject)
         mine.clicked.connect(lambda: self._agree(self._mine))
-        theirs.clicked.connect(lambda: self._agree(self._moved.theirs))
+        theirs.clicked.connect(lambda: self._agree(self._conflict.theirs))
         both.clicked.connect(lambda: self._agree(self.merged_text()))
         row.addWidget(later)
         row.addStretch(1)

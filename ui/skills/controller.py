@@ -1,4 +1,4 @@
-"""The engine calls of the Skills page; each runs on the engine's thread and takes and returns plain values."""
+"""The calls of the Skills page to the engine. They run on the engine's thread, and take and return plain values."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -24,40 +24,43 @@ from ui.skills.editor_status import SkillSizes
 
 
 class SkillCheck(NamedTuple):
-    """The findings in the text of a skill, and the sizes of its parts."""
+    """The result of checking the text of a skill: the findings, and the sizes of its name, description and body."""
 
     findings: Sequence[SkillFinding]
     sizes: SkillSizes
 
 
 class SkillsController(ProposalController):
-    """Calls the engine's skill services. `folder` is that of the session viewed last; its skills are listed too."""
+    """Calls the engine's skill services.
+
+    `folder` is the folder of the session viewed last; the skills in it are listed too.
+    """
 
     def __init__(self, bridge: Bridge) -> None:
         super().__init__(bridge, "skill")
         self.folder = ""
 
     async def list_skills(self) -> Sequence[SkillRow]:
-        folder = self._place()
+        folder = self._session_folder()
         return await self._bridge.ask(lambda engine: engine.skills.list(folder))
 
     async def open(self, key: str) -> OpenSkill:
-        folder = self._place()
+        folder = self._session_folder()
         return await self._bridge.ask(lambda engine: engine.skills.open(key, folder))
 
     async def check(self, text: str, files: Sequence[str], name: str) -> SkillCheck:
-        """Check a text in a separate thread, because parsing a long one takes a while.
+        """Check the text of a SKILL.md in a separate thread, because parsing a long text takes a while.
 
-        `name` is the name that the skill should have.
+        `files` are the paths of the skill's files; `name` is the name that the skill should have.
         """
 
-        async def look(_engine: object) -> SkillCheck:
+        async def check(_engine: object) -> SkillCheck:
             return await asyncio.to_thread(check_text, text, tuple(files), name)
 
-        return await self._bridge.ask(look)
+        return await self._bridge.ask(check)
 
     async def read_file(self, key: str, path: str) -> str | bytes:
-        """Return the current contents of a file: str if it is valid UTF-8, else bytes."""
+        """Return the current contents of a file: str for valid UTF-8, bytes for anything else."""
         body = await self._bridge.ask(lambda engine: engine.skills.read_file(key, path))
         try:
             return body.decode("utf-8")
@@ -67,7 +70,10 @@ class SkillsController(ProposalController):
     async def save(
         self, key: str, text: str, changes: Mapping[str, FileContents], base: int
     ) -> SkillSaved | SkillSaveConflict:
-        """Save a version based on version `base`. `text` is the SKILL.md, which `changes` cannot override."""
+        """Save a new version of a skill, or return a conflict if the newest version is not `base`.
+
+        `text` becomes the SKILL.md, even if `changes` contains another one.
+        """
         files = {
             path: body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
             for path, body in changes.items()
@@ -78,18 +84,20 @@ class SkillsController(ProposalController):
     async def diff(
         self, edit: EditedSkill, before: int, after: int, changes: Mapping[str, FileContents]
     ) -> Sequence[SkillFileDiff]:
-        """Return the files that differ between two versions; `after` 0 means the saved state with `changes` applied."""
-        key = edit.key
-        diffs = await self._bridge.ask(lambda engine: engine.skills.diff(key, before, after))
-        by_path = {each.path: each for each in diffs}
+        """Return the files that differ between two versions.
+
+        If `after` is 0, compare with the saved files plus `changes`.
+        """
+        stored_diffs = await self._bridge.ask(lambda engine: engine.skills.diff(edit.key, before, after))
+        diffs = {diff.path: diff for diff in stored_diffs}
         for path, body in changes.items():
-            old = by_path.pop(path, None)
-            was = old.before if old else await self._text(key, path, before)
-            if isinstance(body, bytes) or (old and not old.text):
-                by_path[path] = SkillFileDiff(path, None, None, text=False)
-            elif was != body:
-                by_path[path] = SkillFileDiff(path, was, body)
-        return sorted(by_path.values(), key=lambda each: (each.path != SKILL_FILE, each.path))
+            stored = diffs.pop(path, None)
+            text_before = stored.before if stored else await self._text(edit.key, path, before)
+            if isinstance(body, bytes) or (stored and not stored.text):
+                diffs[path] = SkillFileDiff(path, None, None, text=False)
+            elif text_before != body:
+                diffs[path] = SkillFileDiff(path, text_before, body)
+        return sorted(diffs.values(), key=lambda diff: (diff.path != SKILL_FILE, diff.path))
 
     async def restore(self, key: str, version: int) -> SkillSaved | SkillSaveConflict:
         return await self._bridge.ask(lambda engine: engine.skills.restore(key, version))
@@ -100,9 +108,14 @@ class SkillsController(ProposalController):
     async def untrust(self, key: str) -> None:
         await self._bridge.ask(lambda engine: engine.skills.distrust(key))
 
-    async def set_flag(self, flag: str, key: str, on: bool) -> None:
-        """Set (`on`) or clear a flag of a skill: pinned, disabled or archived."""
-        await self._bridge.ask(lambda engine: getattr(engine.skills, flag)(key, on))
+    async def pin(self, key: str, on: bool) -> None:
+        await self._bridge.ask(lambda engine: engine.skills.pin(key, on))
+
+    async def disable(self, key: str, on: bool) -> None:
+        await self._bridge.ask(lambda engine: engine.skills.disable(key, on))
+
+    async def archive(self, key: str, on: bool) -> None:
+        await self._bridge.ask(lambda engine: engine.skills.archive(key, on))
 
     async def rename(self, key: str, name: str) -> str:
         return await self._bridge.ask(lambda engine: engine.skills.rename(key, name))
@@ -114,7 +127,7 @@ class SkillsController(ProposalController):
         for file in opened.files:
             if file.path != SKILL_FILE:
                 files[file.path] = await self.read_file(key, file.path)
-        text = await asyncio.to_thread(_named, opened.text, name)
+        text = await asyncio.to_thread(_with_name, opened.text, name)
         await self.save(name, text, files, 0)
         return f"library/{name}"
 
@@ -122,14 +135,14 @@ class SkillsController(ProposalController):
         return await self._bridge.ask(lambda engine: engine.skills.usage(key))
 
     async def preview_import(self, source: str) -> Sequence[ImportedSkill]:
-        """Return the skills that an import would add."""
+        """Return the skills that importing a folder or zip file would add."""
         path = Path(source)
         return await self._bridge.ask(lambda engine: engine.skills.preview_import(path))
 
     async def import_skills(self, source: str, names: Sequence[str]) -> Sequence[ImportedSkill]:
         path = Path(source)
         imported = await self._bridge.ask(lambda engine: engine.skills.import_skills(path, names))
-        return [each for each in imported if each.version]
+        return [skill for skill in imported if skill.version]
 
     async def export(self, key: str, target: str) -> None:
         path = Path(target)
@@ -143,26 +156,32 @@ class SkillsController(ProposalController):
             return None
         return body.decode("utf-8", "replace")
 
-    def _place(self) -> Path | None:
+    def _session_folder(self) -> Path | None:
         return Path(self.folder) if self.folder else None
 
 
-def _named(text: str, name: str) -> str:
-    from core.skills.skill_md import set_field  # imported in a worker thread, and only when a skill is copied
+def _with_name(text: str, name: str) -> str:
+    """Return the text of a SKILL.md with another name in its front matter."""
+    # Imported late, because it is needed only when a skill is copied, and then in a worker thread.
+    from core.skills.skill_md import set_field
 
     return set_field(text, "name", name)
 
 
 def check_text(text: str, files: tuple[str, ...], expected_name: str) -> SkillCheck:
-    """Check the text of a skill. `files` are the paths of its files; `expected_name` is the name of its folder."""
-    from core.skills.skill_md import (  # imported in a worker thread, and only when a skill is edited
+    """Check the text of a SKILL.md.
+
+    `files` are the paths of the skill's files; `expected_name` is its folder's name.
+    """
+    # Imported late, because it is needed only when a skill is edited, and then in a worker thread.
+    from core.skills.skill_md import (
         estimate_tokens,
         parse_skill,
     )
 
-    reading = parse_skill(text, [path for path in files if path != SKILL_FILE], folder=expected_name)
-    skill = reading.skill
-    measures = (
-        SkillSizes(len(skill.name), len(skill.description), estimate_tokens(skill.body)) if skill else SkillSizes()
-    )
-    return SkillCheck(reading.findings, measures)
+    parsed = parse_skill(text, [path for path in files if path != SKILL_FILE], folder=expected_name)
+    skill = parsed.skill
+    if skill is None:
+        return SkillCheck(parsed.findings, SkillSizes())
+    sizes = SkillSizes(len(skill.name), len(skill.description), estimate_tokens(skill.body))
+    return SkillCheck(parsed.findings, sizes)

@@ -8,7 +8,6 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QFileDialog,
-    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QStackedWidget,
@@ -25,6 +24,7 @@ from ui.style.number_formats import size
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.compact_row import CompactRow
 from ui.widgets.labels import label
 from ui.widgets.local_shortcuts import LocalShortcuts
 from ui.widgets.splitter import horizontal_splitter
@@ -32,14 +32,14 @@ from ui.widgets.tooltip import tooltip_text
 
 PATH: Final = Qt.ItemDataRole.UserRole
 CHANGE_INTERVAL_MS: Final = 300
-TEXT_LIMIT: Final = 2_000_000  # characters; longer files are not shown
+TEXT_LIMIT: Final = 2_000_000  # characters; a longer file is not shown
 
 
 class FilesTab(LocalShortcuts):
     """A list of the files, and an editor for the selected file.
 
-    `file_requested` asks for the contents of a file. `removed` carries the path and the contents of a removed file, so
-    that the removal can be undone. `file_chosen` carries the path on disk of a file to add.
+    `file_requested` asks for the contents of a file. `removed` carries the path and contents of a removed file, so that
+    the removal can be undone. `file_chosen` carries the path on disk of a file to add to the skill.
     """
 
     file_requested = Signal(str)
@@ -72,8 +72,8 @@ class FilesTab(LocalShortcuts):
         self._take = Button(look, self.tr("Add from disk…"), name="skill.files.take", icon="download")
         self._rename = Button(look, self.tr("Rename"), name="skill.files.rename", icon="pencil", hint="F2")
         self._remove = Button(look, self.tr("Remove"), name="skill.files.remove", icon="trash-2", hint="Del")
-        self._soon = QTimer(self, singleShot=True, interval=CHANGE_INTERVAL_MS)
-        self._soon.timeout.connect(self.changed)
+        self._change_timer = QTimer(self, singleShot=True, interval=CHANGE_INTERVAL_MS)
+        self._change_timer.timeout.connect(self.changed)
         self._lay_out()
         self.local_shortcuts = {
             "Ctrl+F": self.find_bar.open,
@@ -89,7 +89,7 @@ class FilesTab(LocalShortcuts):
         self._remove.clicked.connect(self.remove)
 
     def show_edit(self, edit: EditedSkill, *, read_only: bool) -> None:
-        """Show the files of a skill that was opened or saved."""
+        """Show the files of a skill. Called when the skill was opened or saved."""
         same = edit is self._work
         self._work, self._read_only = edit, read_only
         if not same:
@@ -99,7 +99,7 @@ class FilesTab(LocalShortcuts):
             part.setVisible(not read_only)
 
     def show_file(self, path: str) -> None:
-        """Show a file whose contents were requested and are now available."""
+        """Show a file. Called when the contents that `file_requested` asked for have been loaded."""
         if path == self._path:
             self._open(path)
 
@@ -110,7 +110,7 @@ class FilesTab(LocalShortcuts):
         self.changed.emit()
 
     def remove(self) -> None:
-        """Remove the selected file; `restore` undoes that."""
+        """Remove the selected file; `restore` undoes the removal."""
         path = self._path
         if path and not self._read_only:
             contents = self._work.remove(path)
@@ -238,32 +238,30 @@ class FilesTab(LocalShortcuts):
     def _write(self, _at: int, removed: int, added: int) -> None:
         if not self._opening and self._path and (removed or added):
             self._work.write(self._path, self.source.toPlainText())
-            if not self._soon.isActive():
-                self._soon.start()
+            if not self._change_timer.isActive():
+                self._change_timer.start()
 
     def _show_note(self, text: str) -> None:
         self._note.setText(text)
         self._stack.setCurrentWidget(self._note)
 
     def _lay_out(self) -> None:
-        buttons = QHBoxLayout()
-        buttons.setContentsMargins(12, 8, 12, 8)
-        buttons.setSpacing(6)
+        buttons = CompactRow((12, 8, 12, 8))
         for part in (self._add, self._take, self._rename, self._remove):
-            buttons.addWidget(part)
-        buttons.addStretch(1)
+            buttons.row.addWidget(part)
+        buttons.row.addStretch(1)
         self._stack = QStackedWidget()
         self._stack.addWidget(self.source)
         self._stack.addWidget(self._note)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(buttons)
+        column.addWidget(buttons)
         self.splitter = horizontal_splitter(self._list, self._stack, (self._look.size(220), 600))
         column.addWidget(self.splitter, 1)
         column.addWidget(self.find_bar)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._list and isinstance(event, QKeyEvent) and not event.modifiers():

@@ -8,56 +8,58 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSizePolicy, QVBo
 
 from core.domain.skill import SkillRow
 from ui.skills.list_items import state_chip, state_label
-from ui.skills.skill_menu import MenuEntry
+from ui.skills.skill_menu import MenuEntry, SkillAction
 from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import label
+from ui.widgets.proposal_keys import ProposalAction
+from ui.widgets.stacking_row import StackingRow, plain_row
 from ui.widgets.tooltip import tooltip_text
 
 
 class SkillHeader(QWidget):
-    """The header. `action_requested` carries save, try, keep, edit, reject, source, versions or a menu action."""
+    """The header, with a menu for the skill."""
 
-    action_requested = Signal(str)
+    action_requested = Signal(str)  # a `SkillAction`
+    proposal_action_requested = Signal(str)  # a `ProposalAction`
+    source_requested = Signal()  # show the steps from which the proposal was learned
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._look = look
-        self._menu_entries: Sequence[MenuEntry] = ()
+        self._menu_entries: Sequence[MenuEntry | None] = ()
         self.setObjectName("skill.header")
         self._title = ElidedLabel("", look.fonts.title, name="skill.title")
         self._state = label("", look.fonts.caption, "badge", name="skill.state")
         self._about = ElidedLabel("", look.fonts.second, "second", name="skill.about")
-        self._versions = self._button("versions", "", "quiet", "history")
-        self._try = self._button("try", self.tr("Try in new session"), "quiet", "play")
+        self._versions = self._button(SkillAction.SHOW_VERSIONS, "", "quiet", "history")
+        self._try = self._button(SkillAction.TRY, self.tr("Try in new session"), "quiet", "play")
         self._more = Button(look, self.tr("More"), name="skill.more", tone="quiet", has_menu=True)
-        self._save = Button(look, self.tr("Save"), name="skill.save", tone="primary", hint="Ctrl+S")
-        self._reject = self._button("reject", self.tr("Reject"))
-        self._edit = self._button("edit", self.tr("Edit"))
-        self._keep = self._button("keep", self.tr("Accept"), "primary")
+        self._save = self._button(SkillAction.SAVE, self.tr("Save"), "primary", hint="Ctrl+S")
+        self._reject = self._button(ProposalAction.REJECT, self.tr("Reject"), hint="N")
+        self._edit = self._button(ProposalAction.EDIT, self.tr("Edit"), hint="E")
+        self._accept = self._button(ProposalAction.ACCEPT, self.tr("Accept"), "primary", hint="Y")
         self._source = QPushButton()
         self._source.setObjectName("skill.source")
         self._source.setProperty("tone", "link")
         self._source.setCursor(Qt.CursorShape.PointingHandCursor)
         self._source.setFont(_underlined(look))
         self._source.setToolTip(self.tr("Show the steps it was learned from"))
-        self._source.clicked.connect(lambda: self.action_requested.emit("source"))
-        self._save.clicked.connect(lambda: self.action_requested.emit("save"))
+        self._source.clicked.connect(lambda: self.source_requested.emit())
         self._more.clicked.connect(lambda: self.open_menu(self._more.mapToGlobal(self._more.rect().bottomLeft())))
-        first = CompactRow((0, 0, 0, 0), 8)
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        first.row.addWidget(self._title)
-        first.row.addWidget(self._state, 0, Qt.AlignmentFlag.AlignVCenter)
-        first.row.addStretch(1)
-        for part in (self._versions, self._try, self._more, self._reject, self._edit, self._keep, self._save):
-            first.row.addWidget(part)
+        actions = CompactRow((0, 0, 0, 0), 8)
+        actions.row.addStretch(1)
+        for part in (self._versions, self._try, self._more, self._reject, self._edit, self._accept, self._save):
+            actions.row.addWidget(part)
         column = QVBoxLayout(self)
         column.setContentsMargins(16, 10, 16, 8)
         column.setSpacing(4)
-        column.addWidget(first)
+        left = Qt.AlignmentFlag.AlignLeft
+        column.addWidget(StackingRow(plain_row(self._title, self._state, alignment=left), actions))
         second = QHBoxLayout()
         second.setSpacing(8)
         second.addWidget(self._source)
@@ -65,7 +67,7 @@ class SkillHeader(QWidget):
         column.addLayout(second)
         self._turn(proposal=False)
 
-    def show_skill(self, row: SkillRow, versions: int, about: str, menu_entries: Sequence[MenuEntry]) -> None:
+    def show_skill(self, row: SkillRow, versions: int, about: str, menu_entries: Sequence[MenuEntry | None]) -> None:
         self._menu_entries = menu_entries
         word, token = state_chip(row)
         self._show(row.name, state_label(row.state) if word else "", about, token)
@@ -78,17 +80,18 @@ class SkillHeader(QWidget):
         self._turn(proposal=False)
 
     def show_proposal(self, title: str, state: str, about: str, *, source: str) -> None:
-        """Show a proposal; `source` describes the session and the steps it was learned from."""
+        """Show a proposal. `source` describes the session and the steps from which the proposal was learned."""
         self._show(title, state, about, "learned")
+        self._menu_entries = ()
         self._source.setText(visible(source))
         self._source.setAccessibleName(source)
-        self._keep.setText(self.tr("Accept"))
+        self._accept.setText(self.tr("Accept"))
         self._edit.setEnabled(True)
         self._turn(proposal=True)
         self._source.setVisible(bool(source))
 
     def mark_edited(self) -> None:
-        self._keep.setText(self.tr("Accept edited"))
+        self._accept.setText(self.tr("Accept edited"))
         self._edit.setEnabled(False)
 
     def update_save_button(self, *, enabled: bool, label: str) -> None:
@@ -98,16 +101,20 @@ class SkillHeader(QWidget):
         self._save.setAccessibleName(label)
 
     def open_menu(self, at: QPoint) -> None:
+        """Open the menu of the skill on display; a proposal has none."""
+        if not self._menu_entries:
+            return
         menu = QMenu(self)
         menu.setObjectName("skill.menu")
         menu.setAccessibleName(self.tr("More skill actions"))
-        for name, text in self._menu_entries:
-            if not name:
+        for menu_entry in self._menu_entries:
+            if menu_entry is None:
                 menu.addSeparator()
                 continue
-            action = menu.addAction(text)
-            action.setObjectName(f"skill.do.{name}")
-            action.triggered.connect(lambda _=False, name=name: self.action_requested.emit(name))
+            action, text = menu_entry
+            entry = menu.addAction(text)
+            entry.setObjectName(f"skill.do.{action}")
+            entry.triggered.connect(lambda _=False, action=action: self.action_requested.emit(action))
         menu.aboutToHide.connect(menu.deleteLater)
         menu.popup(at)
 
@@ -129,16 +136,19 @@ class SkillHeader(QWidget):
         self._about.setToolTip(tooltip_text(about))
 
     def _turn(self, *, proposal: bool) -> None:
-        for part in (self._reject, self._edit, self._keep, self._source):
+        for part in (self._reject, self._edit, self._accept, self._source):
             part.setVisible(proposal)
         for part in (self._more, self._save, self._try):
             part.setVisible(not proposal)
         if proposal:
             self._versions.hide()
 
-    def _button(self, name: str, text: str, tone: str = "", icon: str = "") -> Button:
-        button = Button(self._look, text, name=f"skill.{name}", tone=tone, icon=icon)
-        button.clicked.connect(lambda: self.action_requested.emit(name))
+    def _button(
+        self, action: SkillAction | ProposalAction, text: str, tone: str = "", icon: str = "", hint: str = ""
+    ) -> Button:
+        button = Button(self._look, text, name=f"skill.{action}", tone=tone, icon=icon, hint=hint)
+        signal = self.action_requested if isinstance(action, SkillAction) else self.proposal_action_requested
+        button.clicked.connect(lambda: signal.emit(action))
         return button
 
 

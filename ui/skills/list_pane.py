@@ -1,4 +1,4 @@
-"""The left pane of the page: the search field, the New and Import buttons, and the list of skills."""
+"""The left pane of the Skills page: the search field, the New and Import buttons, and the list of skills."""
 
 from collections.abc import Collection, Sequence
 from typing import Final
@@ -19,7 +19,10 @@ WIDTH: Final = 280
 
 
 class SkillListPane(QFrame):
-    """The pane. The words in the search field filter the list; Down moves the focus from the field to the list."""
+    """The pane.
+
+    The words in the search field filter the list; the Down key moves the focus from the field to the list.
+    """
 
     new_requested = Signal()
     import_requested = Signal()
@@ -39,9 +42,9 @@ class SkillListPane(QFrame):
         self._new = self._tool("skills.new", "plus", self.tr("Create a skill (Ctrl+Shift+N)"))
         self._import = self._tool("skills.import", "download", self.tr("Import skills from a zip file or a SKILL.md"))
         self.list = SkillList(look)
-        self._none = label("", look.fonts.second, "second", name="skills.none", wrap=True)
-        self._none.setContentsMargins(16, 12, 16, 12)
-        self._none.hide()
+        self._empty_note = label("", look.fonts.second, "second", name="skills.none", wrap=True)
+        self._empty_note.setContentsMargins(16, 12, 16, 12)
+        self._empty_note.hide()
         first = QHBoxLayout()
         first.setContentsMargins(12, 12, 12, 4)
         first.setSpacing(8)
@@ -52,7 +55,7 @@ class SkillListPane(QFrame):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(first)
-        column.addWidget(self._none)
+        column.addWidget(self._empty_note)
         column.addWidget(self.list, 1)
         self._search.textChanged.connect(self._narrow)
         self._new.clicked.connect(lambda: self.new_requested.emit())
@@ -88,8 +91,8 @@ class SkillListPane(QFrame):
             archive_open=self._opened,
         )
         self.list.show_items(items)
-        self._none.setVisible(not items)
-        self._none.setText(
+        self._empty_note.setVisible(not items)
+        self._empty_note.setText(
             self.tr("No matching skills.")
             if query
             else self.tr("There are no skills yet. Create one with +, or drop a folder or zip file here.")
@@ -104,7 +107,7 @@ class SkillListPane(QFrame):
         self._look = look
         self.list.restyle(look)
         self._search.restyle(look)
-        self._none.setFont(look.fonts.second)
+        self._empty_note.setFont(look.fonts.second)
         for tool, name in ((self._new, "plus"), (self._import, "download")):
             self._show_icon(tool, name)
 
@@ -127,7 +130,7 @@ class SkillListPane(QFrame):
         tool.setIcon(icon(name, self._look.theme.second, size))
         tool.setIconSize(QSize(size, size))
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
         return QSize(self._look.size(WIDTH), 400)

@@ -1,4 +1,4 @@
-"""The dialog that asks for the name of a skill or a file, and validates it while the user types."""
+"""A dialog that asks for the name of a skill or a file, and checks it while the user types."""
 
 from collections.abc import Callable, Sequence
 
@@ -7,18 +7,18 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row, grow_to_fit
+from ui.widgets.dialog_parts import button_row, grow_to_fit, show_input_error
 from ui.widgets.drop_down import DropDown
 from ui.widgets.labels import label
 
-Option = tuple[str, str]  # the value of a choice, and its label
+Option = tuple[str, str]  # the value of a choice and its label
 
 
 class NameDialog(QDialog):
-    """Opened with `open()`; emits `submitted` with the name and the value of the selected choice.
+    """Emits `submitted` with the name and the value of the selected choice.
 
-    `find_error` returns what is wrong with a name, or an empty string. `choices` are pairs of value and label, shown in
-    a list titled `choices_title`, which is hidden if there are no choices.
+    `find_error` returns what is wrong with a name; "" if it is valid. `choices` are pairs of value and label, shown in
+    a list with the title `choices_title`; the list is hidden if there are none.
     """
 
     submitted = Signal(str, str)
@@ -46,42 +46,38 @@ class NameDialog(QDialog):
         self._field.setAccessibleName(self.tr("Name"))
         self._field.setFont(look.fonts.mono)
         self._field.selectAll()
-        self._wrong = label("", look.fonts.second, "failed", name="skill.name.wrong", wrap=True)
-        self._choices = DropDown()
-        self._choices.setObjectName("skill.name.choice")
-        self._choices.setAccessibleName(choices_title)
-        self._choices.setFont(look.fonts.text)
+        self._error = label("", look.fonts.second, "failed", name="skill.name.wrong", wrap=True)
+        self._choices = DropDown(name="skill.name.choice", title=choices_title, font=look.fonts.text)
         for key, text in choices:
             self._choices.addItem(text, key)
         cancel = Button(look, self.tr("Cancel"), name="skill.name.cancel")
-        self._yes = Button(look, button, name="skill.name.yes", tone="primary")
-        self._yes.setDefault(True)
+        self._confirm_button = Button(look, button, name="skill.name.yes", tone="primary")
+        self._confirm_button.setDefault(True)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
         column.addWidget(label(title, look.fonts.title, wrap=True))
         column.addWidget(label(hint, look.fonts.text, "second", wrap=True))
         column.addWidget(self._field)
-        column.addWidget(self._wrong)
+        column.addWidget(self._error)
         if choices:
             column.addWidget(label(choices_title, look.fonts.second, "second"))
             column.addWidget(self._choices)
-        column.addLayout(button_row(cancel, self._yes))
+        column.addLayout(button_row(cancel, self._confirm_button))
         self.setMinimumWidth(look.size(440))
         self._field.textChanged.connect(lambda _: self._validate())
         cancel.clicked.connect(self.reject)
-        self._yes.clicked.connect(self._submit)
+        self._confirm_button.clicked.connect(self._submit)
         self._validate()
         self._field.setFocus()
 
     def _validate(self) -> None:
         name = self._field.text().strip()
         wrong = self._fault(name) if name else ""
-        self._wrong.setText(wrong)
-        self._wrong.setVisible(bool(wrong))
+        show_input_error(self._error, wrong)
         if self.isVisible():
             grow_to_fit(self)
-        self._yes.setEnabled(bool(name) and not wrong)
+        self._confirm_button.setEnabled(bool(name) and not wrong)
 
     def _submit(self) -> None:
         name, chosen = self._field.text().strip(), str(self._choices.currentData() or "")

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QResizeEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.problems import ErrorDetails
@@ -25,20 +25,22 @@ from ui.skills.list_items import PROPOSED, ProposalItem
 from ui.skills.list_pane import SkillListPane
 from ui.skills.proposal_review import PROPOSAL_PREFIX, ProposalReview
 from ui.skills.skill_actions import SkillActions
-from ui.skills.skill_view import EDIT_AND_PREVIEW, USED, SkillView
+from ui.skills.skill_menu import SkillAction
+from ui.skills.skill_view import COMPARE, EDIT_AND_PREVIEW, USED, SkillView
 from ui.style.theme import Look
 from ui.widgets.labels import label
 from ui.widgets.local_shortcuts import LocalShortcuts
+from ui.widgets.proposal_keys import PROPOSAL_KEYS
 from ui.widgets.rerun_without import RerunWithout
 from ui.widgets.splitter import horizontal_splitter, remember_sizes
 
 REFRESH_EVENTS: Final = (ProposalCreated, ProposalStateChanged, SkillUsed)
-MIN_TEXT_WIDTH: Final = 640  # pixels; if the text would be narrower, the sidebar is hidden
+MIN_TEXT_WIDTH: Final = 640  # pixels; if the text would be narrower, the page hides the sidebar of the window
 SIDEBAR_WIDTH: Final = 264
 
 
 class SkillsPanel(PanelPage, LocalShortcuts):
-    """The page. One skill is open at a time; unsaved changes to other skills are on disk as drafts."""
+    """The page. One skill is open at a time. Unsaved changes to the others are on disk as drafts."""
 
     def __init__(
         self,
@@ -99,7 +101,7 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self.refresh()
 
     def refresh(self, key_or_name: str = "", *, focus_text: bool = False) -> None:
-        """Reload the list, and open the skill with this key or name; with `focus_text`, focus its text."""
+        """Reload the list and open the skill with this key or name; `focus_text` moves the focus to its text."""
         self._key_or_name_to_open = key_or_name or self._key_or_name_to_open
         self._write = self._write or focus_text
 
@@ -111,6 +113,8 @@ class SkillsPanel(PanelPage, LocalShortcuts):
 
     def show_rows(self, rows: Sequence[SkillRow], proposed: Sequence[ProposalItem]) -> None:
         self.list_pane.show_rows(rows, proposed, self.controller.folder)
+        if self.window().focusWidget() is self:  # the page has just been opened, and no widget in it has the focus
+            self.focus_list()
         self.count_changed.emit()
         if self._key_or_name_to_open == PROPOSED:
             self._key_or_name_to_open = ""
@@ -138,7 +142,7 @@ class SkillsPanel(PanelPage, LocalShortcuts):
             self.view.update_row(rows_by_key[key])
 
     def open(self, key: str) -> None:
-        """Open a skill, with its unsaved changes, or a proposal."""
+        """Open a skill with its unsaved changes, or a proposal."""
         self.save_draft()
         if key.startswith(PROPOSAL_PREFIX):
             self._stack.setCurrentWidget(self.view)
@@ -151,14 +155,15 @@ class SkillsPanel(PanelPage, LocalShortcuts):
 
         async def look() -> None:
             opened = await self.controller.open(key)
-            if load == self._load_count:  # otherwise another skill, or a newer state of this one, is being loaded
+            # Otherwise, the user has opened another skill meanwhile, or the same one is being loaded again.
+            if load == self._load_count:
                 self.show_skill(opened)
 
         self._start_task(look(), "open a skill")
 
     def show_skill(self, opened: OpenSkill) -> None:
         key = opened.row.key
-        self.save_draft()  # text that was typed while the skill was loading
+        self.save_draft()  # what the user typed while the skill was loading
         self.proposal_review.open_id = ""
         self.view.show_skill(opened, self.edits.edit_of(opened))
         self.list_pane.list.mark_open(key)
@@ -193,12 +198,12 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self._start_task(look(), "load the uses of a skill")
 
     def unsaved_changes(self) -> str:
-        """Save the draft and return an empty string: nothing is lost when the window closes."""
+        """Save the unsaved text as a draft. Return an empty string, because closing the window then loses nothing."""
         self.save_draft()
         return ""
 
     def apply_updates(self, facts: Sequence[object]) -> None:
-        """Refresh the page when a run or another process may have changed what it shows, or a proposal is decided."""
+        """Refresh the page if an update of a run or of another process may have changed skills or proposals."""
         if any(
             isinstance(fact, CommandEnded)
             or (isinstance(fact, JournalUpdate) and isinstance(fact.entry.event, REFRESH_EVENTS))
@@ -207,7 +212,7 @@ class SkillsPanel(PanelPage, LocalShortcuts):
             self.refresh()
 
     def save(self) -> None:
-        """Save a new version. If another version was saved in the meantime, the user merges both."""
+        """Save a new version. If another version was saved in the meantime, let the user merge both."""
         changes, work = self.view.unsaved_changes(), self.view.edit
         text = self.view.editor.text()
         if not changes or self._saving or self.view.read_only or self.view.skill is None:
@@ -242,7 +247,7 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self.list_pane.show_unsaved(self.edits.unsaved_keys())
 
     def discard(self) -> None:
-        """Discard the unsaved changes; the toast offers Undo."""
+        """Discard the unsaved changes, and offer to undo that."""
         draft = self.view.edit.draft()
 
         def show() -> None:
@@ -259,38 +264,59 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self._show_toast(self.tr("Unsaved changes discarded."), undo)
 
     def resume_editing(self, key: str) -> None:
-        """Continue editing a proposal from its draft, if it has one."""
+        """Continue editing a proposal from its draft. Without a draft, do nothing."""
         draft = self.edits.draft(key)
         text = draft.contents.get(SKILL_FILE) if draft else None
         if isinstance(text, str):
             self.view.edit_proposal()
             self.view.editor.source.replace_text(text)
 
-    def run_action(self, name: str) -> None:
-        """Run an action of the header, the menu or the notice."""
-        actions: dict[str, Callable[[], None]] = {
-            "save": self.save,
-            "discard": self.discard,
-            "versions": lambda: self.view.choose_tab("compare"),
-            "try": self.try_skill,
-            "without": self.repeat_without,
-        }
-        if name in actions:
-            actions[name]()
-        elif self.view.skill:
-            self._actions.run_action(name, self.view.skill.row)
-        else:
-            self.proposal_review.run_action(name)
+    def run_action(self, action: str) -> None:
+        """Run a `SkillAction` on the skill on display, if there is one."""
+        if self.view.skill is None:
+            return
+        row = self.view.skill.row
+        match SkillAction(action):
+            case SkillAction.SAVE:
+                self.save()
+            case SkillAction.DISCARD:
+                self.discard()
+            case SkillAction.SHOW_VERSIONS:
+                self.view.choose_tab(COMPARE)
+            case SkillAction.TRY:
+                self.try_skill()
+            case SkillAction.REPEAT_WITHOUT:
+                self.repeat_without()
+            case SkillAction.RENAME:
+                self._actions.ask_new_name(row)
+            case SkillAction.COPY:
+                self._actions.ask_copy_name(row)
+            case SkillAction.EXPORT:
+                self._actions.ask_export(row)
+            case SkillAction.TRUST:
+                self._actions.trust(row)
+            case (
+                SkillAction.PIN
+                | SkillAction.UNPIN
+                | SkillAction.ENABLE
+                | SkillAction.DISABLE
+                | SkillAction.ARCHIVE
+                | SkillAction.RESTORE
+            ) as change:
+                self._actions.set_flag(change, row)
 
     def try_skill(self) -> None:
-        """Start a new session with a task that uses the skill; unsaved changes must be saved first."""
+        """Start a new session with a task that uses the skill.
+
+        If there are unsaved changes, ask the user to save them first.
+        """
         if self.view.skill and self.view.edit.changed:
             self._show_toast(self.tr("Save your changes first: a run uses the saved version."))
         elif self.view.skill:
             self._start_with(self.tr("Use the skill {} to ").format(self.view.skill.row.name))
 
     def repeat_without(self) -> None:
-        """Offer to repeat the newest run that used the skill, without it."""
+        """Offer to repeat the latest run that used the skill, this time without the skill."""
         if (opened := self.view.skill) is not None:
             row = opened.row
 
@@ -342,7 +368,7 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self.list_pane.focus_list()
 
     def _go_to_step(self, session: str, number: int) -> None:
-        """Open the session at the step with this number, as shown to the user."""
+        """Open a session at the step with this number. Steps are numbered as in the timeline."""
         self._show_event(session, self._reading.seq_of_step(session, number))
 
     def _lay_out(self) -> None:
@@ -368,11 +394,12 @@ class SkillsPanel(PanelPage, LocalShortcuts):
     def _connect(self) -> None:
         view, side = self.view, self.list_pane
         side.list.chosen.connect(self.open)
-        side.list.proposal_action_requested.connect(self.proposal_review.run_action)
         side.list.menu_requested.connect(view.header.open_menu)
         side.new_requested.connect(self._actions.ask_new)
         side.import_requested.connect(self._actions.ask_import)
         view.action_requested.connect(self.run_action)
+        view.header.proposal_action_requested.connect(self.proposal_review.run_action)
+        view.header.source_requested.connect(self.proposal_review.show_source)
         view.save_draft_requested.connect(self.save_draft)
         view.check_requested.connect(self.check)
         view.diff_requested.connect(self._compare)
@@ -386,24 +413,14 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self.local_shortcuts = {
             "Ctrl+S": self.save,
             "Ctrl+Shift+N": self._actions.ask_new,
-            "F6": self._next_part,
             **{f"Alt+{index + 1}": partial(view.tabs.select_index, index) for index in range(5)},
         }
 
-    def _next_part(self) -> None:
-        """Move the focus to the next visible part: list, editor, preview or other tab, then the list again."""
-        parts: list[QWidget] = [self.list_pane.list, self.view.editor.source, self.view.editor.preview]
-        parts += [self.view.compare, self.view.files, self.view.usage]
-        visible_parts = [part for part in parts if part.isVisible()]
-        current = next(
-            (
-                index
-                for index, part in enumerate(visible_parts)
-                if part.hasFocus() or part.isAncestorOf(self.focusWidget())
-            ),
-            -1,
-        )
-        visible_parts[(current + 1) % len(visible_parts)].setFocus(Qt.FocusReason.TabFocusReason)
+    def focus_areas(self) -> Sequence[QWidget]:
+        editor = self.view.editor
+        return (
+            self.list_pane.list, editor.source, editor.preview, self.view.compare, self.view.files, self.view.usage,
+        )  # fmt: skip
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -412,7 +429,15 @@ class SkillsPanel(PanelPage, LocalShortcuts):
         self._actions.restyle(look)
         self._empty.setFont(look.fonts.text)
 
-    # Qt overrides
+    # Overridden Qt methods
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Handle the keys that accept or reject the open proposal. Text fields receive the keys first."""
+        action = None if event.modifiers() else PROPOSAL_KEYS.get(Qt.Key(event.key()))
+        if action is None or self.view.skill or not self.proposal_review.open_id:
+            super().keyPressEvent(event)
+        elif not event.isAutoRepeat():  # a key that is held down would also decide about the next proposal
+            self.proposal_review.run_action(action)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -1,4 +1,4 @@
-"""The review of proposed changes to skills: compare, edit, accept, reject and undo."""
+"""The review of proposed changes to skills: the user compares, edits, accepts or rejects them, or undoes a decision."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -13,12 +13,13 @@ from ui.skills.controller import SkillsController
 from ui.skills.edit_store import EditStore
 from ui.skills.list_items import ProposalItem
 from ui.skills.skill_view import SkillView
+from ui.widgets.proposal_keys import ProposalAction
 
 PROPOSAL_PREFIX = "proposal/"
 
 
 class ProposalReviewHost(Protocol):
-    """The part of the Skills page that the review uses."""
+    """What the review needs from the Skills page."""
 
     view: SkillView
     edits: EditStore
@@ -33,7 +34,10 @@ class ProposalReviewHost(Protocol):
 
 
 class ProposalReview:
-    """Shows and decides proposals. `title_of` returns a session's title; `show_event` opens a session at an event."""
+    """Shows proposals and carries out the user's decisions.
+
+    `title_of` returns the title of a session; `show_event` opens a session at an event.
+    """
 
     def __init__(
         self,
@@ -57,7 +61,7 @@ class ProposalReview:
         self.open_id = ""
 
     def to_list_items(self, proposals: Sequence[Proposal]) -> list[ProposalItem]:
-        """Remember the open proposals and return them as list items."""
+        """Keep the proposals for later calls, and return them as list items."""
         self._all = {each.id: each for each in proposals}
         return [
             ProposalItem(each.id, self._name(each), self._change_text(each), self._session_text(each))
@@ -68,58 +72,71 @@ class ProposalReview:
         return name in self._all
 
     def open(self, name: str) -> None:
-        """Load a proposal and the text that it would change, and show both."""
+        """Load a proposal and the text that it would change, then show both."""
 
         self.open_id, proposal = name, self._all[name]
 
         async def look() -> None:
             before = await self._controller.current_text(name)
-            if self.open_id == name:  # otherwise the user has opened another item meanwhile
+            if self.open_id == name:  # otherwise, the user has opened another item in the meantime
                 self.show(proposal, before)
 
         self._start_task(look(), "open a proposal")
 
     def run_action(self, action: str) -> None:
-        """Run an action on the shown proposal: keep, edit, reject or source."""
-        proposal = self._all.get(self._page.view.edit.key.removeprefix(PROPOSAL_PREFIX))
-        if proposal is None:
+        """Run a `ProposalAction` on the proposal on display, if there is one."""
+        if (proposal := self._shown_proposal()) is None:
             return
-        if action == "edit":
-            self._page.view.edit_proposal()
-        elif action == "source":
-            self._show_event(proposal.session, proposal.steps[0] if proposal.steps else 0)
-        else:
-            self._settle(proposal, action)
+        match ProposalAction(action):
+            case ProposalAction.ACCEPT:
+                self._accept(proposal)
+            case ProposalAction.EDIT:
+                self._page.view.edit_proposal()
+            case ProposalAction.REJECT:
+                self._reject(proposal)
 
-    def _settle(self, proposal: Proposal, how: str) -> None:
-        view, edited = self._page.view, None
-        if how == "keep" and view.edit.key == f"{PROPOSAL_PREFIX}{proposal.id}" and view.unsaved_changes():
-            edited = view.editor.text()
+    def show_source(self) -> None:
+        """Show the steps from which the proposal on display was learned."""
+        if proposal := self._shown_proposal():
+            self._show_event(proposal.session, proposal.steps[0] if proposal.steps else 0)
+
+    def _shown_proposal(self) -> Proposal | None:
+        return self._all.get(self._page.view.edit.key.removeprefix(PROPOSAL_PREFIX))
+
+    def _accept(self, proposal: Proposal) -> None:
+        edited = self._page.view.editor.text() if self._page.view.unsaved_changes() else None
 
         async def send() -> None:
-            resolved = await self._controller.resolve(proposal.id, how, edited)
-            self.open_id = ""
-            self._page.edits.delete_draft(f"{PROPOSAL_PREFIX}{proposal.id}")
-            self._page.refresh(resolved.result.partition(" ")[0] if how == "keep" else "")
-            text = (
-                self._tr("Accepted the proposal for {}.")
-                if how == "keep"
-                else self._tr("Rejected the proposal for {}.")
-            )
-            self._show_toast(text.format(self._name(proposal)), lambda: self._undo(proposal))
+            accepted = await self._controller.accept_proposal(proposal.id, edited)
+            self._close(proposal, self._tr("Accepted the proposal for {}."), accepted.result.partition(" ")[0])
 
-        self._start_task(send(), f"{how} a proposal")
+        self._start_task(send(), "accept a proposal")
         self._page.focus_list()
+
+    def _reject(self, proposal: Proposal) -> None:
+        async def send() -> None:
+            await self._controller.reject_proposal(proposal.id)
+            self._close(proposal, self._tr("Rejected the proposal for {}."))
+
+        self._start_task(send(), "reject a proposal")
+        self._page.focus_list()
+
+    def _close(self, proposal: Proposal, message: str, skill: str = "") -> None:
+        """Close a proposal that was accepted or rejected, offer to undo that, and open a skill by its key or name."""
+        self.open_id = ""
+        self._page.edits.delete_draft(f"{PROPOSAL_PREFIX}{proposal.id}")
+        self._page.refresh(skill)
+        self._show_toast(message.format(self._name(proposal)), lambda: self._undo(proposal))
 
     def _undo(self, proposal: Proposal) -> None:
         async def send() -> None:
-            await self._controller.resolve(proposal.id, "undo")
+            await self._controller.undo_decision(proposal.id)
             self._page.refresh()
 
         self._start_task(send(), "undo a proposal")
 
     def show(self, proposal: Proposal, before: str | None) -> None:
-        """Show a proposal, compared with the current text."""
+        """Show a proposal compared with `before`, the current text; None if the proposal creates a skill."""
         was = before or ""
         added = [line for block in diff_texts(was, proposal.text).blocks for line in range(block.new, block.new_end)]
         self._page.view.show_proposal(

@@ -1,8 +1,8 @@
 """The actions on whole skills: create, import, rename, copy, trust, pin, disable, archive, restore and export."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
@@ -15,6 +15,7 @@ from ui.skills.controller import SkillsController
 from ui.skills.edit_store import EditStore
 from ui.skills.name_dialog import NameDialog
 from ui.skills.skill_import_dialog import SkillImportDialog
+from ui.skills.skill_menu import SkillAction
 from ui.skills.skill_view import FILES, SkillView
 from ui.style.theme import Look
 from ui.widgets.link_dialog import LinkDialog
@@ -23,7 +24,7 @@ FILE_LIMIT: Final = 10 << 20
 
 
 class SkillActionsHost(Protocol):
-    """The part of the Skills page that the actions use."""
+    """What the actions need from the Skills page."""
 
     view: SkillView
     edits: EditStore
@@ -34,7 +35,10 @@ class SkillActionsHost(Protocol):
 
 
 class SkillActions:
-    """Runs the actions, then refreshes `page` and shows a toast, with Undo if possible. Dialogs belong to `parent`."""
+    """Runs the actions. Afterwards, `page` is refreshed, and a toast reports the result with Undo where possible.
+
+    Dialogs are shown above `parent`.
+    """
 
     def __init__(
         self,
@@ -58,19 +62,6 @@ class SkillActions:
     def restyle(self, look: Look) -> None:
         self._look = look
 
-    def run_action(self, name: str, row: SkillRow) -> None:
-        """Run an action of the menu or the notice by its name."""
-        dialogs: dict[str, Callable[[SkillRow], None]] = {
-            "rename": self.ask_new_name,
-            "copy": self.ask_copy_name,
-            "export": self.ask_export,
-            "trust": self.trust,
-        }
-        if name in dialogs:
-            dialogs[name](row)
-        elif name in SWITCHES:
-            self._switch(name, row)
-
     def ask_new(self) -> None:
         hint = self._tr("Lowercase letters, digits and hyphens, such as weekly-report or code-review.")
         dialog = NameDialog(
@@ -81,7 +72,7 @@ class SkillActions:
         dialog.open()
 
     def create(self, name: str, template: str) -> None:
-        """Create a skill whose first version is the filled-in template, and open it for editing."""
+        """Create a skill from a template, and open it for editing."""
         text, files = templates.fill_template(template, name)
 
         async def send() -> None:
@@ -97,7 +88,7 @@ class SkillActions:
         self._ask(row, self._tr("Copy skill"), self._tr("Copy"), lambda name: self._copy(row, name))
 
     def trust(self, row: SkillRow) -> None:
-        """Trust the skill with exactly the contents shown. After any change, it must be trusted again."""
+        """Trust the skill with exactly the contents that are shown. After any change, it must be trusted again."""
 
         async def send() -> None:
             await self._controller.trust(row.key, row.digest)
@@ -108,8 +99,20 @@ class SkillActions:
 
         self._start_task(send(), "trust a skill")
 
+    def set_flag(self, action: SkillAction, row: SkillRow) -> None:
+        """Pin, unpin, enable, disable, archive or restore a skill."""
+        change = FLAG_CHANGES[action]
+
+        async def send() -> None:
+            await change.set_flag(self._controller, row.key, change.on)
+            self._page.refresh()
+            self._page.open(row.key)
+            self._show_toast(self._tr(change.message).format(row.name), lambda: self.set_flag(change.undo, row))
+
+        self._start_task(send(), f"{action} a skill")
+
     def restore(self, version: int) -> None:
-        """Save an old version as the newest one; the versions in between are kept."""
+        """Save an old version as the newest one. The versions in between are kept."""
         opened = self._page.view.skill
         if opened is None:
             return
@@ -130,7 +133,7 @@ class SkillActions:
         self._start_task(send(), "restore a version")
 
     def ask_import(self) -> None:
-        """Choose a file to import; folders and files can also be dropped on the page."""
+        """Let the user choose a file to import. Folders and files can also be dropped on the page."""
         dialog = QFileDialog(self._parent, self._tr("Import skills from a zip file or a SKILL.md"))
         dialog.setObjectName("skills.import.file")
         dialog.setFileMode(QFileDialog.FileMode.AnyFile)
@@ -140,7 +143,7 @@ class SkillActions:
         dialog.open()
 
     def preview_import(self, source: str) -> None:
-        """Show which skills an import would add, and import them if the user confirms."""
+        """Show which skills an import would add, and import them if the user agrees."""
 
         async def look() -> None:
             skills = await self._controller.preview_import(source)
@@ -151,7 +154,10 @@ class SkillActions:
         self._start_task(look(), "preview an import of skills")
 
     def add_file(self, source: str) -> None:
-        """Add a file from disk to the skill, in the folder for its kind."""
+        """Add a file from disk to the skill.
+
+        The type of the file determines in which folder of the skill it is placed.
+        """
         path = Path(source)
         try:
             if path.stat().st_size > FILE_LIMIT:
@@ -195,7 +201,7 @@ class SkillActions:
         self._start_task(send(), "export a skill")
 
     def open_link(self, address: str) -> None:
-        """Show the full address and let the user confirm before a link is opened."""
+        """Show the full address of a link, and open it if the user agrees."""
         LinkDialog(self._look, address, self._parent).open()
 
     def _import(self, source: str, names: Sequence[str]) -> None:
@@ -208,17 +214,6 @@ class SkillActions:
             self._page.refresh(imported[0].key if imported else "")
 
         self._start_task(send(), "import skills")
-
-    def _switch(self, name: str, row: SkillRow) -> None:
-        how, on, other, text = SWITCHES[name]
-
-        async def send() -> None:
-            await self._controller.set_flag(how, row.key, on)
-            self._page.refresh()
-            self._page.open(row.key)
-            self._show_toast(self._tr(text).format(row.name), lambda: self._switch(other, row))
-
-        self._start_task(send(), name)
 
     def _distrust(self, row: SkillRow) -> None:
         async def send() -> None:
@@ -270,12 +265,24 @@ class SkillActions:
         return self._parent.tr(text)
 
 
-# By action: the flag that the engine sets and its value, the action that undoes it, and the text of the toast.
-SWITCHES: Final = {
-    "pin": ("pin", True, "unpin", "Pinned {}."),
-    "unpin": ("pin", False, "pin", "Unpinned {}."),
-    "disable": ("disable", True, "enable", "Disabled {}. It is no longer offered to models."),
-    "enable": ("disable", False, "disable", "Enabled {}."),
-    "archive": ("archive", True, "bring", "Archived {}. Its versions are kept."),
-    "bring": ("archive", False, "archive", "Restored {}."),
+class _FlagChange(NamedTuple):
+    """An action that sets or clears a flag of a skill, with the action that reverses it and the text of the toast."""
+
+    set_flag: Callable[[SkillsController, str, bool], Awaitable[None]]
+    on: bool
+    undo: SkillAction
+    message: str
+
+
+FLAG_CHANGES: Final = {
+    SkillAction.PIN: _FlagChange(SkillsController.pin, True, SkillAction.UNPIN, "Pinned {}."),
+    SkillAction.UNPIN: _FlagChange(SkillsController.pin, False, SkillAction.PIN, "Unpinned {}."),
+    SkillAction.DISABLE: _FlagChange(
+        SkillsController.disable, True, SkillAction.ENABLE, "Disabled {}. It is no longer offered to models."
+    ),
+    SkillAction.ENABLE: _FlagChange(SkillsController.disable, False, SkillAction.DISABLE, "Enabled {}."),
+    SkillAction.ARCHIVE: _FlagChange(
+        SkillsController.archive, True, SkillAction.RESTORE, "Archived {}. Its versions are kept."
+    ),
+    SkillAction.RESTORE: _FlagChange(SkillsController.archive, False, SkillAction.ARCHIVE, "Restored {}."),
 }

@@ -14,11 +14,11 @@ from ui.widgets.check_box import CheckBox
 from ui.widgets.dialog_parts import button_row, resize_in_screen
 from ui.widgets.labels import label, styled_frame
 
-MAX_FINDINGS: Final = 5  # findings listed per skill
+MAX_FINDINGS: Final = 5  # findings of each skill that are listed
 
 
 class SkillImportDialog(QDialog):
-    """Emits `confirmed` with the keys of the selected skills."""
+    """Lets the user select skills to import. `confirmed` carries the keys of the selected skills."""
 
     confirmed = Signal(object)
 
@@ -47,16 +47,16 @@ class SkillImportDialog(QDialog):
         scroll.setWidgetResizable(True)
         scroll.setWidget(content)
         cancel = Button(look, self.tr("Cancel"), name="skill.import.cancel")
-        self._yes = Button(look, "", name="skill.import.yes", tone="primary")
+        self._import_button = Button(look, "", name="skill.import.yes", tone="primary")
         cancel.clicked.connect(self.reject)
-        self._yes.clicked.connect(self._agree)
+        self._import_button.clicked.connect(self._agree)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
         column.addWidget(label(self.windowTitle(), look.fonts.title))
         column.addWidget(label(f"{text.format(visible(source_name))} {hint}", look.fonts.text, "second", wrap=True))
         column.addWidget(scroll, 1)
-        column.addLayout(button_row(cancel, self._yes))
+        column.addLayout(button_row(cancel, self._import_button))
         resize_in_screen(self, look.size(600), look.size(min(560, 220 + 90 * len(skills))))
         self._update()
         cancel.setFocus()
@@ -100,8 +100,10 @@ class SkillImportDialog(QDialog):
 
     def _update(self) -> None:
         count = len(self.selected())
-        self._yes.setText(self.tr("Import 1 skill") if count == 1 else self.tr("Import {} skills").format(count))
-        self._yes.setEnabled(count > 0)
+        self._import_button.setText(
+            self.tr("Import 1 skill") if count == 1 else self.tr("Import {} skills").format(count)
+        )
+        self._import_button.setEnabled(count > 0)
 
     def _agree(self) -> None:
         selected = self.selected()

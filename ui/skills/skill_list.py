@@ -29,6 +29,7 @@ from ui.style.theme import Look, blend
 from ui.widgets.item_list import ITEM_ROLE, AnyIndex, ItemDelegate, ItemListModel, ItemListView
 from ui.widgets.labels import ENTER_KEYS
 from ui.widgets.paint import chip_width, draw_chip, draw_frame, draw_line, draw_right_aligned, draw_selection
+from ui.widgets.proposal_keys import PROPOSAL_KEYS
 
 MARGIN: Final = 8
 INSET: Final = 8
@@ -38,7 +39,7 @@ LEFT: Final = 40
 
 
 def item_key(item: SkillListItem | None) -> str:
-    """Return a unique key: the key of a skill, or `proposal/` or `group/` followed by an ID; empty for None."""
+    """Return a unique key of an item: the key of a skill, `proposal/` or `group/` followed by an ID, or "" for None."""
     match item:
         case SkillItem():
             return item.row.key
@@ -50,12 +51,8 @@ def item_key(item: SkillListItem | None) -> str:
             return ""
 
 
-# As on the Memory page.
-PROPOSAL_ACTIONS: Final = {Qt.Key.Key_Y: "keep", Qt.Key.Key_E: "edit", Qt.Key.Key_N: "reject"}
-
-
 class SkillListModel(ItemListModel[SkillListItem]):
-    """The model of the list. Group headings cannot be selected, except the heading that can be collapsed."""
+    """The model of the list. Of the group headings, only the one that can be collapsed is selectable."""
 
     def key_of(self, item: SkillListItem) -> str:
         return item_key(item)
@@ -71,7 +68,7 @@ class SkillListModel(ItemListModel[SkillListItem]):
         places = (self.index(at) for at, item in enumerate(self.items) if not isinstance(item, SkillGroupHeading))
         return next(places, QModelIndex())
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:
         item, flag = self.item(index), Qt.ItemFlag
@@ -161,11 +158,10 @@ class SkillDelegate(ItemDelegate):
 
 
 class SkillList(ItemListView):
-    """The list. Arrow keys move the current row; Enter or a click opens it."""
+    """The list. Arrow keys move the current item; Enter or a click opens it."""
 
+    chosen = Signal(str)  # key of the chosen item
     archive_toggled = Signal()
-    proposal_action_requested = Signal(str)
-    """What the user wants to do with the open proposal: keep, edit or reject."""
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         self.rows = SkillListModel()
@@ -184,7 +180,7 @@ class SkillList(ItemListView):
         self.verticalScrollBar().setValue(bar)
 
     def mark_open(self, key: str) -> None:
-        """Mark the item that is open next to the list, and make it current."""
+        """Mark the item that is open beside the list, and make it the current one."""
         self._painter.shown_key = key
         index = self.rows.index_of(key)
         if index.isValid():
@@ -194,6 +190,9 @@ class SkillList(ItemListView):
     def current(self) -> SkillListItem | None:
         return self.rows.item(self.currentIndex())
 
+    def _shows_proposal(self, item: SkillListItem | None) -> bool:
+        return isinstance(item, ProposalItem) and self._painter.shown_key == item_key(item)
+
     def _choose(self, index: QModelIndex) -> None:
         item = self.rows.item(index)
         if isinstance(item, SkillGroupHeading) and item.key == ARCHIVED:
@@ -201,16 +200,17 @@ class SkillList(ItemListView):
         elif item is not None and not isinstance(item, SkillGroupHeading):
             self.chosen.emit(item_key(item))
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         self._painter.keyboard_focus = True
         key, item = Qt.Key(event.key()), self.current()
-        action = "" if event.modifiers() else PROPOSAL_ACTIONS.get(key, "")
         if key == Qt.Key.Key_Home or (key == Qt.Key.Key_Down and not self.currentIndex().isValid()):
-            self.setCurrentIndex(self.rows.first_item())  # Qt would stay, because the first row is a heading
-        elif action and isinstance(item, ProposalItem) and self._painter.shown_key == item_key(item):
-            self.proposal_action_requested.emit(action)
+            # Qt would not move, because the first row is a heading, which cannot be selected.
+            self.setCurrentIndex(self.rows.first_item())
+        elif key in PROPOSAL_KEYS and not event.modifiers() and self._shows_proposal(item):
+            event.ignore()  # leaves the shortcut to the page, because Qt would search the list for the letter
+            return
         elif key in ENTER_KEYS and self.currentIndex().isValid():
             self._choose(self.currentIndex())
         else:

@@ -1,30 +1,54 @@
-"""The menu of a skill, which depends on its source and state."""
+"""The entries in the menu of a skill, which depend on where the skill is stored and on its state."""
+
+from enum import StrEnum
 
 from PySide6.QtCore import QCoreApplication
 
 from core.domain.skill import SkillRow
 
-MenuEntry = tuple[str, str]  # the name of an action, and its label
+
+class SkillAction(StrEnum):
+    """Actions on the skill on display."""
+
+    SAVE = "save"
+    DISCARD = "discard"  # discard the unsaved changes
+    SHOW_VERSIONS = "show_versions"
+    TRY = "try"  # start a new session with a task that uses the skill
+    REPEAT_WITHOUT = "repeat_without"  # repeat the last run that used the skill, this time without the skill
+    RENAME = "rename"
+    COPY = "copy"
+    EXPORT = "export"
+    TRUST = "trust"
+    PIN = "pin"
+    UNPIN = "unpin"
+    ENABLE = "enable"
+    DISABLE = "disable"
+    ARCHIVE = "archive"
+    RESTORE = "restore"  # undo the archiving
 
 
-def menu_entries(row: SkillRow) -> list[MenuEntry]:
-    """Return the entries as action names and labels; an empty entry is a separator."""
+MenuEntry = tuple[SkillAction, str]  # an action and its label
+
+
+def menu_entries(row: SkillRow) -> list[MenuEntry | None]:
+    """Return the entries of the menu; None is a separator."""
     in_library = row.source == "library"
-    entries: list[MenuEntry] = []
+    entries: list[MenuEntry | None] = []
     if row.state in ("untrusted", "changed"):
-        entries.append(("trust", _tr("Trust this skill")))
+        entries.append((SkillAction.TRUST, _tr("Trust this skill")))
     if row.state == "archived":
-        return [("bring", _tr("Restore")), ("export", _tr("Export…"))]
+        return [(SkillAction.RESTORE, _tr("Restore")), (SkillAction.EXPORT, _tr("Export…"))]
     if in_library:
-        entries.append(("rename", _tr("Rename…")))
-    entries.append(("unpin", _tr("Unpin")) if row.pinned else ("pin", _tr("Pin")))
-    entries.append(("enable", _tr("Enable")) if row.state == "disabled" else ("disable", _tr("Disable")))
-    entries.append(("copy", _tr("Copy…")))
+        entries.append((SkillAction.RENAME, _tr("Rename…")))
+    entries.append((SkillAction.UNPIN, _tr("Unpin")) if row.pinned else (SkillAction.PIN, _tr("Pin")))
+    disabled = row.state == "disabled"
+    entries.append((SkillAction.ENABLE, _tr("Enable")) if disabled else (SkillAction.DISABLE, _tr("Disable")))
+    entries.append((SkillAction.COPY, _tr("Copy…")))
     if row.use_count:
-        entries.append(("without", _tr("Repeat its last run without this skill…")))
-    entries.append(("export", _tr("Export…")))
+        entries.append((SkillAction.REPEAT_WITHOUT, _tr("Repeat its last run without this skill…")))
+    entries.append((SkillAction.EXPORT, _tr("Export…")))
     if in_library:
-        entries += [("", ""), ("archive", _tr("Archive"))]
+        entries += [None, (SkillAction.ARCHIVE, _tr("Archive"))]
     return entries
 
 

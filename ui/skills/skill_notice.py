@@ -1,56 +1,70 @@
-"""The notice above a skill: why it is not trusted or cannot be used, or that it has unsaved changes."""
+"""The notice above a skill. It says that the skill is not trusted, cannot be used, or has unsaved changes."""
 
 from collections.abc import Sequence
 from typing import Final
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from core.domain.skill import SkillFile, SkillFinding, SkillRow
+from core.domain.skill import SKILL_FILE, SkillFile, SkillFinding, SkillRow
+from ui.skills.skill_menu import MenuEntry, SkillAction
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.accent_frame import AccentFrame
 from ui.widgets.button import Button
+from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.labels import allow_breaks, label
+from ui.widgets.stacking_row import StackingRow, plain_row
 
-MAX_LISTED: Final = 6  # scripts and findings that are listed
+MAX_LISTED: Final = 6  # scripts listed by name at most; the same limit applies to findings
+TEXT_WIDTH: Final = 200  # pixels; if less is left for the text beside the buttons, the buttons move below it
 
 
 class SkillNotice(AccentFrame):
-    """A title, a text and two buttons; `action_requested` carries the action of the button that was clicked."""
+    """A title, a text and up to two buttons."""
 
-    action_requested = Signal(str)
+    action_requested = Signal(str)  # a `SkillAction`
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         theme = look.theme
         super().__init__(fill=theme.panel, line=theme.strong_line, edge=theme.waiting, parent=parent)
         self._look = look
-        self._actions = ("", "")
+        self._dismissal: SkillAction | None = None
+        self._confirmation: SkillAction | None = None
         self.setObjectName("skill.card")
         self._title = label("", look.fonts.strong, name="skill.card.title", wrap=True)
         self._text = label("", look.fonts.second, "second", name="skill.card.text", wrap=True)
-        self._no = Button(look, "", name="skill.card.no")
-        self._yes = Button(look, "", name="skill.card.yes")
-        self._no.clicked.connect(lambda: self.action_requested.emit(self._actions[0]))
-        self._yes.clicked.connect(lambda: self.action_requested.emit(self._actions[1]))
-        texts = QVBoxLayout()
+        self._dismiss_button = Button(look, "", name="skill.card.no")
+        self._confirm_button = Button(look, "", name="skill.card.yes")
+        self._dismiss_button.clicked.connect(lambda: self.action_requested.emit(self._dismissal))
+        self._confirm_button.clicked.connect(lambda: self.action_requested.emit(self._confirmation))
+        content = QWidget()
+        texts = QVBoxLayout(content)
+        texts.setContentsMargins(0, 0, 0, 0)
         texts.setSpacing(3)
         texts.addWidget(self._title)
         texts.addWidget(self._text)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(16, 10, 12, 10)
-        row.setSpacing(8)
-        row.addLayout(texts, 1)
-        row.addWidget(self._no)
-        row.addWidget(self._yes)
+        self._texts = FittingScrollArea(content)
+        self._texts.setObjectName("skill.card.scroll")
+        self._texts.setAccessibleName(self.tr("Notice"))
+        self._texts.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # so that the arrow keys can scroll the text
+        buttons = plain_row(self._dismiss_button, self._confirm_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(16, 10, 12, 10)
+        center = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+        column.addWidget(StackingRow(self._texts, buttons, alignment=center))
+        self.restyle(look)
         self.hide()
 
-    def show_notice(self, title: str, text: str, no: tuple[str, str], yes: tuple[str, str]) -> None:
-        """Show the notice with two buttons, given as pairs of action and label; a button without a label is hidden."""
+    def show_notice(
+        self, title: str, text: str, *, dismiss: MenuEntry | None = None, confirm: MenuEntry | None = None
+    ) -> None:
+        """Show the notice with a button for each action that is given with its label."""
         self._title.setText(title)
         self._text.setText(allow_breaks(text))
-        self._actions = (no[0], yes[0])
-        for button, (_, button_text) in ((self._no, no), (self._yes, yes)):
+        self._dismissal, self._confirmation = dismiss and dismiss[0], confirm and confirm[0]
+        for button, entry in ((self._dismiss_button, dismiss), (self._confirm_button, confirm)):
+            button_text = entry[1] if entry else ""
             button.setText(button_text)
             button.setAccessibleName(button_text)
             button.setVisible(bool(button_text))
@@ -58,7 +72,7 @@ class SkillNotice(AccentFrame):
         self.show()
 
     def show_untrusted(self, row: SkillRow, files: Sequence[SkillFile], findings: Sequence[SkillFinding]) -> None:
-        """Explain that the skill is unusable until the user trusts it, and list its scripts and findings."""
+        """Explain that the skill cannot be used until the user trusts it, and list its scripts and findings."""
         changed = row.state == "changed"
         title = (
             self.tr("This skill has changed since you trusted it. It cannot be used until you trust it again.")
@@ -69,7 +83,7 @@ class SkillNotice(AccentFrame):
         )
         parts = [self.tr("Location: {}.").format(visible(row.path)) if row.path else ""]
         runs = [visible(file.path) for file in files if file.executable or file.path.startswith("scripts/")]
-        other_files = len(files) - len(runs) - 1
+        other_files = sum(file.path != SKILL_FILE for file in files) - len(runs)
         if runs:
             more = self.tr(" and {} more").format(len(runs) - MAX_LISTED) if len(runs) > MAX_LISTED else ""
             parts.append(self.tr("Scripts: {}{}.").format(", ".join(runs[:MAX_LISTED]), more))
@@ -81,15 +95,19 @@ class SkillNotice(AccentFrame):
         parts += [
             self.tr("Line {}: {}").format(finding.line, visible(finding.message)) for finding in serious[:MAX_LISTED]
         ]
+        if (unlisted := len(serious) - MAX_LISTED) > 0:
+            parts.append(
+                self.tr("And 1 more finding.") if unlisted == 1 else self.tr("And {} more findings.").format(unlisted)
+            )
         parts.append(self.tr("Read its text below and its files on the Files tab before you trust it."))
-        self.show_notice(
-            title, " ".join(part for part in parts if part), ("disable", ""), ("trust", self.tr("Trust this skill"))
-        )
+        trust = (SkillAction.TRUST, self.tr("Trust this skill"))
+        self.show_notice(title, " ".join(part for part in parts if part), confirm=trust)
 
     def restyle(self, look: Look) -> None:
         theme = look.theme
         self.set_colors(fill=theme.panel, line=theme.strong_line, edge=theme.waiting)
         self._title.setFont(look.fonts.strong)
         self._text.setFont(look.fonts.second)
-        for button in (self._no, self._yes):
+        for button in (self._dismiss_button, self._confirm_button):
             button.restyle(look)
+        self._texts.setMinimumWidth(look.size(TEXT_WIDTH))

@@ -1,4 +1,4 @@
-"""The rendered preview of a skill, which follows the cursor in the editor."""
+"""The rendered preview of a skill, which scrolls along with the cursor of the editor."""
 
 from bisect import bisect_right
 from typing import Final, NamedTuple
@@ -14,15 +14,19 @@ from ui.text.markdown import render_with_positions
 from ui.text.safe_document import SafeDocument
 
 RENDER_DELAY_MS: Final = 180
-CONTEXT_LINES: Final = 150  # lines shown before and after the cursor if the text is too long to show in full
-MAX_FULL_LINES: Final = 500  # of texts with more lines, only a part is shown
-MAX_CHARACTERS: Final = 24_000  # of longer texts, only a part is shown
+# Lines before and after the cursor that are rendered if the text is too long to be rendered in full.
+CONTEXT_LINES: Final = 150
+MAX_FULL_LINES: Final = 500  # lines; of a longer text, only a part is rendered
+MAX_CHARACTERS: Final = 24_000  # characters; of a longer text, only a part is rendered
 PAD: Final = 22
 BAR: Final = 3
 
 
 class PreviewSlice(NamedTuple):
-    """The part of a text that is shown, and the number of its first line; `is_partial` if text was left out."""
+    """The part of a text that is rendered, and the number of its first line.
+
+    `is_partial` means that text was left out.
+    """
 
     first_line: int
     text: str
@@ -30,7 +34,7 @@ class PreviewSlice(NamedTuple):
 
 
 class SkillPreview(QTextBrowser):
-    """The preview. It marks the block in which the editor's cursor is, and scrolls it into view."""
+    """The preview. It marks the block that contains the editor's cursor, and scrolls to it."""
 
     link_clicked = Signal(str)
 
@@ -42,7 +46,7 @@ class SkillPreview(QTextBrowser):
         self._shown = PreviewSlice(0, "", False)
         self._name = ""
         self._description = ""
-        self._places: list[tuple[int, int]] = []
+        self._source_positions: list[tuple[int, int]] = []
         self._stale = False
         self.setObjectName("skill.preview")
         self.setAccessibleName(self.tr("Preview"))
@@ -52,20 +56,20 @@ class SkillPreview(QTextBrowser):
         self.setDocument(SafeDocument(self))
         self.viewport().setAutoFillBackground(False)
         self.setViewportMargins(PAD, PAD - 4, PAD - 6, PAD)
-        self._soon = QTimer(self, singleShot=True, interval=RENDER_DELAY_MS)
-        self._soon.timeout.connect(self.render_now)
+        self._render_timer = QTimer(self, singleShot=True, interval=RENDER_DELAY_MS)
+        self._render_timer.timeout.connect(self.render_now)
         self.anchorClicked.connect(self._follow)
 
     def show_text(self, text: str, line: int) -> None:
-        """Render a changed text after a pause in typing."""
+        """Render a changed text as soon as the user pauses typing; `line` is the line of the cursor."""
         self._text = text
         self._line = line
         self._stale = True
         if self.isVisible():
-            self._soon.start()
+            self._render_timer.start()
 
     def show_new_text(self, text: str) -> None:
-        """Render a text that was just opened, without a pause, so that the old preview does not stay visible."""
+        """Render a text that has just been opened, at once, so that the preview of the previous text disappears."""
         self._text = text
         self._line = 0
         self._stale = True
@@ -74,42 +78,42 @@ class SkillPreview(QTextBrowser):
         self.verticalScrollBar().setValue(0)
 
     def follow_cursor(self, line: int) -> None:
-        """Mark and scroll to the block with this line of the source, where the cursor is now."""
+        """Scroll to the block that contains this line of the source, in which the cursor is now, and mark it."""
         same, self._line = line == self._line, line
         if same or not self.isVisible() or self._stale:
             return
         rendered = self._shown
         if rendered.is_partial and not rendered.first_line <= line < rendered.first_line + rendered.text.count("\n"):
             self._stale = True
-            self._soon.start()
+            self._render_timer.start()
             return
         self._scroll_to_cursor()
 
     def render_now(self) -> None:
-        """Render the text now, without waiting for the timer."""
-        self._soon.stop()
+        """Render the text at once, without waiting for a pause."""
+        self._render_timer.stop()
         self._stale = False
         rendered = self._shown = preview_slice(self._text, self._line)
         bar = self.verticalScrollBar().value()
-        self._places = render_with_positions(self.document(), rendered.text, self._look)
+        self._source_positions = render_with_positions(self.document(), rendered.text, self._look)
         self.verticalScrollBar().setValue(bar)
         self._scroll_to_cursor()
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self._stale = True
-        self._soon.start()
+        self._render_timer.start()
 
     def _block(self) -> int:
-        """Return the index of the block that contains the cursor; -1 for none, as in the front matter."""
-        return bisect_right([line for line, _ in self._places], self._line - self._shown.first_line) - 1
+        """Return the index of the block that contains the cursor; -1 if none does, as in the front matter."""
+        return bisect_right([line for line, _ in self._source_positions], self._line - self._shown.first_line) - 1
 
     def _edges(self, block: int) -> tuple[float, float]:
-        """Return the top and bottom of a block, in document coordinates."""
+        """Return the y coordinates of the top and bottom of a block in the document."""
         layout, document = self.document().documentLayout(), self.document()
-        top = layout.blockBoundingRect(document.findBlock(self._places[block][1])).top()
-        if block + 1 < len(self._places):
-            return top, layout.blockBoundingRect(document.findBlock(self._places[block + 1][1])).top()
+        top = layout.blockBoundingRect(document.findBlock(self._source_positions[block][1])).top()
+        if block + 1 < len(self._source_positions):
+            return top, layout.blockBoundingRect(document.findBlock(self._source_positions[block + 1][1])).top()
         return top, document.size().height()
 
     def _scroll_to_cursor(self) -> None:
@@ -126,7 +130,7 @@ class SkillPreview(QTextBrowser):
     def _follow(self, url: QUrl) -> None:
         self.link_clicked.emit(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def paintEvent(self, event: QPaintEvent) -> None:
         block = self._block()
@@ -135,7 +139,7 @@ class SkillPreview(QTextBrowser):
             within = event.rect().translated(0, self.verticalScrollBar().value())
             draw_code_frames(painter, self.document(), self._look, within)
         super().paintEvent(event)
-        if 0 <= block < len(self._places):
+        if 0 <= block < len(self._source_positions):
             top, bottom = self._edges(block)
             with QPainter(self.viewport()) as painter:
                 y = round(top) - self.verticalScrollBar().value()
@@ -147,7 +151,7 @@ class SkillPreview(QTextBrowser):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         if self._stale and self.isVisible():
-            self._soon.start()
+            self._render_timer.start()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -156,9 +160,9 @@ class SkillPreview(QTextBrowser):
 
 
 def preview_slice(text: str, line: int) -> PreviewSlice:
-    """Return the part of a text to show: the whole text if it is short, else the part around a line.
+    """Return the part of a text to render: a short text as a whole, else the part around a line.
 
-    A part that would begin inside a code block begins with an opening fence.
+    If the part would begin inside a code block, an opening fence is put before it.
     """
     lines = text.split("\n")
     body = _body(lines)
@@ -182,7 +186,7 @@ def preview_slice(text: str, line: int) -> PreviewSlice:
 
 
 def _body(lines: list[str]) -> int:
-    """Return the number of the first line after the front matter; 0 without front matter."""
+    """Return the number of the first line after the front matter; 0 if there is no front matter."""
     if not lines or lines[0].rstrip() != "---":
         return 0
     state: LineState = initial_state("SKILL.md")

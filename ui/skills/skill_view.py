@@ -12,7 +12,7 @@ from ui.skills.editor import SkillEditor
 from ui.skills.editor_status import SkillSizes
 from ui.skills.files_tab import FilesTab
 from ui.skills.header import SkillHeader
-from ui.skills.skill_menu import menu_entries
+from ui.skills.skill_menu import SkillAction, menu_entries
 from ui.skills.skill_notice import SkillNotice
 from ui.skills.source_editor import FindingMark
 from ui.skills.usage_tab import UsageTab
@@ -24,13 +24,13 @@ EDIT, EDIT_AND_PREVIEW, COMPARE, FILES, USED = "write", "both", "compare", "file
 
 
 class SkillView(QWidget):
-    """Shows a skill being edited, or a proposed change.
+    """Shows a skill that is being edited, or a proposed change.
 
-    `action_requested` carries an action of the header, the menu or the notice. The page answers `check_requested` with
-    findings and `diff_requested` with a diff; on `save_draft_requested`, it writes the unsaved text to disk.
+    The page answers `check_requested` with findings and `diff_requested` with a diff; on `save_draft_requested`, it
+    writes the unsaved text to disk.
     """
 
-    action_requested = Signal(str)
+    action_requested = Signal(str)  # a `SkillAction`
     changed = Signal()
     save_draft_requested = Signal()
     check_requested = Signal()
@@ -65,7 +65,7 @@ class SkillView(QWidget):
         self.tabs.chosen.connect(self._show_tab)
 
     def show_skill(self, opened: OpenSkill, edit: EditedSkill) -> None:
-        """Show a skill, with its unsaved changes in `edit`."""
+        """Show a skill with the unsaved changes in `edit`."""
         same = self.skill is not None and edit is self.edit
         self.skill, self.edit = opened, edit
         self.expected_name = opened.row.key.rpartition("/")[2]
@@ -103,7 +103,10 @@ class SkillView(QWidget):
         text: str,
         added: Sequence[int],
     ) -> None:
-        """Show a proposed change, read-only until `edit_proposal`; the lines in `added` (from 0) are marked as new."""
+        """Show a proposed change, which is read-only until `edit_proposal` is called.
+
+        `before` is the text that it changes; the lines in `added`, counted from 0, are marked as new.
+        """
         self.skill, self.read_only = None, True
         self.edit = EditedSkill(key, 0, text)
         self.expected_name = title if path == SKILL_FILE else ""
@@ -123,7 +126,7 @@ class SkillView(QWidget):
         self.check_requested.emit()
 
     def clear(self) -> None:
-        """Close the skill, so that text in the editor is no longer saved as a draft."""
+        """Close the skill, so that the text in the editor is no longer stored as its draft."""
         self.skill, self.edit = None, EditedSkill("", 0, "")
 
     def edit_proposal(self) -> None:
@@ -136,7 +139,7 @@ class SkillView(QWidget):
         self.focus_text()
 
     def update_row(self, row: SkillRow) -> None:
-        """Update the header and the tabs after a change other than to the text."""
+        """Update the header and the tabs after a change that does not concern the text."""
         count = len(self.skill.versions) if self.skill else 0
         self.header.show_skill(row, count, row.description, menu_entries(row))
         self.tabs.show_figures(FILES, [(str(self.files.count()), "second")] if self.files.count() else [])
@@ -160,7 +163,7 @@ class SkillView(QWidget):
         self.editor.show_findings(marks, measures)
 
     def show_files(self, files: Sequence[SkillFileDiff]) -> None:
-        """Show the diff that the Compare tab requested."""
+        """Show the diff for which the Compare tab has asked."""
         self.compare.show_files(files)
 
     def unsaved_changes(self) -> Mapping[str, FileContents]:
@@ -169,7 +172,10 @@ class SkillView(QWidget):
         return self.edit.unsaved_changes()
 
     def replace_text(self, text: str, base: int) -> None:
-        """Replace the text as one undoable edit based on version `base`; nothing is saved."""
+        """Replace the text in one step of the undo history, without saving it.
+
+        The result is based on version `base`.
+        """
         self.edit.base = base
         self.editor.source.replace_text(text)
         self.choose_tab(EDIT if self.tabs.current() not in (EDIT, EDIT_AND_PREVIEW) else self.tabs.current())
@@ -208,22 +214,25 @@ class SkillView(QWidget):
 
     def _show_card(self) -> None:
         row = self.skill.row if self.skill else None
+        save = (SkillAction.SAVE, self.tr("Save"))
         if self.skill is None or row is None:
             self.notice.hide()
         elif row.state in ("untrusted", "changed"):
             self.notice.show_untrusted(row, self.skill.files, self.skill.findings)
         elif row.state == "broken":
-            self.notice.show_notice(self.tr("This skill cannot be used."), visible(row.error), ("", ""), ("", ""))
+            self.notice.show_notice(self.tr("This skill cannot be used."), visible(row.error))
         elif row.state == "shadowed":
             title = self.tr("Another skill with this name takes precedence: {}.").format(visible(row.shadowed_by))
-            self.notice.show_notice(title, self.tr("Rename or disable one of them."), ("", ""), ("", ""))
+            self.notice.show_notice(title, self.tr("Rename or disable one of them."))
         elif self.edit.base < row.version and self.edit.changed:
             title = self.tr("You have unsaved changes, and a newer version was saved in the meantime.")
             text = self.tr("Save to merge both. If they changed the same lines, you choose which to keep.")
-            self.notice.show_notice(title, text, ("discard", self.tr("Discard my changes")), ("save", self.tr("Save")))
+            discard = (SkillAction.DISCARD, self.tr("Discard my changes"))
+            self.notice.show_notice(title, text, dismiss=discard, confirm=save)
         elif self.edit.changed:
             title = self.tr("Your unsaved changes have been restored.")
-            self.notice.show_notice(title, "", ("discard", self.tr("Discard changes")), ("save", self.tr("Save")))
+            discard = (SkillAction.DISCARD, self.tr("Discard changes"))
+            self.notice.show_notice(title, "", dismiss=discard, confirm=save)
         else:
             self.notice.hide()
 

@@ -1,4 +1,4 @@
-"""The search in an editor for text or regular expressions, in slices that do not block the window, and replacement."""
+"""Searches an editor for text or regular expressions, in slices that do not block the window, and replaces matches."""
 
 import re
 from bisect import bisect_left
@@ -13,13 +13,14 @@ MAX_MATCHES: Final = 10_000
 SLICE_S: Final = 0.006
 PAUSE_MS: Final = 2
 WAIT_MS: Final = 150
-MATCH_LIMIT: Final = 50_000  # steps (PCRE's LIMIT_MATCH) after which a match attempt stops; measured: at most 2 ms
+# Steps of the regular expression engine (PCRE's LIMIT_MATCH) per match attempt; as measured, 2 ms at most.
+MATCH_LIMIT: Final = 50_000
 LINE_LIMIT: Final = 20_000
 GROUP_REFERENCE: Final = re.compile(r"\\(\\|n|t|\d)|\$(\d)")
 
 
 class TextQuery(NamedTuple):
-    """What to search for. `text` is a regular expression if `is_regex` is set."""
+    """What to search for: a plain text, or a regular expression if `is_regex` is set."""
 
     text: str = ""
     is_regex: bool = False
@@ -37,7 +38,10 @@ class TextQuery(NamedTuple):
 
 
 class TextMatch(NamedTuple):
-    """A match: its position and length in the document, and its line and column; all in UTF-16 code units."""
+    """A match: its position and length in the document, its line and its column.
+
+    All of them count UTF-16 code units.
+    """
 
     position: int
     length: int
@@ -46,7 +50,10 @@ class TextMatch(NamedTuple):
 
 
 class TextSearch(QObject):
-    """A search. `changed` is emitted when more matches are found; `error` says what is wrong with the pattern."""
+    """A search that runs in the background.
+
+    `changed` is emitted when it finds more; `error` says why a pattern is invalid.
+    """
 
     changed = Signal()
 
@@ -83,7 +90,10 @@ class TextSearch(QObject):
         return bisect_left(self.matches, (position,))
 
     def replacement(self, match: TextMatch, template: str) -> str:
-        """Return the replacement for a match; in the template for a regular expression, \\1 and $1 stand for groups."""
+        """Return the text that replaces a match.
+
+        For a regular expression, \1 and $1 in the template stand for groups.
+        """
         if not self._query.is_regex:
             return template
         groups = self._regex.match(self._field.document().findBlockByNumber(match.line).text(), match.column)
@@ -155,7 +165,7 @@ def select_match(field: QPlainTextEdit, match: TextMatch) -> None:
     field.ensureCursorVisible()
 
 
-def _group(reference: "re.Match[str]", match: QRegularExpressionMatch) -> str:
+def _group(reference: re.Match[str], match: QRegularExpressionMatch) -> str:
     char = reference[1] or reference[2]
     return {"n": "\n", "t": "\t", "\\": "\\"}.get(char) or match.captured(int(char))
 

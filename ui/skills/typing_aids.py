@@ -6,15 +6,19 @@ from typing import Final
 from PySide6.QtGui import QTextCursor
 
 PAIRS: Final = {"(": ")", "[": "]", "{": "}", '"': '"', "`": "`"}
-SURROUNDING_PAIRS: Final = {**PAIRS, "*": "*", "_": "_", "'": "'"}  # a typed key surrounds the selection
+# Typing one of these characters surrounds the selected text with the pair.
+SURROUNDING_PAIRS: Final = {**PAIRS, "*": "*", "_": "_", "'": "'"}
 CLOSING: Final = frozenset(PAIRS.values())
 LIST_ITEM: Final = re.compile(r"^(\s*(?:>\s*)*)(?:([-*+])|(\d{1,9})([.)]))(\s+)(\[[ xX]\]\s+)?")
 INDENT: Final = "  "
-MAX_BRACKET_LINE: Final = 4_000  # characters; in longer lines, brackets are not matched
+MAX_BRACKET_LINE: Final = 4_000  # characters; in a longer line, matching brackets are not searched
 
 
 def insert_line_break(cursor: QTextCursor, *, continue_lists: bool) -> None:
-    """Insert a line break and keep the indentation. In a list, begin the next item; an empty item ends the list."""
+    """Insert a line break and keep the indentation.
+
+    With `continue_lists`, a line break in a list item begins the next item, and in an empty item ends the list.
+    """
     line, at = _place(cursor)
     item = LIST_ITEM.match(line) if continue_lists else None
     cursor.beginEditBlock()
@@ -31,13 +35,13 @@ def insert_line_break(cursor: QTextCursor, *, continue_lists: bool) -> None:
     cursor.endEditBlock()
 
 
-def _next_item(item: "re.Match[str]") -> str:
+def _next_item(item: re.Match[str]) -> str:
     mark = item[2] or f"{int(item[3]) + 1}{item[4]}"
     return f"{item[1]}{mark}{item[5]}{'[ ] ' if item[6] else ''}"
 
 
 def type_character(cursor: QTextCursor, char: str) -> bool:
-    """Handle a typed bracket or quote, and return whether it was handled.
+    """Handle a typed bracket or quote; return whether it was handled.
 
     It surrounds a selection, is inserted as a pair unless text follows, or moves past an identical closing character.
     """
@@ -63,7 +67,7 @@ def type_character(cursor: QTextCursor, char: str) -> bool:
 
 
 def delete_empty_pair(cursor: QTextCursor) -> bool:
-    """Delete both characters of an empty pair around the cursor, and return whether there was one."""
+    """If the cursor is within an empty pair of brackets or quotes, delete both; return whether it was."""
     line, at = _place(cursor)
     if cursor.hasSelection() or not at or PAIRS.get(line[at - 1]) != line[at : at + 1]:
         return False
@@ -75,7 +79,7 @@ def delete_empty_pair(cursor: QTextCursor) -> bool:
 
 
 def indent(cursor: QTextCursor) -> None:
-    """Indent the selected lines, or the list item if the cursor is at its start; otherwise insert spaces."""
+    """Indent the selected lines, or a list item if the cursor is at its beginning; otherwise insert spaces."""
     blocks = _lines(cursor)
     item = LIST_ITEM.match(cursor.block().text())
     if not cursor.hasSelection() and not (item and cursor.positionInBlock() <= item.end()):
@@ -105,10 +109,10 @@ def outdent(cursor: QTextCursor) -> None:
 
 
 def bracket_pair(cursor: QTextCursor) -> tuple[int, int] | None:
-    """Return the positions of the bracket at the cursor and of its counterpart; None if there is none on the line."""
+    """Return the positions of the bracket at the cursor and of its counterpart; None without both in the line."""
     line, start, at = cursor.block().text(), cursor.block().position(), cursor.positionInBlock()
     if not line.isascii() or len(line) > MAX_BRACKET_LINE:
-        return None  # with characters outside the BMP, Qt positions (UTF-16 code units) differ from string indexes
+        return None  # positions in Qt (UTF-16 code units) would differ from string indexes
     for index in (at - 1, at):
         char = line[index] if 0 <= index < len(line) else " "
         if char in "([{":
@@ -133,7 +137,10 @@ def _counterpart(line: str, index: int, char: str, other: str, step: int) -> int
 
 
 def _place(cursor: QTextCursor) -> tuple[str, int]:
-    """Return the cursor's line and its index in that string. Qt's position can differ: it counts UTF-16 code units."""
+    """Return the text of the cursor's line and the cursor's index in it.
+
+    The index can differ from Qt's position, which counts UTF-16 code units.
+    """
     line, at = cursor.block().text(), cursor.positionInBlock()
     return line, at if line.isascii() else len(line.encode("utf-16-le")[: 2 * at].decode("utf-16-le", "ignore"))
 

@@ -1,4 +1,4 @@
-"""The start screen: start a session, set up a model, try the demo or import sessions."""
+"""The start screen, on which the user starts a session, sets up a model, tries the demo or imports sessions."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,109 +8,119 @@ from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from core.models.local.model_state import LocalModelRow, LocalModelStates
-from ui.start.new_session_form import NewSessionForm, ProviderOffer
+from ui.start.new_session import ProviderOffer
+from ui.start.new_session_form import NewSessionForm
+from ui.start.provider_entries import ApiKeyEntry, LocalProviderEntry
 from ui.start.start_entry import StartEntry
 from ui.style.theme import Look
-from ui.widgets.api_key_dialog import ApiKeyDialog
-from ui.widgets.labels import allow_breaks, label, styled_frame
+from ui.widgets.labels import label, styled_frame
 from ui.widgets.local_model_entry import LocalModelEntry
 
 WIDTH: Final = 680
-MAX_NAMED: Final = 3
-EMBEDDED: Final = "local"  # the provider of the models that Journeyman runs itself
 
 
 class StartPanel(QFrame):
-    """A centered card with the new session form and the entries."""
+    """A centered card with the form for a new session and other entries."""
 
     demo_requested = Signal()
     start_requested = Signal(object)  # a NewSession
-    api_key_entered = Signal(str, str)  # provider, API key
+    api_key_entered = Signal(str, str)  # the provider and the API key
     shown = Signal()
     refresh_requested = Signal()
     import_requested = Signal()
-    local_model_action_requested = Signal(str, str)  # an action of `LocalModelEntry`, and the model
+    local_model_action_requested = Signal(str, str)  # a `LocalModelAction`, and the model
 
     def __init__(self, look: Look, *, data_folder: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._look = look
-        self._offers: tuple[ProviderOffer, ...] = ()
-        self._is_loading = True  # whether it is not known yet which models there are
-        self._local = ""
-        self._chosen = ""
+        self._is_loading = True  # true until it is known which models exist
+        self._default_model = ""
         self._local_models = LocalModelStates()
         self.setObjectName("start")
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.setAccessibleName(self.tr("Start"))
         self.setProperty("surface", "background")
         fonts = look.fonts
-        self._title = label(self.tr("Get started"), fonts.heading, name="start.title", wrap=True)
+        self._title = label("", fonts.heading, name="start.title", wrap=True)
         storage_note = self.tr("Sessions and settings are stored in {}").format(data_folder)
-        self._storage_label = label(storage_note, fonts.text, "second", name="start.place", wrap=True)
+        self._storage_note = label(storage_note, fonts.text, "second", name="start.place", wrap=True)
+        self._no_model_note = label("", fonts.text, name="start.none", wrap=True)
         self.form = NewSessionForm(look)
-        self._none = label("", fonts.text, name="start.none", wrap=True)
         title = self.tr("Run a model on this computer")
-        self._local_model = LocalModelEntry(look, "start.local_model", title=title)
-        self._local_model.action_requested.connect(self.local_model_action_requested)
-        self._server = StartEntry(look, "start.local", "cpu", "", "", self.tr("Use"))
-        self._key = StartEntry(
-            look,
-            "start.key",
-            "key",
-            self.tr("Add an API key"),
-            self.tr("For a model provider"),
-            self.tr("Add key…"),
-        )
-        demo_note = self.tr(
+        self._local_model_entry = LocalModelEntry(look, "start.local_model", title=title)
+        self._local_provider_entry = LocalProviderEntry(look)
+        self._api_key_entry = ApiKeyEntry(look)
+        title = self.tr("Try the built-in demo")
+        text = self.tr(
             "A scripted model works in a sample folder, runs real tools and asks you one question. "
             "It needs no network and no API key."
         )
-        title = self.tr("Try the built-in demo")
-        self._demo = StartEntry(look, "start.demo", "play", title, demo_note, self.tr("Start demo"))
-        import_note = self.tr("View sessions of Claude Code, Codex, OpenCode and others here. Nothing is run.")
+        self._demo_entry = StartEntry(look, "start.demo", "play", title, text, self.tr("Start demo"))
         title = self.tr("Import sessions from other agents")
-        self._others = StartEntry(look, "start.others", "folder-open", title, import_note, self.tr("Import…"))
-        self._others.button.clicked.connect(lambda: self.import_requested.emit())
+        text = self.tr("View sessions of Claude Code, Codex, OpenCode and others here. Nothing is run.")
+        self._import_entry = StartEntry(look, "start.others", "folder-open", title, text, self.tr("Import…"))
+        self._card = styled_frame("card")
+        self._card.setObjectName("start.card")
+        self._card.setMaximumWidth(look.size(WIDTH))
         self._lay_out()
-        self._demo.button.clicked.connect(lambda: self.demo_requested.emit())
-        self._key.button.clicked.connect(self._ask_key)
-        self._server.button.clicked.connect(self._use_local)
-        self.form.start_requested.connect(self.start_requested)
-        self.show_providers((), "")
-        self._is_loading = True
+        self._connect()
+        self._show_offers(())
 
-    def show_providers(self, offers: Sequence[ProviderOffer], chosen: str) -> None:
-        """Show the available providers; `chosen` is the default model from the settings."""
-        self._offers, self._is_loading = tuple(offers), False
-        names = [name for offer in offers for name in offer.models]
-        if chosen and chosen not in names:
-            names.insert(0, chosen)
-        self.form.set_models(names, chosen)
-        self.form.setVisible(bool(names))
+    def _lay_out(self) -> None:
+        column = QVBoxLayout(self._card)
+        column.setContentsMargins(28, 28, 28, 28)
+        column.setSpacing(6)
+        column.addWidget(self._title)
+        column.addWidget(self._storage_note)
+        column.addSpacing(8)
+        column.addWidget(self._no_model_note)
+        column.addWidget(self.form)
+        column.addSpacing(10)
+        for entry in (
+            self._local_model_entry, self._local_provider_entry, self._api_key_entry,
+            self._demo_entry, self._import_entry,
+        ):  # fmt: skip
+            column.addWidget(entry)
+        scroll = QScrollArea()
+        scroll.setObjectName("start.scroll")
+        scroll.setAccessibleName(self.tr("Start"))
+        scroll.setWidgetResizable(True)
+        # Tab focuses the widgets in the scroll area, not the scroll area itself.
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(_centered(self._card))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(scroll)
+
+    def _connect(self) -> None:
+        self.form.start_requested.connect(self.start_requested)
+        self._local_model_entry.action_requested.connect(self.local_model_action_requested)
+        self._local_provider_entry.model_chosen.connect(self.form.choose_model)
+        self._local_provider_entry.search_requested.connect(self.refresh_requested)
+        self._api_key_entry.api_key_entered.connect(self.api_key_entered)
+        self._demo_entry.button.clicked.connect(lambda: self.demo_requested.emit())
+        self._import_entry.button.clicked.connect(lambda: self.import_requested.emit())
+
+    def show_providers(self, offers: Sequence[ProviderOffer], default_model: str) -> None:
+        """Show the available providers. `default_model` is the default model of the settings; "" if there is none."""
+        self._is_loading, self._default_model = False, default_model
+        self._show_offers(offers)
+
+    def _show_offers(self, offers: Sequence[ProviderOffer]) -> None:
+        default = self._default_model
+        models = [name for offer in offers for name in offer.models]
+        if default and default not in models:
+            models.insert(0, default)
+        has_model = bool(models)
+        self.form.set_models(models, default)
+        self.form.setVisible(has_model)
         if self.window().focusWidget() is self:
             self.focus_content()
-        self._title.setText(self.tr("What should the agent do?") if names else self.tr("Get started"))
-        self._none.setVisible(not names)
-        self._none.setText(
-            self.tr("No model is set up yet. There are several ways to get started:")
-            if offers
-            else self.tr("Looking for models…")
-        )
-        local = next((offer for offer in offers if offer.is_local and offer.models and offer.name != EMBEDDED), None)
-        self._local = local.models[0] if local else ""
-        self._server.setVisible(local is not None or not names)
-        self._show_local(local) if local else self._show_no_local()
-        without_key = [offer.title or offer.name for offer in offers if offer.needs_key]
-        self._key.setVisible(bool(without_key) or not names)
-        self._key.button.setEnabled(bool(without_key))
-        provider_names = ", ".join(without_key[:MAX_NAMED])
-        if len(without_key) > MAX_NAMED:
-            provider_names = self.tr("{names} and {more} more; add other providers in Settings").format(
-                names=provider_names, more=len(without_key) - MAX_NAMED
-            )
-        key_note = provider_names or self.tr("For a model provider")
-        self._key.set_texts(self.tr("Add an API key"), key_note, self.tr("Add key…"))
-        self._chosen = chosen
+        self._title.setText(self.tr("What should the agent do?") if has_model else self.tr("Get started"))
+        no_model = self.tr("No model is set up yet. There are several ways to get started:")
+        self._no_model_note.setText(no_model if offers else self.tr("Looking for models…"))
+        self._no_model_note.setVisible(not has_model)
+        self._local_provider_entry.show_offers(offers, has_model=has_model)
+        self._api_key_entry.show_offers(offers, has_model=has_model)
         self._show_local_model()
 
     def show_local_models(self, states: LocalModelStates) -> None:
@@ -119,21 +129,34 @@ class StartPanel(QFrame):
         self._show_local_model()
 
     def _show_local_model(self) -> None:
-        """Offer a model unless one is chosen, and show its download. Emphasize the demo only without such an offer."""
+        """If no model has been chosen, offer one; show its download. Without an offer, emphasize the demo."""
         row = _offered_model(self._local_models.rows)
-        is_busy = row is not None and not row.is_available and bool(row.download or row.partial or row.error)
-        is_shown = row is not None and (is_busy or not self._chosen)
+        is_shown = row is not None and (_has_begun(row) or not self._default_model)
         if row is not None:
-            self._local_model.show_row(row, self._local_models.install_hint, default_model=self._chosen)
-        self._local_model.setVisible(is_shown)
-        self._demo.button.set_tone("" if is_shown or self.form.isVisibleTo(self) else "primary")
+            hint = self._local_models.install_hint
+            self._local_model_entry.show_row(row, hint, default_model=self._default_model)
+        self._local_model_entry.setVisible(is_shown)
+        self._demo_entry.button.set_tone("" if is_shown or self.form.isVisibleTo(self) else "primary")
 
     def focus_content(self) -> None:
-        """Focus the task; without a model, the page itself, from which Tab leads to the first button."""
+        """Focus the task field. Without a model, focus the page, from which Tab leads to the first button."""
         if self.form.isVisibleTo(self):
             self.form.focus_task()
         else:
             self.setFocus()
+
+    def has_task(self) -> bool:
+        """Return whether the user has started to write a task."""
+        return bool(self.form.text())
+
+    def choose_model(self, name: str) -> None:
+        self.form.choose_model(name)
+
+    def offer_task(self, task: str, folder: str) -> None:
+        """Fill in a task and a folder. The user can start the session or change them first."""
+        self.form.set_folder(folder)
+        self.form.fill(task)
+        self.form.focus_task()
 
     def choose_folder(self, folder: str) -> None:
         """Set the folder and focus the task field."""
@@ -141,91 +164,20 @@ class StartPanel(QFrame):
         self.form.focus_task()
 
     def restyle(self, look: Look) -> None:
-        self._look = look
         self._card.setMaximumWidth(look.size(WIDTH))
         self._title.setFont(look.fonts.heading)
-        self._storage_label.setFont(look.fonts.text)
-        self._none.setFont(look.fonts.text)
-        for widget in (self.form, self._local_model, self._server, self._key, self._demo, self._others):
-            widget.restyle(look)
+        self._storage_note.setFont(look.fonts.text)
+        self._no_model_note.setFont(look.fonts.text)
+        for part in (
+            self.form, self._local_model_entry, self._local_provider_entry, self._api_key_entry,
+            self._demo_entry, self._import_entry,
+        ):  # fmt: skip
+            part.restyle(look)
 
-    def _show_local(self, offer: ProviderOffer) -> None:
-        model_names = ", ".join(name.split("/", 1)[-1] for name in offer.models[:MAX_NAMED])
-        omitted = len(offer.models) - MAX_NAMED
-        model_names += self.tr(" and {} more").format(omitted) if omitted > 0 else ""
-        self._server.set_texts(
-            self.tr("{} is running on this computer").format(offer.title or offer.name),
-            allow_breaks(self.tr("{} · nothing leaves this computer").format(model_names)),
-            self.tr("Use {}").format(self._local.split("/", 1)[-1][:28]),
-            icon="circle-check",
-            token="done",
-        )
-
-    def _show_no_local(self) -> None:
-        """Explain how to get a local model; the button searches again."""
-        idle = next((offer for offer in self._offers if offer.is_local), None)
-        if idle is not None:
-            title = self.tr("{} is running on this computer but has no models").format(idle.title or idle.name)
-            text = self.tr("Download a model there, then search again.")
-        elif not self._offers:
-            title = self.tr("A provider on this computer")
-            text = self.tr("Ollama, LM Studio, llama.cpp, vLLM and Jan are detected automatically.")
-        else:
-            title = self.tr("No local model provider is running")
-            text = self.tr("Start Ollama, LM Studio, llama.cpp, vLLM or Jan, then search again.")
-        self._server.set_texts(title, text, self.tr("Search again"), icon="cpu")
-
-    def _use_local(self) -> None:
-        if self._local:
-            self.form.choose_model(self._local)
-        else:
-            self.refresh_requested.emit()
-
-    def _ask_key(self) -> None:
-        without_key = [(offer.name, offer.title) for offer in self._offers if offer.needs_key]
-        dialog = ApiKeyDialog(self._look, without_key, self)
-        dialog.submitted.connect(self.api_key_entered)
-        dialog.open()
-
-    def _lay_out(self) -> None:
-        card = self._card = styled_frame("card")
-        card.setObjectName("start.card")
-        card.setMaximumWidth(self._look.size(WIDTH))
-        card_layout = QVBoxLayout(card)
-        card_layout.setContentsMargins(28, 28, 28, 28)
-        card_layout.setSpacing(6)
-        card_layout.addWidget(self._title)
-        card_layout.addWidget(self._storage_label)
-        card_layout.addSpacing(8)
-        parts: tuple[QWidget, ...] = (
-            self._none, self.form, self._local_model, self._server, self._key, self._demo, self._others
-        )  # fmt: skip
-        for widget in parts:
-            card_layout.addWidget(widget)
-            if widget is self.form:
-                card_layout.addSpacing(10)
-        row = QHBoxLayout()
-        row.addStretch(1)
-        row.addWidget(card, 1000)
-        row.addStretch(1)
-        page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(24, 24, 24, 24)
-        column.addStretch(2)
-        column.addLayout(row)
-        column.addStretch(3)
-        scroll = QScrollArea()
-        scroll.setObjectName("start.scroll")
-        scroll.setAccessibleName(self.tr("Start"))
-        scroll.setWidgetResizable(True)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Tab focuses the widgets inside, not the scroll area
-        scroll.setWidget(page)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(scroll)
+    # Overridden Qt methods
 
     def event(self, event: QEvent) -> bool:
-        """While the models are loaded, add what the user types to the task, also letters that are shortcuts."""
+        """While the models are being loaded, add typed characters to the task, even those that are shortcuts."""
         types_ahead = self._is_loading and isinstance(event, QKeyEvent) and is_text_input(event)
         if types_ahead and event.type() == QEvent.Type.ShortcutOverride:
             event.accept()
@@ -241,14 +193,37 @@ class StartPanel(QFrame):
 
 
 def is_text_input(event: QKeyEvent) -> bool:
-    """Return whether a key enters or removes a character, unless it is `?`, which shows the keyboard shortcuts."""
+    """Return whether a key inserts or deletes a character.
+
+    `?` does not count, because it shows the keyboard shortcuts.
+    """
     has_command = bool(event.modifiers() & (Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.AltModifier))
     text = event.text()
     return not has_command and (event.key() == Qt.Key.Key_Backspace or (text not in ("", "?") and text.isprintable()))
 
 
+def _centered(card: QWidget) -> QWidget:
+    """Return a page with a card slightly above the center. The card is as wide as possible."""
+    row = QHBoxLayout()
+    row.addStretch(1)
+    row.addWidget(card, 1000)
+    row.addStretch(1)
+    page = QWidget()
+    column = QVBoxLayout(page)
+    column.setContentsMargins(24, 24, 24, 24)
+    column.addStretch(2)
+    column.addLayout(row)
+    column.addStretch(3)
+    return page
+
+
 def _offered_model(rows: Sequence[LocalModelRow]) -> LocalModelRow | None:
-    """Return the model whose download has begun, else one on this computer, else the smallest, which works anywhere."""
-    begun = [row for row in rows if not row.is_available and (row.download or row.partial or row.error)]
+    """Return the model to offer: one that is being downloaded, else one on this computer, else the smallest one."""
+    begun = [row for row in rows if _has_begun(row)]
     available = [row for row in rows if row.is_available and row.fits]
     return next(iter([*begun, *available, *rows]), None)
+
+
+def _has_begun(row: LocalModelRow) -> bool:
+    """Return whether the download of a model was started and is not complete."""
+    return not row.is_available and bool(row.download or row.partial or row.error)

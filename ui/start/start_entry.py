@@ -1,14 +1,16 @@
 """An entry of the start screen: icon, title, description and button."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from ui.style.icons import pixmap
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.labels import allow_breaks, label
+from ui.widgets.stacking_row import StackingRow
 
 ICON = 18
+TEXT_WIDTH = 130  # pixels; if less is left for the texts beside the button, the button moves below them
 
 
 class StartEntry(QFrame):
@@ -23,17 +25,20 @@ class StartEntry(QFrame):
         self._title = label(title, look.fonts.strong, wrap=True)
         self._text = label(text, look.fonts.second, "second", wrap=True)
         self.button = Button(look, action_text, name=name)
+        self.button.allow_shrinking()
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 10, 10, 10)
         row.setSpacing(12)
-        text_column = QVBoxLayout()
+        self._texts = QWidget()
+        text_column = QVBoxLayout(self._texts)
+        text_column.setContentsMargins(0, 0, 0, 0)
         text_column.setSpacing(2)
         text_column.addWidget(self._title)
         text_column.addWidget(self._text)
-        row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(text_column, 1)
-        row.addWidget(self.button, 0, Qt.AlignmentFlag.AlignTop)
-        self._update_icon()
+        top = Qt.AlignmentFlag.AlignTop
+        row.addWidget(self._icon, 0, top)
+        row.addWidget(StackingRow(self._texts, self.button, spacing=12, alignment=top), 1)
+        self.restyle(look)
 
     def set_texts(self, title: str, text: str, act: str, *, icon: str = "", token: str = "second") -> None:
         self._title.setText(allow_breaks(title))
@@ -49,6 +54,7 @@ class StartEntry(QFrame):
         self._title.setFont(look.fonts.strong)
         self._text.setFont(look.fonts.second)
         self.button.restyle(look)
+        self._texts.setMinimumWidth(look.size(TEXT_WIDTH))
         self._update_icon()
 
     def _update_icon(self) -> None:

@@ -1,9 +1,11 @@
-"""The panel of the Terminal tab: the commands of a session, and the output of the selected one, also while it runs."""
+"""The panel of the Terminal tab: the commands of a session, and the output of the selected one, even while it is
+running.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QListView, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
@@ -17,15 +19,16 @@ from ui.terminal.terminal_view import TerminalView
 from ui.widgets.button import Button
 from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.empty_note import empty_note
 from ui.widgets.labels import hairline, label
 from ui.widgets.replaceable_content import show_in_stack
 from ui.widgets.splitter import horizontal_splitter
 
 LIST_WIDTH: Final = 300
-ROWS_PER_QUERY: Final = 5_000  # rows of the session in which one query looks for commands
+ROWS_PER_QUERY: Final = 5_000  # rows of the session in which each query searches commands
 PAUSE_MS: Final = 8
-MAX_CHARACTERS: Final = 1_000_000  # of an output that are shown
-PIECE: Final = 32 * 1024  # characters that are laid out at a time
+MAX_CHARACTERS: Final = 1_000_000  # characters of an output that are shown
+PIECE: Final = 32 * 1024  # characters that are laid out at a time, so that the window stays responsive
 FIELDS: Final = {"tool_returned": "output", "background_command_ended": "output", "call_refused": "reason"}
 ACTIVE_STATUSES: Final = frozenset({"running", "waiting"})
 
@@ -43,7 +46,7 @@ class CommandsSource(Protocol):
 
 
 class _ShownCommand(NamedTuple):
-    """The row of the command on display (-1 if there is none), and whether it was running when it was shown."""
+    """The row of the command whose output is shown (-1 for none), and whether it was running at that time."""
 
     row: int = -1
     running: bool = False
@@ -60,9 +63,10 @@ class TerminalPanel(QWidget):
         self._source = source
         self._output_since: OutputSince = lambda session, call, position: (0, b"")
         self._session = SessionRow("")
-        self._unread_rows = 0  # rows at the beginning of the session in which commands were not looked for yet
+        # Number of rows at the beginning of the session in which commands have not been searched yet.
+        self._unread_rows = 0
         self._shown = _ShownCommand()
-        self._position = 0  # bytes of a running command's output that are shown
+        self._position = 0  # number of bytes of a running command's output that are already shown
         self._rest = ""
         self.setObjectName("terminal")
         self._commands = CommandsModel(self)
@@ -93,9 +97,7 @@ class TerminalPanel(QWidget):
         self._note = label("", look.fonts.second, "second", name="terminal.note", wrap=True)
         self._note.setContentsMargins(14, 6, 14, 8)
         text = self.tr("No commands yet.\nThe commands that the agent runs appear here with their output.")
-        self._empty = label(text, look.fonts.text, "second", name="terminal.empty", wrap=True)
-        self._empty.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty = empty_note(look, text, name="terminal.empty")
 
     def _lay_out(self) -> None:
         left = QWidget()
@@ -144,11 +146,11 @@ class TerminalPanel(QWidget):
         self._open.clicked.connect(lambda: self.command_requested.emit("session.terminal"))
 
     def set_output_source(self, output_since: OutputSince) -> None:
-        """Set the function that returns what a running call has printed; see `LiveOutput.output_since`."""
+        """Set the function that returns the output of a running call; see `LiveOutput.output_since`."""
         self._output_since = output_since
 
     def show_session(self, session: SessionRow) -> None:
-        """List the commands of a session; of the session that is shown already, only its status may have changed."""
+        """List the commands of a session. If the session is already shown, only its status is updated."""
         other, self._session = session.id != self._session.id, session
         self._stop.setVisible(session.status in ACTIVE_STATUSES)
         self._open.setVisible(not session.imported_from)
@@ -160,7 +162,7 @@ class TerminalPanel(QWidget):
         self._update_empty()
 
     def apply(self, session: str, changes: Sequence[Step]) -> None:
-        """Show commands that were started or have ended, if the session has been shown here."""
+        """Show commands that have started or ended, if the panel has shown this session."""
         if session != self._session.id:
             return
         for step in changes:
@@ -175,7 +177,7 @@ class TerminalPanel(QWidget):
         self._update_empty()
 
     def follow_output(self) -> None:
-        """Append what the command on display has printed since the last call."""
+        """Append what the selected command has printed since the last call."""
         step = self._current()
         if step is None or not step.key or self._rest:
             return
@@ -187,11 +189,11 @@ class TerminalPanel(QWidget):
 
     @property
     def is_reading(self) -> bool:
-        """Whether older commands of the session are still being looked for."""
+        """Whether older commands of the session are still being searched."""
         return self._older.isActive()
 
     def stop_reading(self) -> None:
-        """Stop reading the event log, which is about to be closed."""
+        """Stop reading. Called before the event log is closed."""
         self._older.stop()
 
     def restyle(self, look: Look) -> None:
@@ -204,7 +206,7 @@ class TerminalPanel(QWidget):
         self._result.setFont(look.fonts.second)
         self._note.setFont(look.fonts.second)
         self._empty.setFont(look.fonts.text)
-        self._shown = _ShownCommand()  # shows the output again, in the colors of the theme
+        self._shown = _ShownCommand()  # so that the output is shown again, with the colors of the theme
         self._show_current(self._list.currentIndex())
         self._list.viewport().update()
 
@@ -212,7 +214,7 @@ class TerminalPanel(QWidget):
         return self._commands.item(self._list.currentIndex())
 
     def _read_older(self) -> None:
-        """Look for commands in the next rows towards the beginning of the session."""
+        """Search commands in the rows before those already searched."""
         self._commands.prepend(self._source.commands_before(self._session.id, self._unread_rows, ROWS_PER_QUERY))
         self._unread_rows = max(0, self._unread_rows - ROWS_PER_QUERY)
         if self._unread_rows and self._commands.rowCount() < MAX_COMMANDS:
@@ -236,7 +238,7 @@ class TerminalPanel(QWidget):
         self._count.setText(text.format(count))
 
     def _show_current(self, index: QModelIndex) -> None:
-        """Show the selected command. Its output is only read again if the command has ended since."""
+        """Show the selected command. Its output is read again only if the command has ended in the meantime."""
         step = self._commands.item(index)
         shown = _ShownCommand(step.row, running=not step.ended_at) if step else _ShownCommand()
         if step is not None:
@@ -260,7 +262,7 @@ class TerminalPanel(QWidget):
         self._add_piece()
 
     def _stored_output(self, step: Step) -> tuple[str, str]:
-        """Return the output of a command that has ended, and a note if it is cut."""
+        """Return the output of a command that has ended, and a note if it was cut."""
         if not step.ended_at:
             return "", ""
         event = self._source.event(self._session.id, step.last_seq)
@@ -272,7 +274,7 @@ class TerminalPanel(QWidget):
         return text, self.tr("Only the beginning of {} is shown. The step shows everything.").format(size(stored))
 
     def _add_piece(self) -> None:
-        """Show the next piece of a stored output, so that the window stays responsive."""
+        """Append the next piece of a stored output. Between the pieces, the window stays responsive."""
         piece, self._rest = self._rest[:PIECE], self._rest[PIECE:]
         if piece:
             self._text.append_output(piece)
@@ -284,7 +286,7 @@ class TerminalPanel(QWidget):
         self.follow_output()
 
     def _full_command(self, step: Step) -> str:
-        """Return the command in full; the list shows its first line."""
+        """Return the complete command, of which the list shows only the first line."""
         event = self._source.event(self._session.id, step.first_seq)
         return str(event.get("object") or event.get("command") or step.object)
 
@@ -300,7 +302,7 @@ class TerminalPanel(QWidget):
 
 
 def _result(step: Step) -> list[str]:
-    """Return how a command ended and how long it took."""
+    """Return texts that say how a command ended and how long it took."""
     status = translate(status_style(step.status).label).lower()
     took = duration(step.ended_at - step.started_at) if step.ended_at else ""
     return [part for part in (status, *(badge.text for badge in badges(step)), took) if part]

@@ -1,4 +1,4 @@
-"""The Context tab of the step pane: the items of the request that led to the step."""
+"""The Context tab of the step pane: what the model request that led to the step contained."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Final, NamedTuple
@@ -14,6 +14,7 @@ from ui.style.number_formats import amount
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.timeline.step_pages import StepSource
+from ui.widgets.current_row import keep_current_row
 from ui.widgets.item_list import ITEM_ROLE, AnyIndex, ItemDelegate, ItemListModel
 from ui.widgets.labels import label
 from ui.widgets.paint import draw_frame, draw_line, draw_right_aligned, draw_selection
@@ -43,7 +44,7 @@ RESULT_STYLE: Final = ItemStyle("Result", "done")
 
 
 def find_request(rows: StepSource, session: str, step: Step) -> int:
-    """Return the sequence number of the model request that led to this step; 0 if there is none."""
+    """Return the sequence number of the model request that led to a step; 0 if there is none."""
     if step.kind == "thinking":
         return step.first_seq
     first = max(0, step.row - SEARCHED_ROWS)
@@ -94,7 +95,10 @@ class ContextItemDelegate(ItemDelegate):
 
 
 class ContextTab(QWidget):
-    """Shows the items of a model request. `items_requested` asks for them; `item_chosen` carries an item's event."""
+    """Shows the items of a model request.
+
+    It asks for them with `items_requested`. When the user clicks an item, `item_chosen` carries the event it came from.
+    """
 
     items_requested = Signal(str, int)
     item_chosen = Signal(int)
@@ -113,6 +117,7 @@ class ContextTab(QWidget):
         self._painter = ContextItemDelegate(look, self._list)
         self._list.setItemDelegate(self._painter)
         self._list.setModel(self._model)
+        keep_current_row(self._list)
         self._list.activated.connect(self._choose)
         self._list.clicked.connect(self._choose)
         layout = QVBoxLayout(self)
@@ -123,7 +128,7 @@ class ContextTab(QWidget):
         layout.addWidget(self._list, 1)
 
     def load(self, session: str, seq: int) -> None:
-        """Show the items of a request, requesting them unless they are shown already."""
+        """Show the items of the request with this sequence number. They are requested unless they are shown already."""
         if self._displayed == (session, seq):
             return
         self._displayed = (session, seq)
@@ -132,7 +137,7 @@ class ContextTab(QWidget):
         self.items_requested.emit(session, seq)
 
     def show_items(self, session: str, seq: int, items: Sequence[ContextItem]) -> None:
-        """Show the items, unless another request has been selected in the meantime."""
+        """Show the items of a request. Ignored if the user has selected another request since they were requested."""
         if self._displayed != (session, seq):
             return
         self._model.show(items)

@@ -1,9 +1,9 @@
-"""Measures and places the widgets among the painted rows: reply texts and run end cards."""
+"""Measures and places the widgets between the painted rows of the timeline: reply texts and run end cards."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from PySide6.QtCore import QRect, Qt
+from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QTableView, QWidget
 
 from core.domain.steps import Step
@@ -12,12 +12,13 @@ from ui.timeline.reply_widgets import DRAFT, ReplyWidgets
 from ui.timeline.row_delegate import TimelineRowDelegate
 from ui.timeline.run_end_card import MARGIN_ABOVE, MARGIN_BELOW, RunEnd, RunEndCards
 from ui.timeline.timeline_model import TimelineModel
+from ui.widgets.focus_order import set_tab_order, tab_stops
 
 ACTIVE_STATUSES: Final = frozenset({"running", "waiting"})
 
 
 class VisibleRows(NamedTuple):
-    """The first and last position on screen (-1 if there is none), and whether one of the rows is in progress."""
+    """The rows on screen: the first and the last position (-1 without rows), and whether a row is still in progress."""
 
     first: int
     last: int
@@ -25,7 +26,7 @@ class VisibleRows(NamedTuple):
 
 
 class EmbeddedWidgets:
-    """Provides row heights to the timeline view during layout, and then places the embedded widgets."""
+    """Measures the rows of the timeline for the layout of the view, and then places the widgets in them."""
 
     def __init__(
         self, rows: TimelineModel, painter: TimelineRowDelegate, replies: ReplyWidgets, endings: RunEndCards
@@ -38,7 +39,7 @@ class EmbeddedWidgets:
         self.run_end_of: Callable[[Step], RunEnd] = lambda step: RunEnd(rows.header(step.run))
 
     def row_height(self, position: int, width: int) -> int:
-        """Return the height of the row at a position."""
+        """Return the height in pixels of the row at a position; 0 if the row is hidden."""
         heights = self._painter.heights
         step = self._rows.step_at(position)
         if step is None and not self._rows.is_draft(position):
@@ -58,7 +59,7 @@ class EmbeddedWidgets:
         return self._painter.row_height(step, position, width)
 
     def place_widgets(self, view: QTableView) -> VisibleRows:
-        """Place the widgets of the rows on screen, and hide the others."""
+        """Place the widgets of the rows on screen, hide all other widgets, and return which rows are on screen."""
         columns, heights = self._painter.columns(view.viewport().width()), self._painter.heights
         reply_rects: dict[int, QRect] = {}
         card_rects: dict[int, QRect] = {}
@@ -86,7 +87,7 @@ class EmbeddedWidgets:
         return VisibleRows(first, last, in_progress)
 
     def _visible_positions(self, view: QTableView, first: int) -> Iterator[int]:
-        """Yield the positions on screen, hidden rows among them included."""
+        """Yield the positions on screen, including hidden rows between them."""
         if first < 0:
             return
         y, height = view.rowViewportPosition(first), view.viewport().height()
@@ -97,16 +98,11 @@ class EmbeddedWidgets:
             position += 1
 
     def _order_focus(self, view: QTableView, reply_rows: Iterable[int], card_rows: Iterable[int]) -> None:
-        """Let Tab go from the rows to the buttons of the visible widgets, from top to bottom."""
+        """Make Tab go from the rows to the buttons in the visible widgets, from top to bottom."""
         placed: dict[int, QWidget] = {row: self._replies.shown[row] for row in reply_rows if row != DRAFT}
         placed |= {row: self.end_cards.shown[row] for row in card_rows}
         widgets = [placed[row] for row in sorted(placed)]
         if widgets == self._in_focus_order:
             return
         self._in_focus_order = widgets
-        previous: QWidget = view
-        for widget in widgets:
-            for part in (widget, *widget.findChildren(QWidget)):
-                if part.focusPolicy() & Qt.FocusPolicy.TabFocus:
-                    QWidget.setTabOrder(previous, part)
-                    previous = part
+        set_tab_order(view, *(part for widget in widgets for part in tab_stops(widget)))

@@ -1,7 +1,9 @@
-"""The bar of a run that paused because a model request failed: the error, its cause, and what the user can do."""
+"""The bar that is shown when a run has paused because a model request failed: error, cause and possible actions."""
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from typing import Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.domain.problems import ErrorDetails
 from ui.base.step_presentation import translate
@@ -10,6 +12,9 @@ from ui.widgets.accent_frame import AccentFrame
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.labels import error_text, label
+from ui.widgets.stacking_row import StackingRow, plain_row
+
+TEXT_WIDTH: Final = 200  # pixels; if less is left for the text beside the buttons, the buttons move below it
 
 
 class FailedRequestBar(AccentFrame):
@@ -32,16 +37,18 @@ class FailedRequestBar(AccentFrame):
         self._retry.clicked.connect(self.retry_requested)
         self._model.clicked.connect(self.model_change_requested)
         self._settings.clicked.connect(self.settings_requested)
-        text = QVBoxLayout()
+        self._texts = QWidget()
+        text = QVBoxLayout(self._texts)
+        text.setContentsMargins(0, 0, 0, 0)
         text.setSpacing(2)
         text.addWidget(self._message)
         text.addWidget(self._cause)
-        layout = QHBoxLayout(self)
+        layout = QVBoxLayout(self)
         layout.setContentsMargins(14, 8, 10, 8)
-        layout.setSpacing(8)
-        layout.addLayout(text, 1)
-        for button in (self._settings, self._model, self._retry):
-            layout.addWidget(button)
+        buttons = plain_row(self._settings, self._model, self._retry)
+        center = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
+        layout.addWidget(StackingRow(self._texts, buttons, alignment=center))
+        self.restyle(look)
         self.hide()
 
     def show_error(self, error: ErrorDetails | None) -> None:
@@ -62,3 +69,4 @@ class FailedRequestBar(AccentFrame):
         self._cause.setFont(look.fonts.second)
         for button in (self._retry, self._model, self._settings):
             button.restyle(look)
+        self._texts.setMinimumWidth(look.size(TEXT_WIDTH))

@@ -1,4 +1,4 @@
-"""The layout of expanded sub-agents: maps positions to rows of nested sessions and back."""
+"""The layout of expanded sub-agents, whose rows are nested in the timeline: maps positions to rows and back."""
 
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -9,11 +9,12 @@ from core.domain.steps import Step
 from ui.timeline.folds import Folds
 from ui.timeline.step_pages import StepPages
 
-HIDDEN_KINDS: Final = frozenset({"run", "user", "end"})  # in nests: the delegating step shows this already
+# Kinds of rows left out in a nest, because the row of the delegating step already shows their contents.
+HIDDEN_KINDS: Final = frozenset({"run", "user", "end"})
 
 
 class RowAddress(NamedTuple):
-    """A row of the session on display or of an expanded sub-agent."""
+    """A row of the session shown, or of an expanded sub-agent."""
 
     session: str
     row: int
@@ -21,7 +22,10 @@ class RowAddress(NamedTuple):
 
 @dataclass(slots=True)
 class Nest:
-    """The rows of an expanded sub-agent. `anchor` is the delegating row, `run` the run whose time axis its bars use."""
+    """A nest: the rows of an expanded sub-agent, shown below the step that started it (the `anchor`).
+
+    `run` is the run of the main session whose time axis the duration bars use.
+    """
 
     session: str
     anchor: RowAddress
@@ -36,9 +40,9 @@ class Nest:
 
 
 class _Segment(NamedTuple):
-    """Contiguous rows of one nest, of which row `first` is at position `start`.
+    """A range of consecutive rows of one nest; row `first` is at position `start`.
 
-    Without a nest, they are rows of the session on display, and counted without folded ones.
+    Without a nest, these are rows of the session shown, counted without folded rows.
     """
 
     start: int
@@ -47,7 +51,10 @@ class _Segment(NamedTuple):
 
 
 class NestLayout:
-    """The expanded sub-agents (nests) and their layout. Memory use depends on the number of nests, not of rows."""
+    """The nests (expanded sub-agents) and their layout.
+
+    The memory needed depends on the number of nests, not of rows.
+    """
 
     def __init__(self, session: str, folds: Folds) -> None:
         self._root = session
@@ -64,15 +71,15 @@ class NestLayout:
         return sum(nest.count for nest in self)
 
     def of_session(self, session: str) -> Nest | None:
-        """Return the nest that shows a session; None if it is not expanded."""
+        """Return the nest that shows the rows of a session; None if the session is not expanded."""
         return self._nests.get(session)
 
     def below(self, anchor: RowAddress) -> Nest | None:
-        """Return the nest below a delegating row."""
+        """Return the nest below the row that delegated to a sub-agent; None if that is not expanded."""
         return next((nest for nest in self if nest.anchor == anchor), None)
 
     def with_descendants(self, nest: Nest) -> list[Nest]:
-        """Return a nest with all nests inside it."""
+        """Return a nest and all nests inside it, at any depth."""
         nests = [nest]
         for other in self:
             if other.anchor.session == nest.session:
@@ -80,14 +87,16 @@ class NestLayout:
         return nests
 
     def root_row(self, address: RowAddress) -> int:
-        """Return the row of the session on display under which a row is nested."""
+        """Return the row of the main session under which a row of a sub-agent is nested."""
         while nest := self._nests.get(address.session):
             address = nest.anchor
         return address.row
 
     def open(self, anchor: RowAddress, session: str, pages: StepPages, count: int, step: Step) -> None:
-        """Expand a session under the step that started it."""
-        self._nests[session] = Nest(session, anchor, pages, count, step.run, step.depth + 1)
+        """Expand the session of a sub-agent below the row of the step that started it."""
+        self._nests[session] = Nest(
+            session=session, anchor=anchor, pages=pages, count=count, run=step.run, depth=step.depth + 1
+        )
         self.lay_out()
 
     def close(self, nest: Nest) -> None:
@@ -96,13 +105,16 @@ class NestLayout:
         self.lay_out()
 
     def row_at(self, position: int) -> tuple[Nest | None, int]:
-        """Return the nest at a position and the row of its session; None for a row of the session on display."""
+        """Return the nest at a position, and the row within its session.
+
+        The nest is None for a row of the main session.
+        """
         segment = self._segments[bisect_right(self._starts, position) - 1]
         row = segment.first + position - segment.start
         return segment.nest, row if segment.nest else self._folds.row_at(row)
 
     def position_of(self, session: str, row: int) -> int | None:
-        """Return the position of a row; None while it is folded or its session is not expanded."""
+        """Return the position of a row; None if the row is folded or its session is not expanded."""
         segments = self._segments_of.get(session)
         visible_row = self._folds.position_of(row) if session == self._root else row
         if segments is None or visible_row is None:
@@ -111,14 +123,14 @@ class NestLayout:
         return segment.start + visible_row - segment.first
 
     def lay_out(self) -> None:
-        """Recompute all positions after rows were folded, expanded or added."""
+        """Recompute all positions. Called after rows have been folded, expanded or added."""
         self._segments: list[_Segment] = []
         self._segments_of: dict[str, list[_Segment]] = {}
         self._lay_out_rows(None, 0)
         self._starts = [segment.start for segment in self._segments]
 
     def _lay_out_rows(self, nest: Nest | None, start: int) -> int:
-        """Lay out the rows of one session with the nests inside it; return the position after its end."""
+        """Lay out the rows of a session and its nests from position `start`; return the position after the last one."""
         first = 0
         self._add_segment(start, nest, first)
         for row, inner_nest in self._nests_inside(nest):
@@ -128,7 +140,7 @@ class NestLayout:
         return start + nest.count - first if nest else start
 
     def _nests_inside(self, nest: Nest | None) -> list[tuple[int, Nest]]:
-        """Return the nests directly inside a session with the rows they follow, in order."""
+        """Return the nests directly inside a session, each with the row that it follows, in order."""
         session = nest.session if nest else self._root
         inner_nests = []
         for inner_nest in self:

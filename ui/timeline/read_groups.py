@@ -1,4 +1,4 @@
-"""Groups consecutive reads: three or more are shown as one row until the user expands it."""
+"""Groups consecutive steps that read files: three or more are shown as one row until the user expands it."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ from ui.base.step_presentation import translate
 from ui.timeline.step_pages import PAGE_SIZE
 
 MIN_GROUP: Final = 3
-MAX_GROUP: Final = 20  # limits how many rows one screen can stand for
+MAX_GROUP: Final = 20  # reads in a group at most, so that the rows of one screen never stand for very many steps
 MAX_NAMES: Final = 2
 MAX_CACHED_PAGES: Final = 50
 
@@ -21,8 +21,15 @@ class ReadGroup(NamedTuple):
     end: int
 
 
+class ShownGroup(NamedTuple):
+    """A group and how it is shown: collapsed into one row or, if the user has expanded it, as all its rows."""
+
+    rows: ReadGroup
+    is_expanded: bool
+
+
 class ReadGroups:
-    """The read groups of a session, computed lazily for each page of rows. No group spans a page boundary."""
+    """The groups of reads in a session, computed when a page of rows is first needed. No group spans two pages."""
 
     def __init__(self, page: Callable[[int], Sequence[Step]]) -> None:
         self._page = page
@@ -30,7 +37,7 @@ class ReadGroups:
         self._opened: set[int] = set()
 
     def group_of(self, row: int) -> ReadGroup | None:
-        """Return the group of a row, expanded or not."""
+        """Return the group that contains a row, whether expanded or collapsed; None if there is none."""
         number = row // PAGE_SIZE
         if number not in self._groups_by_page:
             self._groups_by_page[number] = _groups(self._page(number))
@@ -41,12 +48,12 @@ class ReadGroups:
         return groups[index] if index >= 0 and row < groups[index].end else None
 
     def collapsed_group_of(self, row: int) -> ReadGroup | None:
-        """Return the collapsed group that contains a row."""
+        """Return the collapsed group that contains a row; None if there is none."""
         group = self.group_of(row)
         return group if group and group.first not in self._opened else None
 
     def is_hidden(self, row: int) -> bool:
-        """Return whether a row is hidden in a collapsed group; the first row of the group represents it."""
+        """Return whether a row is hidden in a collapsed group, which is represented by its first row."""
         group = self.collapsed_group_of(row)
         return group is not None and row != group.first
 
@@ -58,7 +65,7 @@ class ReadGroups:
         self._opened ^= {group.first}
 
     def invalidate(self, rows: Sequence[int]) -> None:
-        """Drop the cached groups of the pages of these rows, which have changed."""
+        """Discard the cached groups of the pages that contain these changed rows."""
         for number in {row // PAGE_SIZE for row in rows}:
             self._groups_by_page.pop(number, None)
 
@@ -85,7 +92,7 @@ def _is_groupable(step: Step) -> bool:
 
 
 def summarize_group(steps: Sequence[Step]) -> Step:
-    """Return a step that represents the group: in the row of its first step, with total time, size and tokens."""
+    """Return one step that stands for a group: its first step, with the total time, size and tokens of all."""
     names = list(dict.fromkeys(step.object.rsplit("/", 1)[-1] for step in steps))
     if len(names) == 1:
         text = translate("{}, {} times").format(names[0], len(steps))

@@ -27,11 +27,12 @@ from ui.widgets.paint import draw_frame, draw_selection
 
 ICON = 16
 BADGE_PADDING = 6
-MIN_OBJECT = 16  # average characters of the object that are shown rather than badges
+# Width in average characters that the text beside the verb keeps; badges that would leave it less are omitted.
+MIN_OBJECT = 16
 DEPTH_INDENT = 20
 TENTH_SECOND = 100_000
-CACHED_SCREENS = 4  # size of the pixmap cache, in multiples of the viewport
-# Plain integers, because combining Qt flags for each text of each row is measurably slow.
+CACHED_SCREENS = 4  # maximum size of the pixmap cache, as a multiple of the viewport area
+# These flags are plain integers, because combining Qt enumerations for each text of each row is measurably slow.
 ONE_LINE = Qt.TextFlag.TextSingleLine.value | Qt.AlignmentFlag.AlignVCenter.value
 LEFT = ONE_LINE | Qt.AlignmentFlag.AlignLeft.value
 RIGHT = ONE_LINE | Qt.AlignmentFlag.AlignRight.value
@@ -39,7 +40,7 @@ CENTER = ONE_LINE | Qt.AlignmentFlag.AlignHCenter.value
 
 
 class TimelineRowDelegate(QStyledItemDelegate):
-    """Paints and measures each row depending on the `shape` of its step kind."""
+    """Paints and measures the rows of the timeline. The `shape` of the kind of step determines how."""
 
     def __init__(self, model: TimelineModel, look: Look, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -67,7 +68,10 @@ class TimelineRowDelegate(QStyledItemDelegate):
         return self._columns
 
     def row_height(self, step: Step, position: int, width: int) -> int:
-        """Return the height of a painted row; replies and run end cards are measured by their widgets."""
+        """Return the height of a painted row.
+
+        Replies and run end cards are not painted; their widgets measure themselves.
+        """
         match kind_style(step.kind).shape:
             case "header":
                 return self._heights.header
@@ -86,7 +90,7 @@ class TimelineRowDelegate(QStyledItemDelegate):
         if step.number:
             number_rect = QRect(0, box.y(), columns.number_right + shift, box.height())
             self._paint_text(painter, number_rect, str(step.number), theme.third, fonts.second, RIGHT)
-        for depth in range(step.depth):  # a vertical line connects the rows of a sub-agent to the delegating step
+        for depth in range(step.depth):  # vertical lines connect the rows of a sub-agent with the step that started it
             x = columns.number_right + depth * DEPTH_INDENT - 2
             painter.fillRect(x, box.y(), 1, box.height(), theme.line)
         self._icon(painter, look.icon, theme.color(look.token), columns.icon + shift, box)
@@ -116,9 +120,12 @@ class TimelineRowDelegate(QStyledItemDelegate):
             self._icon(painter, status.icon, theme.color(status.token), columns.status_icon, box)
 
     def _expand_icon(self, position: int) -> str:
-        """Return the expand icon of a group of reads, shown at its first row in place of the status icon."""
+        """Return the arrow icon of a group of reads, which replaces the status icon in its first row.
+
+        For any other row, return an empty string.
+        """
         group = self._model.group_at(position)
-        return ("chevron-down" if group[1] else "chevron-right") if group else ""
+        return ("chevron-down" if group.is_expanded else "chevron-right") if group else ""
 
     def _paint_header(self, painter: QPainter, box: QRect, step: Step) -> None:
         columns, theme, fonts = self.columns(box.width()), self._look.theme, self._look.fonts
@@ -144,7 +151,7 @@ class TimelineRowDelegate(QStyledItemDelegate):
         painter.drawRoundedRect(frame, 10, 10)
         painter.setPen(theme.text if delivered else theme.second)
         wrapped.layout.draw(painter, QPointF(frame.x() + 12, frame.y() + 8))
-        if not delivered:  # the message is still queued or was removed, so it is not in the context
+        if not delivered:  # the message is queued or was removed from the queue, so the model has not received it
             beside = QRect(box.x(), box.y(), round(frame.x()) - box.x() - 10, box.height())
             word = translate(verb(step.kind, step.status))
             self._paint_text(painter, beside, word, theme.third, self._look.fonts.second, RIGHT)
@@ -157,7 +164,7 @@ class TimelineRowDelegate(QStyledItemDelegate):
         self._paint_text(painter, line, text, theme.text, self._look.fonts.text)
 
     def _paint_compaction(self, painter: QPainter, box: QRect, step: Step) -> None:
-        """Paint a dashed line across the row with the result of the compaction in its middle."""
+        """Paint a dashed line across the row, with the result of the compaction in the middle."""
         columns, theme, fonts = self.columns(box.width()), self._look.theme, self._look.fonts
         metrics = QFontMetrics(fonts.second)
         text = compaction_line(step)
@@ -176,7 +183,7 @@ class TimelineRowDelegate(QStyledItemDelegate):
         self._paint_text(painter, link_rect, link_text, theme.accent, fonts.second)
 
     def _paint_picture(self, painter: QPainter, box: QRect, step: Step, position: int, selected: bool) -> None:
-        """Paint a step row from the cache. The key contains everything that the appearance of the row depends on."""
+        """Paint a step row from the pixmap cache. The cache key contains everything on which the appearance depends."""
         device, theme = painter.device(), self._look.theme
         ratio = device.devicePixelRatio()
         elapsed_tenths = 0 if step.ended_at else self._model.duration_of(step) // TENTH_SECOND
@@ -204,7 +211,10 @@ class TimelineRowDelegate(QStyledItemDelegate):
             draw_frame(painter, box, 0, None, theme.chosen)
 
     def _paint_badges(self, painter: QPainter, right: int, box: QRect, badges: list[Badge], left: int) -> int:
-        """Paint badges from right to left, as far as they leave room up to `left`; return the left edge of the last."""
+        """Paint badges from right to left as long as they stay right of `left`.
+
+        Return the x coordinate left of them.
+        """
         theme, height = self._look.theme, self._caption.height() + 5
         for badge in reversed(badges):
             width = self._caption.horizontalAdvance(badge.text) + 2 * BADGE_PADDING
@@ -221,7 +231,7 @@ class TimelineRowDelegate(QStyledItemDelegate):
         return right
 
     def _paint_bar(self, painter: QPainter, columns: RowColumns, box: QRect, step: Step, color: QColor) -> None:
-        """Paint the duration bar of a step on the time axis of its run."""
+        """Paint the bar that shows the start and the duration of a step on the time axis of its run."""
         run_start, run_end = self._model.axis(step.run)
         run_duration = max(1, run_end - run_start)
         width = max(4.0, columns.bar_width * min(1.0, self._model.duration_of(step) / run_duration))
@@ -249,7 +259,7 @@ class TimelineRowDelegate(QStyledItemDelegate):
     def _bubble_width(width: int) -> int:
         return max(80, min(BUBBLE_WIDTH, width - 160))
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -268,7 +278,7 @@ class TimelineRowDelegate(QStyledItemDelegate):
         if selected and shape in {"interrupted", "compaction"}:
             draw_selection(painter, box, self._look.theme)
         elif selected:
-            painter.fillRect(box, self._look.theme.background)  # paints over Qt's selection color
+            painter.fillRect(box, self._look.theme.background)  # hides Qt's own selection color
             painter.fillRect(QRect(0, box.y() + 4, 3, box.height() - 8), self._look.theme.accent)
         match shape:
             case "header":
@@ -280,7 +290,7 @@ class TimelineRowDelegate(QStyledItemDelegate):
             case "compaction":
                 self._paint_compaction(painter, box, step)
             case _:
-                pass  # a widget covers the row
+                pass  # a widget is placed over this row
         painter.restore()
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:

@@ -12,17 +12,17 @@ from ui.style.icons import icon
 from ui.style.theme import Look
 
 TEXT_KINDS = frozenset({"user", "reply"})
-MAX_LINKS = 20  # of a reply in its menu
-LINK_LENGTH = 60  # characters
+MAX_LINKS = 20  # links of a reply listed in its menu at most
+LINK_LENGTH = 60  # characters of a link that are shown in the menu
 FILE_KINDS = frozenset({"read", "write", "edit"})
 
 
 class RowState(NamedTuple):
-    """What decides which actions a row offers.
+    """What determines which actions the menu of a row offers.
 
-    `repeat_obstacle` and `rewind_obstacle` say why the message cannot be sent again and why files cannot be reverted.
-    A row of a sub-agent is not `own`: it cannot be forked or rewound to here. `links` are the texts and addresses of
-    the links in a reply.
+    `own` is false for a row of a sub-agent, which cannot be forked, and to which files cannot be reverted.
+    `repeat_obstacle` and `rewind_obstacle` explain why the message cannot be sent again or files cannot be reverted; ""
+    means that they can. `links` are the texts and addresses of the links in a reply.
     """
 
     step: Step
@@ -59,7 +59,8 @@ def row_menu(
         action = QAction(icon(entry.glyph, look.theme.second), entry.text, menu)
         action.setObjectName(f"row.menu.{entry.name}")
         if entry.keys:
-            action.setShortcut(QKeySequence(entry.keys))  # displayed only; the commands of the window handle the keys
+            # Only displayed in the menu; the window's commands handle the keys.
+            action.setShortcut(QKeySequence(entry.keys))
             action.setShortcutVisibleInContextMenu(True)
         action.setEnabled(not entry.obstacle)
         action.setToolTip(entry.obstacle)
@@ -71,7 +72,7 @@ def row_menu(
 
 
 def _link_menu(look: Look, links: Sequence[tuple[str, str]], on_link: Callable[[str], object], parent: QMenu) -> QMenu:
-    """Return the submenu with the links of a reply, which the keyboard cannot reach in its text."""
+    """Return the submenu with the links of a reply, because the keyboard cannot reach them in the text."""
     menu = QMenu(translate("Open a link or image"), parent)
     menu.setObjectName("row.menu.links")
     menu.setAccessibleName(menu.title())
@@ -90,6 +91,7 @@ def _entries(state: RowState) -> Iterator[_Entry]:
     if step.kind == "user" and state.own:
         yield _Entry("edit", translate("Edit and resend…"), "pencil", "Ctrl+E", state.repeat_obstacle)
         yield _Entry("model", translate("Try with another model…"), "cpu", "Ctrl+Shift+R", state.repeat_obstacle)
+    yield _Entry("details", translate("Show details"), "panel-right-open")
     copy = translate("Copy the selection") if state.selected_text else translate("Copy")
     if step.object or step.kind in TEXT_KINDS:
         yield _Entry("copy", copy, "copy")

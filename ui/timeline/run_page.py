@@ -1,4 +1,4 @@
-"""The run page of a session: header, tabs, minimap, steps, and the bar of an interrupted run."""
+"""The run page of a session: header, tabs, minimap, steps, and the bars that ask what to do about a stopped run."""
 
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
@@ -18,24 +18,26 @@ from ui.timeline.failed_request_bar import FailedRequestBar
 from ui.timeline.find_bar import FindSource, RunFindBar
 from ui.timeline.header_facts import ACTIVE_STATUSES
 from ui.timeline.interruption_bar import InterruptionBar
+from ui.timeline.jump_button import JumpToLatestButton
 from ui.timeline.minimap import Minimap, SampleSource
 from ui.timeline.reply_widgets import ReplyText
 from ui.timeline.row_menu import TEXT_KINDS, RowState, row_menu
 from ui.timeline.run_end_card import RunEnd
 from ui.timeline.run_header import RunHeader
+from ui.timeline.session_obstacles import repeat_obstacle, rewind_obstacle
 from ui.timeline.step_pages import StepSource
 from ui.timeline.timeline_model import TimelineModel
 from ui.timeline.timeline_view import TimelineView
 from ui.timeline.waterfall.model import ShownRun
-from ui.widgets.button import Button
+from ui.widgets.focus_order import set_tab_order, tab_stops
 from ui.widgets.tab_strip import TabFigure, TabStrip
 
-TICK_MS: Final = 1_000
-SEARCHED_ROWS: Final = 40
+REFRESH_INTERVAL_MS: Final = 1_000
+SEARCHED_ROWS: Final = 40  # number of rows, from the end, in which an open interruption is searched
 STEPS_TAB: Final = "steps"
 CHART_TAB: Final = "timeline"
-MIN_HEIGHT: Final = 96  # pixels; minimum height of the tab contents, although hidden tabs may need more
-NARROW_WIDTH: Final = 660  # pixels; below this width the find button is only an icon
+MIN_HEIGHT: Final = 96  # minimum height in pixels of the tab contents, which keeps a hidden tab from requiring more
+NARROW_WIDTH: Final = 660  # pixels; in a narrower page, the find button is only an icon
 
 
 class RunPageSource(StepSource, SampleSource, FindSource, Protocol):
@@ -43,9 +45,10 @@ class RunPageSource(StepSource, SampleSource, FindSource, Protocol):
 
 
 class SelectedStep(NamedTuple):
-    """A step as it was when it was selected.
+    """A copy of the selected step, made when it was selected.
 
-    `session` can be a sub-agent's; `root_row` is the row of the session on display under which the step is nested.
+    `session` may be a sub-agent. `root_row` is the row of the main session under which the step is nested, or the row
+    of the step itself.
     """
 
     session: str
@@ -54,7 +57,7 @@ class SelectedStep(NamedTuple):
 
 
 class RunPage(QWidget):
-    """The run page. It emits the user's actions as signals; other panels are added as tabs."""
+    """The run page. It emits the user's actions as signals. Other panels are added as tabs."""
 
     stop = Signal()
     pause = Signal()
@@ -69,6 +72,8 @@ class RunPage(QWidget):
     """`retry`, `skip` or `abort`: what to do with calls that may have run."""
     step_chosen = Signal(object)
     step_opened = Signal(object)
+    details_requested = Signal()
+    """The details of the selected step are to be shown, even if there is little room for them."""
     link_clicked = Signal(str)
     """The URL of a clicked link; the receiver asks the user before opening it."""
     rated = Signal(int, str, str)
@@ -100,37 +105,36 @@ class RunPage(QWidget):
         self._header = RunHeader(look)
         self._find = RunFindBar(look, rows)
         self._tabs = TabStrip(look, self._find, name="run.tabs", accessible_name=self.tr("Run views"))
-        self._strip = Minimap(look, rows, clock=clock)
+        self._minimap = Minimap(look, rows, clock=clock)
         self._view = TimelineView(self._model, look)
-        self._bar = InterruptionBar(look)
+        self._interruption_bar = InterruptionBar(look)
         self._failed_bar = FailedRequestBar(look)
         self._stack = QStackedWidget()
-        self._stack.setMinimumHeight(look.size(MIN_HEIGHT))
+        self._stack.setMinimumHeight(MIN_HEIGHT)
         self._panels: dict[str, QWidget] = {}
-        self._latest = Button(look, self.tr("Jump to latest"), name="timeline.latest", icon="arrow-down", parent=self)
-        self._latest.hide()
-        self._unseen = 0
-        self._tick = QTimer(self, interval=TICK_MS)
-        self._tick.timeout.connect(self._refresh_figures)
+        self._jump_button = JumpToLatestButton(look, self)
+        self._new_rows = 0  # number of rows added since the user scrolled away from the end
+        self._bottom_space = QSpacerItem(0, 0)  # the space that `reserve_bottom` sets
+        self._refresh_timer = QTimer(self, interval=REFRESH_INTERVAL_MS)
+        self._refresh_timer.timeout.connect(self._refresh_figures)
         self._lay_out()
         self._connect()
 
     def _lay_out(self) -> None:
-        self._reserved = QSpacerItem(0, 0)  # see `reserve_bottom`
-        outer = QHBoxLayout()
-        outer.setContentsMargins(20, 0, 20, 8)
-        outer.addWidget(self._bar)
-        outer.addWidget(self._failed_bar)
+        bars = QHBoxLayout()
+        bars.setContentsMargins(20, 0, 20, 8)
+        bars.addWidget(self._interruption_bar)
+        bars.addWidget(self._failed_bar)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        for part in (self._header, self._tabs, self._strip):
+        for part in (self._header, self._tabs, self._minimap):
             layout.addWidget(part)
         layout.addWidget(self._stack, 1)
-        layout.addSpacerItem(self._reserved)
-        layout.addLayout(outer)
+        layout.addSpacerItem(self._bottom_space)
+        layout.addLayout(bars)
         self.add_tab(STEPS_TAB, self.tr("Steps"), self._view)
-        self._latest.raise_()
+        self._jump_button.raise_()
 
     def _connect(self) -> None:
         self._header.stop.connect(self.stop)
@@ -142,8 +146,8 @@ class RunPage(QWidget):
         self._header.fork.connect(lambda: self.fork.emit(self._fork_at()))
         self._header.resume.connect(self.focus_tab)
         self._header.pause.connect(self.focus_tab)
-        self._bar.resolved.connect(self.interruption_resolved)
-        self._bar.focus_released.connect(self.focus_tab)
+        self._interruption_bar.resolved.connect(self.interruption_resolved)
+        self._interruption_bar.focus_released.connect(self.focus_tab)
         self._failed_bar.focus_released.connect(self.focus_tab)
         self._failed_bar.retry_requested.connect(self.resume)
         self._failed_bar.model_change_requested.connect(self.model_change_requested)
@@ -152,7 +156,7 @@ class RunPage(QWidget):
         self._view.opened.connect(self.step_opened)
         self._view.link_clicked.connect(self.link_clicked)
         self._view.unseen_changed.connect(self._show_new_count)
-        self._view.visible_rows_changed.connect(self._strip.frame_rows)
+        self._view.visible_rows_changed.connect(self._minimap.frame_rows)
         self._view.rated.connect(self.rated)
         self._view.changes_requested.connect(self.changes_requested)
         self._view.review_requested.connect(self.review_requested)
@@ -161,11 +165,11 @@ class RunPage(QWidget):
         self._view.model_change_requested.connect(self.model_change_requested)
         self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self._view.customContextMenuRequested.connect(self._open_row_menu)
-        self._strip.row_requested.connect(self._go_to_row)
+        self._minimap.row_requested.connect(self._go_to_row)
         self._find.match_selected.connect(self._show_found)
         self._find.matches_cleared.connect(self._view.replies.clear_highlights)
         self._find.closed.connect(self.focus_tab)
-        self._latest.clicked.connect(self._view.follow)
+        self._jump_button.clicked.connect(self._view.follow)
         self._tabs.chosen.connect(self._show_tab)
         self._tabs.clicked.connect(self.focus_tab)
 
@@ -177,15 +181,11 @@ class RunPage(QWidget):
         self._order_focus()
 
     def _order_focus(self) -> None:
-        """Let Tab go from the contents of the tab to the bars below it, as they are on screen."""
-        last: QWidget = self._stack
-        part = self._stack.nextInFocusChain()
-        while part not in (None, self._stack):
-            last = part if self._stack.isAncestorOf(part) else last
-            part = part.nextInFocusChain()
-        for button in (*self._bar.findChildren(Button), *self._failed_bar.findChildren(Button)):
-            QWidget.setTabOrder(last, button)
-            last = button
+        """Make Tab go from the contents of the current tab to the bars below, and from there to the composer."""
+        panel = self._panels[self.current_tab]
+        # Do not walk Qt's focus chain here: PySide would make each widget own the next one, and delete them together.
+        stops_below = [stop for bar in self.bars for stop in tab_stops(bar)]
+        set_tab_order(*tab_stops(panel)[-1:], *stops_below)
 
     def show_tab(self, name: str) -> None:
         self._tabs.select(name)
@@ -195,19 +195,19 @@ class RunPage(QWidget):
         self._panels[self.current_tab].setFocus()
 
     def focus_interruption(self) -> bool:
-        """Focus the first choice for an interrupted step; return False if there is none."""
-        return self._bar.focus_choice()
+        """Focus the bar about an interrupted step; return False if there is none."""
+        return self._interruption_bar.focus_bar()
 
     @property
     def current_tab(self) -> str:
         return self._tabs.current()
 
     def show_minimap(self, visible: bool) -> None:
-        """Show or hide the map of the session, which takes room from the steps in a low window."""
-        self._strip.setVisible(visible)
+        """Show or hide the minimap, which leaves too little room for the steps in a low window."""
+        self._minimap.setVisible(visible)
 
     def show_figures(self, name: str, figures: list[TabFigure]) -> None:
-        """Show small figures next to the title of a tab."""
+        """Show small numbers next to the title of a tab."""
         self._tabs.show_figures(name, figures)
 
     def set_run_end_source(self, end_of: Callable[[Step], RunEnd]) -> None:
@@ -215,12 +215,18 @@ class RunPage(QWidget):
         self._view.set_run_end_source(end_of)
 
     def reserve_bottom(self, height: int) -> None:
-        """Leave room for what floats above the bottom of the page."""
+        """Keep a space at the bottom of the page for the messages that float above it."""
         layout = self.layout()
-        if layout and self._reserved.sizeHint().height() != height:
+        if layout and self._bottom_space.sizeHint().height() != height:
             policy = QSizePolicy.Policy
-            self._reserved.changeSize(0, height, policy.Minimum, policy.Preferred)  # a low window keeps its height
+            # In a low window, the space may shrink, so that the page does not become higher.
+            self._bottom_space.changeSize(0, height, policy.Minimum, policy.Preferred)
             layout.invalidate()
+
+    @property
+    def bars(self) -> tuple[QWidget, ...]:
+        """The bars at the bottom of the page. They ask the user what to do and must not be covered."""
+        return self._interruption_bar, self._failed_bar
 
     @property
     def images(self) -> AnswerImages:
@@ -233,11 +239,12 @@ class RunPage(QWidget):
     def _show_tab(self, name: str) -> None:
         if name in self._panels:
             self._stack.setCurrentWidget(self._panels[name])
-            self._show_new_count(self._unseen)
+            self._order_focus()
+            self._show_new_count(self._new_rows)
             self.tab_chosen.emit(name)
 
     def _go_to_row(self, row: int) -> None:
-        """Show the row that was chosen in the minimap. The chart of a run shows it itself."""
+        """Scroll to a row that was chosen in the minimap. If the chart of a run is shown, it shows the row instead."""
         if self.current_tab == CHART_TAB:
             self.chart_row_requested.emit(row)
         else:
@@ -245,7 +252,7 @@ class RunPage(QWidget):
             self._view.go_to_row(row)
 
     def _show_found(self, row: int, query: str) -> None:
-        """Select the row of a match, highlight the words in its reply, and scroll to the first of them."""
+        """Select the row of a search match, highlight the words in its reply, and scroll to the first of them."""
         self.show_tab(STEPS_TAB)
         self._view.select_row(row)
         rect, screen = self._view.replies.highlight(row, query), self._view.viewport().rect()
@@ -264,22 +271,16 @@ class RunPage(QWidget):
         return self._selected
 
     def apply_sub_agent_update(self, row: SessionRow, steps: Sequence[Step]) -> None:
-        """Apply an update of a sub-agent of one of the sessions shown."""
+        """Apply an update of a sub-agent that one of the sessions shown has started."""
         self._model.apply_sub_agent_update(row, steps, at_tail=self._view.following)
 
     def mark_folder(self, folder: str, *, missing: bool) -> None:
-        """Set whether a folder is missing."""
+        """Set whether a folder is missing, which disables actions of the session that has this folder."""
         self._missing_folder = folder if missing else ""
 
     def repeat_obstacle(self) -> str:
-        """Return why no message of this session can be edited or tried with another model, or an empty string."""
-        if self._row.imported_from:
-            return self.tr("The messages of an imported session cannot be sent again.")
-        if self._row.folder and self._row.folder == self._missing_folder:
-            return self.tr("The folder of this session is gone.")
-        if self._row.status in ACTIVE_STATUSES:
-            return self.tr("Pause or stop the run first.")
-        return "" if self._row.runs else self.tr("This session has no message of yours.")
+        """Return why no message of this session can be edited or tried with another model; "" if they can."""
+        return repeat_obstacle(self._row, self._missing_folder)
 
     def edit_message(self) -> None:
         """Edit and resend the selected message, or else the last one."""
@@ -297,7 +298,7 @@ class RunPage(QWidget):
         return step if step and step.kind == "user" else self._model.last_message()
 
     def _selected_root_step(self) -> Step | None:
-        """Return the selected step, or the one of this session under which it is nested."""
+        """Return the selected step or, for a step of a sub-agent, the step of this session under which it is nested."""
         return self._model.step_of_row(self._selected.root_row) if self._selected else None
 
     def _open_row_menu(self, position: QPoint) -> None:
@@ -306,13 +307,21 @@ class RunPage(QWidget):
         if step is None:
             return
         session = self._model.address_at(index).session
-        own = session == self._row.id
-        reply = self._view.replies.shown.get(step.row) if own else None
+        is_own = session == self._row.id
+        reply = self._view.replies.shown.get(step.row) if is_own else None
         selected_text = reply.selected_text() if reply else ""
         links = reply.links() if reply else []
         self._view.select_row(step.row, session)
-        state = RowState(step, own, selected_text, self.repeat_obstacle(), self._rewind_obstacle(), links)
+        state = RowState(
+            step=step,
+            own=is_own,
+            selected_text=selected_text,
+            repeat_obstacle=self.repeat_obstacle(),
+            rewind_obstacle=rewind_obstacle(self._row, self._missing_folder),
+            links=links,
+        )
         actions: dict[str, Callable[[], object]] = {
+            "details": self.details_requested.emit,
             "edit": self.edit_message,
             "model": self.rerun_message,
             "copy": lambda: _copy(selected_text or self._plain_text(step, index, reply)),
@@ -329,18 +338,10 @@ class RunPage(QWidget):
         menu.popup(self._view.viewport().mapToGlobal(position))
 
     def _plain_text(self, step: Step, position: int, reply: ReplyText | None) -> str:
-        """Return the text of a row without Markdown; `reply` is the widget that shows it."""
+        """Return the text of a row without Markdown; `reply` is the widget that shows the text, if there is one."""
         if reply:
             return reply.toPlainText()
         return self._model.text_of(position) if step.kind in TEXT_KINDS else step.object
-
-    def _rewind_obstacle(self) -> str:
-        """Return why the files cannot be reverted, or an empty string."""
-        if self._row.imported_from:
-            return self.tr("The files of an imported session cannot be reverted.")
-        if self._row.folder and self._row.folder == self._missing_folder:
-            return self.tr("The folder of this session is gone.")
-        return self.tr("Pause or stop the run first.") if self._row.status in ACTIVE_STATUSES else ""
 
     def _fork_at(self) -> int:
         step = self._selected_root_step()
@@ -363,29 +364,32 @@ class RunPage(QWidget):
             self._model.open(row.id, row.rows)
             self._find.set_session(row.id)
             self._find_interruption()
-        self._header.show_session(row, self._lasted())
-        going = row.status in ACTIVE_STATUSES
-        self._strip.show_rows(row.id, row.rows, in_progress=going)
-        if going != self._tick.isActive():
-            self._tick.start() if going else self._tick.stop()
+        self._header.show_session(row, self._run_duration())
+        is_active = row.status in ACTIVE_STATUSES
+        self._minimap.show_rows(row.id, row.rows, in_progress=is_active)
+        if is_active != self._refresh_timer.isActive():
+            self._refresh_timer.start() if is_active else self._refresh_timer.stop()
 
     def apply(self, changes: Sequence[Step]) -> None:
-        """Apply new and changed steps. For a finished reply, call this before `end_draft`."""
+        """Apply new and changed steps.
+
+        For a finished reply, call this before `end_draft`, so that it replaces the draft.
+        """
         self._model.apply(changes)
         for step in changes:
             if step.kind == "interrupted":
-                self._bar.show_step(step if step.status == "waiting" else None)
+                self._interruption_bar.show_step(step if step.status == "waiting" else None)
 
     def show_failed_request(self, error: ErrorDetails | None) -> None:
         """Show the error that paused the run; None hides it."""
         self._failed_bar.show_error(error)
 
     def show_draft(self, text: str) -> None:
-        """Show the part of a streaming reply that has arrived so far."""
+        """Show the text of a streaming reply that has arrived so far."""
         self._model.show_draft(text)
 
     def show_activity(self, activity: str) -> None:
-        """Show what the provider does before the reply begins."""
+        """Show what the provider does before it replies, such as loading a model."""
         self._model.show_activity(activity)
 
     def end_draft(self) -> None:
@@ -396,67 +400,61 @@ class RunPage(QWidget):
         self._view.select_row(row, session)
 
     def run_of_row(self, row: int) -> int:
-        """Return the number of a row's run; of the latest run if `row` is negative."""
+        """Return the number of the run to which a row belongs; for a negative `row`, that of the latest run."""
         step = self._model.step_of_row(row if row >= 0 else self._model.count - 1)
         return step.run if step else 0
 
     def run_to_show(self, number: int) -> ShownRun:
-        """Return what the waterfall chart shows of a run."""
+        """Return the data with which the waterfall chart shows a run."""
         first, end = self._model.first_row(number), self._model.first_row(number + 1)
         messages = (step.object for step in self._model.opening(number) if step.kind == "user")
         return ShownRun(number, max(number, self._row.runs), first, end, visible(next(messages, "")))
 
     def restyle(self, look: Look) -> None:
-        for widget in (self._header, self._tabs, self._find, self._strip):
+        for widget in (self._header, self._tabs, self._find, self._minimap):
             widget.restyle(look)
-        self._stack.setMinimumHeight(look.size(MIN_HEIGHT))
         self._view.restyle(look)
-        self._bar.restyle(look)
+        self._interruption_bar.restyle(look)
         self._failed_bar.restyle(look)
-        self._latest.restyle(look)
+        self._jump_button.restyle(look)
 
     def _find_interruption(self) -> None:
-        """Show the bar if an interruption is open. It is near the end, because the run cannot continue."""
+        """Show the interruption bar if an interruption is open.
+
+        Searching the last rows is enough, because the run cannot continue after an interruption.
+        """
         interruption = None
         for row in range(max(0, self._model.count - SEARCHED_ROWS), self._model.count):
             step = self._model.step_of_row(row)
             if step and step.kind == "interrupted":
                 interruption = step if step.status == "waiting" else None
-        self._bar.show_step(interruption)
+        self._interruption_bar.show_step(interruption)
 
     def show_branch(self, folder: str, name: str) -> None:
         """Show the git branch of the session's folder."""
         self._header.show_branch(folder, name)
-        self._header.show_facts(self._row, self._lasted())
+        self._header.show_facts(self._row, self._run_duration())
 
-    def _lasted(self) -> int:
+    def _run_duration(self) -> int:
         header = self._model.header(self._row.runs) if self._row.runs else None
         return self._model.duration_of(header) if header else 0
 
     def _refresh_figures(self) -> None:
         if self.isVisible():
-            self._header.show_facts(self._row, self._lasted())
-            self._strip.show_rows(self._row.id, self._row.rows, in_progress=True)
+            self._header.show_facts(self._row, self._run_duration())
+            self._minimap.show_rows(self._row.id, self._row.rows, in_progress=True)
 
     def _show_new_count(self, rows: int) -> None:
-        self._unseen = rows
-        if rows:
-            self._latest.setText(self.tr("%n new · Jump to latest", "", rows))
-            self._latest.setAccessibleName(self._latest.text())
-            self._place_latest()
-        self._latest.setVisible(rows > 0 and self._stack.currentWidget() is self._view)
+        self._new_rows = rows
+        self._jump_button.place(self._stack.geometry())
+        self._jump_button.show_count(rows if self._stack.currentWidget() is self._view else 0)
 
-    def _place_latest(self) -> None:
-        self._latest.resize(self._latest.sizeHint())
-        box = self._stack.geometry()
-        self._latest.move(box.center().x() - self._latest.width() // 2, box.bottom() - self._latest.height() - 14)
-
-    # Qt overrides
+    # Overridden Qt methods
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._find.set_icon_only(self.width() < self._header.look.size(NARROW_WIDTH))
-        self._place_latest()
+        self._jump_button.place(self._stack.geometry())
 
 
 def _copy(text: str) -> None:

@@ -29,7 +29,7 @@ RAW: Final = "raw"
 
 
 class StepPane(QFrame):
-    """Shows the step passed to `show_step`; emits `hide_requested` if the user hides the pane."""
+    """Shows a step; emits `hide_requested` when the user hides the pane."""
 
     hide_requested = Signal()
     row_requested = Signal(int)
@@ -44,7 +44,8 @@ class StepPane(QFrame):
         self._session = ""
         self._step = Step(0, "tool", "done", 0)
         self._request = 0
-        self._tab_names: list[str] = []  # from left to right
+        self._covers_steps = False
+        self._tab_names: list[str] = []  # names of the tabs from left to right
         self.live_output = LiveOutput()
         self.setObjectName("step")
         self.setProperty("surface", "panel")
@@ -86,8 +87,8 @@ class StepPane(QFrame):
     def _title_row(self) -> QHBoxLayout:
         self._icon = QLabel()
         self._title = ElidedLabel("", self._look.fonts.bold, name="step.title")
-        self._fold = tool_button("step.fold", self.tr("Hide this pane"), self.tr("Hide this pane (Q)"))
-        set_icon(self._fold, "panel-right-close", self._look.theme.second, self._look.size(16))
+        self._fold = tool_button("step.fold", "", "")
+        self.show_way_back(False)
         self._fold.clicked.connect(self.hide_requested)
         row = QHBoxLayout()
         row.setContentsMargins(16, 6, 10, 6)
@@ -110,8 +111,17 @@ class StepPane(QFrame):
         self._tabs.addTab(title)
         self._stack.addWidget(page)
 
+    def show_way_back(self, covers_steps: bool) -> None:
+        """Set whether the button at the top goes back to the steps, which the pane covers, or hides the pane."""
+        self._covers_steps = covers_steps
+        name = self.tr("Back to the steps") if covers_steps else self.tr("Hide this pane")
+        self._fold.setAccessibleName(name)
+        self._fold.setToolTip(self.tr("{} (Esc or Q)").format(name) if covers_steps else self.tr("{} (Q)").format(name))
+        glyph = "chevron-left" if covers_steps else "panel-right-close"
+        set_icon(self._fold, glyph, self._look.theme.second, self._look.size(16))
+
     def show_step(self, session: str, step: Step) -> None:
-        """Show a step; the current tab is kept."""
+        """Show a step in the current tab."""
         self._session, self._step = session, step
         look = kind_style(step.kind)
         color = self._look.theme.color(look.token)
@@ -133,14 +143,14 @@ class StepPane(QFrame):
         return self._session
 
     def visible_tabs(self) -> list[str]:
-        """Return the names of the tabs that this step has besides the summary."""
+        """Return the names of the tabs that the step shown has in addition to the summary."""
         return [name for tab, name in enumerate(self._tab_names) if name != SUMMARY and self._tabs.isTabVisible(tab)]
 
     def show_tab(self, name: str) -> None:
         self._tabs.setCurrentIndex(self._tab_names.index(name))
 
     def _show_tab(self, tab: int) -> None:
-        """Show a tab; the context is loaded only when its tab is shown."""
+        """Show a tab. The context is loaded only when its tab is shown."""
         self._stack.setCurrentIndex(tab)
         if self._tab_names[tab] == CONTEXT and self._session and self._request:
             self.context_tab.load(self._session, self._request)
@@ -161,12 +171,12 @@ class StepPane(QFrame):
         return self.live_output.output_tail(self._session, self._step.key) if running else ""
 
     def update_step(self, step: Step) -> None:
-        """Refresh the pane if this is the step shown."""
+        """Refresh the pane if it shows this step."""
         if self._session and step.row == self._step.row:
             self.show_step(self._session, step)
 
     def clear(self) -> None:
-        """Show the placeholder for no selection."""
+        """Show a hint in place of a step, because no step is selected."""
         self._session = ""
         self._icon.clear()
         self._title.show_text(self.tr("No step selected"))
@@ -178,14 +188,15 @@ class StepPane(QFrame):
 
     def _set_tab_visible(self, name: str, visible: bool) -> None:
         tab = self._tab_names.index(name)
-        if self._tabs.isTabVisible(tab) != visible:  # or Qt would skip the layout of the tabs
+        # Setting an unchanged visibility would make Qt skip the layout of the tabs.
+        if self._tabs.isTabVisible(tab) != visible:
             self._tabs.setTabVisible(tab, visible)
 
     def restyle(self, look: Look) -> None:
         self._look = look
         self._title.setFont(look.fonts.bold)
         self._tabs.setFont(look.fonts.strong)
-        set_icon(self._fold, "panel-right-close", look.theme.second, look.size(16))
+        self.show_way_back(self._covers_steps)
         self._summary.restyle(look)
         self._output.restyle(look)
         self.context_tab.restyle(look)
@@ -195,10 +206,11 @@ class StepPane(QFrame):
         else:
             self.clear()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Q and not event.modifiers():
+        closes = event.key() == Qt.Key.Key_Q or (event.key() == Qt.Key.Key_Escape and self._covers_steps)
+        if closes and not event.modifiers():
             self.hide_requested.emit()
         else:
             super().keyPressEvent(event)

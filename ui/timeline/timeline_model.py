@@ -1,4 +1,4 @@
-"""A Qt model of the steps of a session, with pages read on demand, foldable runs and the reply being streamed."""
+"""The Qt model of the timeline: the steps of a session, read in pages, with foldable runs and the streamed reply."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -13,7 +13,7 @@ from ui.text.plain_text import markdown_to_plain_text
 from ui.text.visible import visible
 from ui.timeline.nest_layout import HIDDEN_KINDS, RowAddress
 from ui.timeline.nested_rows import NestedRows
-from ui.timeline.read_groups import ReadGroup, ReadGroups, summarize_group
+from ui.timeline.read_groups import ReadGroup, ReadGroups, ShownGroup, summarize_group
 from ui.timeline.step_changes import attachment_lines
 from ui.timeline.step_pages import StepSource, first_row
 
@@ -24,8 +24,9 @@ DRAFT_ROLE = Qt.ItemDataRole.UserRole + 2
 
 MAX_CACHED_TEXTS = 64
 INTERRUPTED_STATUSES = frozenset({"interrupted", "unknown"})
-UNSENT_STATUSES = frozenset({"queued", "moved"})  # the composer shows queued messages; sent ones have another row
-OPENING_ROWS = 20  # rows before a run's header that are searched for the user's message that started it
+# A queued message has not been sent yet, and a moved one has another row.
+UNSENT_STATUSES = frozenset({"queued", "moved"})
+OPENING_ROWS = 20  # rows at the start of a run in which its header is searched; the user's messages precede it
 AXIS_START = 20 * SECOND
 
 AnyIndex = QModelIndex | QPersistentModelIndex
@@ -33,10 +34,11 @@ NOWHERE = QModelIndex()
 
 
 class TimelineModel(NestedRows):
-    """The timeline of one session. A *row* is the index of a step in its session, a *position* its index in this model.
+    """The timeline of one session.
 
-    Folded rows have no position. Steps of expanded sub-agents are among the positions, too: `address_at` returns the
-    session and row of each position, and their depth is above 0.
+    A *row* is the index of a step in its session, a *position* its index in this model. Folded rows have no position.
+    The steps of expanded sub-agents have positions too; their `depth` is above 0. `address_at` converts a position to a
+    session and a row. The *draft* is the reply that is being streamed; it is the last position.
     """
 
     rows_added = Signal(int)
@@ -59,13 +61,16 @@ class TimelineModel(NestedRows):
         self._activity = ""
 
     def open(self, session: str, count: int) -> None:
-        """Show a session from scratch; `count` is its number of rows."""
+        """Show a session from its beginning; `count` is its number of rows."""
         self.beginResetModel()
         self._start(session, count)
         self.endResetModel()
 
     def apply(self, changes: Sequence[Step]) -> None:
-        """Update known rows and append new ones; a finished reply takes the position of its draft."""
+        """Update known rows and append new ones.
+
+        A finished reply replaces the draft, the reply that was being streamed.
+        """
         latest = {step.row: step for step in changes}
         rows = sorted(latest)
         for row in rows:
@@ -82,7 +87,7 @@ class TimelineModel(NestedRows):
                 self.rows_added.emit(added_count)
 
     def show_draft(self, text: str) -> None:
-        """Show the reply in progress as an additional row at the end."""
+        """Show the reply that is being streamed in an additional row at the end (the draft)."""
         if self._draft is not None:
             self._draft = text
             self._changed(self.rowCount() - 1)
@@ -93,18 +98,21 @@ class TimelineModel(NestedRows):
             self.endInsertRows()
 
     def show_activity(self, activity: str) -> None:
-        """Show what the provider does before the reply begins, in the last row."""
+        """Show in the last row what the provider does before it replies, such as loading a model."""
         if activity != self._activity and self.session:
             self._activity = activity
             self._changed(self.rowCount() - 1)
 
     def object_of(self, step: Step) -> str:
-        """Return the text beside the verb of a step; for a request in progress, what the provider does."""
+        """Return the text to show after the verb of a step; for a model request in progress, what the provider does."""
         waits = step.kind == "thinking" and step.status == "running" and not step.depth
         return step.object or (self._activity if waits else "")
 
     def end_draft(self) -> None:
-        """Remove the draft. If the finished reply was applied first, it has replaced the draft already."""
+        """Remove the draft, the row of the streamed reply.
+
+        If the finished reply was applied first, the draft is gone already.
+        """
         if self._draft is None:
             return
         position = self.rowCount() - 1
@@ -113,7 +121,11 @@ class TimelineModel(NestedRows):
         self.endRemoveRows()
 
     def displayed_step(self, position: int) -> Step | None:
-        """Return the step to show at a position: a collapsed group is summarized, and sub-agents add their progress."""
+        """Return the step to paint at a position.
+
+        It differs from the stored step for a collapsed group, which is summarized, for a delegating step, which shows
+        the progress of the sub-agent, and for a fork, which shows the title of its original session.
+        """
         step = self.step_at(position)
         if step and step.kind == "delegate":
             return self._family.with_progress(self.address_at(position).session, step)
@@ -124,16 +136,17 @@ class TimelineModel(NestedRows):
             return step
         return summarize_group([each for row in range(*group) if (each := self._pages.step(row))])
 
-    def group_at(self, position: int) -> tuple[ReadGroup, bool] | None:
-        """Return the group of reads that starts at a position, and whether it is expanded."""
+    def group_at(self, position: int) -> ShownGroup | None:
+        """Return the group of reads whose first row is at a position; None if there is none."""
         step = self.step_at(position)
         group = self._read_groups.group_of(step.row) if step and _can_be_grouped(step) else None
         if group is None or step is None or group.first != step.row:
             return None
-        return group, self._read_groups.collapsed_group_of(step.row) is None
+        is_collapsed = self._read_groups.collapsed_group_of(step.row) is not None
+        return ShownGroup(group, is_expanded=not is_collapsed)
 
     def is_hidden(self, position: int) -> bool:
-        """Return whether the row at a position has height 0, because another row represents it."""
+        """Return whether the row at a position has height 0, because the first row of its group stands for it."""
         step = self.step_at(position)
         if step is None:
             return False
@@ -149,7 +162,7 @@ class TimelineModel(NestedRows):
         self._emit_changed(group)
 
     def expand_group_of(self, row: int) -> None:
-        """Expand the group that contains a row, so that the row becomes visible."""
+        """Expand the group that contains a row, so that the row is visible."""
         if group := self._read_groups.collapsed_group_of(row):
             self._read_groups.expand(group)
             self._emit_changed(group)
@@ -163,7 +176,7 @@ class TimelineModel(NestedRows):
         return self._draft is not None and position == self.rowCount() - 1
 
     def text_of(self, position: int) -> str:
-        """Return the text of a message or reply. Longer text is cut to TEXT_LIMIT + 1 characters."""
+        """Return the text of a message or reply; a longer one is cut to TEXT_LIMIT + 1 characters."""
         if self.is_draft(position):
             return (self._draft or "")[: TEXT_LIMIT + 1]
         step = self.step_at(position)
@@ -179,16 +192,16 @@ class TimelineModel(NestedRows):
         return self._texts[address]
 
     def message_text(self, step: Step) -> tuple[str, str]:
-        """Return the full text of a message of this session, and a line for each of its attachments."""
+        """Return the full text of a message of this session, and one line for each attachment."""
         attachments = attachment_lines(self._rows.event(self.session, step.message_seq))
         return self._rows.full_text(self.session, step.last_seq, "text"), attachments
 
     def full_text(self, session: str, step: Step) -> str:
-        """Return the text of a message or reply, also of a sub-agent's, as it was written."""
+        """Return the full text of a message or reply as it was written; `session` may be a sub-agent."""
         return self._rows.full_text(session, _text_seq(step), "text")
 
     def latest_reply(self, first_row: int) -> str:
-        """Return the reply in progress, or else the last reply from a row on; an empty text if there is none."""
+        """Return the reply being streamed, or else the last reply at or after `first_row`; "" if there is none."""
         if self._draft:
             return self._draft
         for row in range(self._count - 1, first_row - 1, -1):
@@ -205,7 +218,7 @@ class TimelineModel(NestedRows):
         )
 
     def header(self, run: int) -> Step | None:
-        """The header row of a run."""
+        """Return the step of the header row of a run; None if the run has no header yet."""
         if run not in self._headers:
             header_step = next((step for step in self.opening(run) if step.kind == "run"), None)
             if header_step is None:
@@ -214,7 +227,7 @@ class TimelineModel(NestedRows):
         return self._pages.step(self._headers[run])
 
     def opening(self, run: int) -> Iterator[Step]:
-        """Yield the first rows of a run: the messages that started it, and its header."""
+        """Yield the first rows of a run: the user's messages that started it, then its header."""
         first = self.first_row(run)
         for step in map(self._pages.peek, range(first, min(first + OPENING_ROWS, self._count))):
             if step and step.run == run:
@@ -223,7 +236,10 @@ class TimelineModel(NestedRows):
                     return
 
     def axis(self, run: int) -> tuple[int, int]:
-        """Return start and end of a run's time axis. During a run, the end grows in few, large steps."""
+        """Return the start and end of a run's time axis in microseconds since the epoch.
+
+        While the run is in progress, the end moves in few, large steps, so that the duration bars are seldom repainted.
+        """
         header = self.header(run)
         if header is None:
             return 0, 0
@@ -235,22 +251,26 @@ class TimelineModel(NestedRows):
         return header.started_at, header.started_at + length
 
     def duration_of(self, step: Step) -> int:
-        """Return the duration of a step, or for an open step the time so far."""
+        """Return the duration of a step in microseconds; for a step in progress, the time until now."""
         if step.status in OPEN_STATUSES and not step.ended_at:
             return max(0, self._now_or_last_event(step) - step.started_at)
         return max(0, step.ended_at - step.started_at)
 
     def _now_or_last_event(self, step: Step) -> int:
-        """Return the current time, or for an interrupted step the time of the last known event."""
+        """Return the current time; for an interrupted step, the time of the last event, after which nothing ran."""
         last = self.step_of_row(self._count - 1) if step.status in INTERRUPTED_STATUSES else None
         return last.started_at if last else self._clock()
 
     def first_row(self, run: int) -> int:
-        """Return the first row of a run, or the row at which it would start."""
+        """Return the first row of a run; if the run does not exist, the row at which it would start."""
         return first_row(run, self._count, self._run_of)
 
     def neighbor_run(self, row: int, by: int) -> Step | None:
-        """Return the header of the run after a row (1), or of the row's own run, then of the previous one (-1)."""
+        """Return the header of a neighboring run.
+
+        For `by` = 1, this is the next run. For -1, it is the row's own run or, if the row is its header, the previous
+        run.
+        """
         step = self.step_of_row(row)
         header = self.header(step.run) if step else None
         if step is None or (by < 0 and header and header.row < row):
@@ -263,7 +283,7 @@ class TimelineModel(NestedRows):
         return run in self._folded
 
     def toggle_run(self, run: int) -> None:
-        """Fold or unfold the steps of a run; the messages, the final reply and the end stay visible."""
+        """Fold or unfold the steps of a run. Its messages, final reply and end card stay visible."""
         header = self.header(run)
         if run in self._folded:
             self._unfold(run)
@@ -295,7 +315,7 @@ class TimelineModel(NestedRows):
             self.endRemoveRows()
 
     def _position_after(self, row: int) -> int:
-        """Return the position after a visible row that started no sub-agent."""
+        """Return the position after that of a visible row, which must not have started a sub-agent."""
         position = self.position_of(row)
         assert position is not None
         return position + 1
@@ -309,10 +329,10 @@ class TimelineModel(NestedRows):
                 end -= 1
         return first, end
 
-    # appended rows
+    # Appending rows
 
     def _append(self, end: int) -> None:
-        """Append the rows up to `end` in ranges that are entirely visible or entirely folded."""
+        """Append the rows up to `end`, divided into ranges that are completely visible or completely folded."""
         edges = [row for row in range(self._count + 1, end) if self._starts_range(row)]
         for first, last in pairwise([self._count, *edges, end]):
             if self._is_in_folded_run(first):
@@ -330,20 +350,20 @@ class TimelineModel(NestedRows):
                 self.endInsertRows()
 
     def _starts_range(self, row: int) -> bool:
-        """Return whether the row must start a new range."""
+        """Return whether a new row must start another range, because it differs from the row before it."""
         if self._replaces_draft(row) or self._replaces_draft(row - 1):
             return True
         return self._is_in_folded_run(row) != self._is_in_folded_run(row - 1)
 
     def _is_in_folded_run(self, row: int) -> bool:
-        """Return whether a new row belongs to a folded run and is therefore hidden."""
+        """Return whether a new row is hidden because its run is folded."""
         if not self._folded:
             return False
         step = self._pages.step(row)
         return step is not None and step.run in self._folded and step.kind not in ALWAYS_SHOWN
 
     def _replaces_draft(self, row: int) -> bool:
-        """Return whether a new row is the reply whose draft is shown."""
+        """Return whether a new row is the finished reply for the one that was being streamed."""
         if self._draft is None:
             return False
         step = self._pages.step(row)
@@ -361,10 +381,12 @@ class TimelineModel(NestedRows):
         if step.depth:
             text = f"{translate('Sub-agent')}: {text}"
         group = self.group_at(position)
-        is_expanded = group[1] if group else self.is_expanded(position)
+        is_expanded = group.is_expanded if group else self.is_expanded(position)
+        if step.kind == "run" and not step.depth:
+            is_expanded = not self.is_folded(step.run)
         return text if is_expanded is None else f"{text}, {translate('expanded' if is_expanded else 'collapsed')}"
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
         return 0 if parent.isValid() else self._end + (self._draft is not None)
@@ -389,10 +411,13 @@ class TimelineModel(NestedRows):
 
 
 def _can_be_grouped(step: Step) -> bool:
-    """Return whether a step can belong to a group of reads; steps of sub-agents are not grouped."""
+    """Return whether a step may be in a group of reads. Steps of sub-agents are not grouped."""
     return step.kind == "read" and not step.depth
 
 
 def _text_seq(step: Step) -> int:
-    """Return the event that holds the text of a message or reply; a queued message may have been edited."""
+    """Return the sequence number of the event that holds the text of a message or reply.
+
+    For a message this is the last event, because the message may have been edited while it was queued.
+    """
     return step.last_seq if step.kind == "user" else step.first_seq

@@ -11,25 +11,27 @@ from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QWidget
 from core.domain.steps import Step
 from ui.style.theme import Look
 from ui.timeline.embedded_widgets import EmbeddedWidgets
+from ui.timeline.lazy_row_heights import LazyRowHeights
 from ui.timeline.reply_widgets import DRAFT, ReplyWidgets
 from ui.timeline.row_delegate import TimelineRowDelegate
 from ui.timeline.run_end_card import RunEnd, RunEndCard, RunEndCards
 from ui.timeline.single_column_table import SingleColumnTable
 from ui.timeline.timeline_model import AnyIndex, TimelineModel
+from ui.widgets.announce import announce
+from ui.widgets.focus_border import FocusBorder
 
 TICK_MS: Final = 1_000
-AT_TAIL: Final = 4
-PASSES: Final = 4
-ARROW_ROOM: Final = 8
+END_TOLERANCE: Final = 4  # pixels; if less remains below the viewport, the view counts as scrolled to the end
+ARROW_MARGIN: Final = 8  # pixels on both sides of an arrow in which a click counts as a click on it
 
 
 class TimelineView(SingleColumnTable):
-    """The list of steps. Only rows near the viewport are measured. At the end, the view follows new rows."""
+    """The list of steps. Only rows near the viewport are measured. While scrolled to the end, it follows new rows."""
 
     chosen = Signal(object)
     """The step that was selected."""
     opened = Signal(object)
-    """The step that was activated with Enter."""
+    """The step that was activated with Enter or a double-click."""
     unseen_changed = Signal(int)
     """The number of rows added since the user scrolled away from the tail."""
     link_clicked = Signal(str)
@@ -45,23 +47,25 @@ class TimelineView(SingleColumnTable):
     def __init__(self, model: TimelineModel, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAutoScroll(False)
-        # Every pixel is painted opaquely, so that Qt scrolls by moving the picture and paints only the new part.
+        # Each pixel is painted opaquely, so that Qt scrolls by moving the old contents and paints only the new part.
         self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self._rows = model
         self._painter = TimelineRowDelegate(model, look, self)
-        self._ground = look.theme.background
-        self._later = QTimer(self, singleShot=True)
-        self._later.timeout.connect(self._schedule_layout)
-        self._replies = ReplyWidgets(self.viewport(), look, self.link_clicked.emit, self._wait)
-        endings = RunEndCards(self.viewport(), look, self._connect_card)
-        self._inlays = EmbeddedWidgets(model, self._painter, self._replies, endings)
-        self._following = True
-        self._settling = False
+        self._background = look.theme.background
+        self._replies = ReplyWidgets(self.viewport(), look, self.link_clicked.emit, self._schedule_later)
+        end_cards = RunEndCards(self.viewport(), look, self._connect_card)
+        self._embedded = EmbeddedWidgets(model, self._painter, self._replies, end_cards)
+        self._heights = LazyRowHeights(self, model, self._embedded)
+        self._following = True  # whether the view stays scrolled to the end when rows are added
+        # True during an update of the layout, whose own scrolling must not start another update.
+        self._is_updating = False
         self._layout_due = False
-        self._unseen = 0
-        self._pressed_at = 0.0
+        self._unseen = 0  # number of rows added since the user scrolled away from the end
+        self._pressed_x = 0.0
         self._soon = QTimer(self, interval=0, singleShot=True)
         self._soon.timeout.connect(self.update_layout)
+        self._later = QTimer(self, singleShot=True)
+        self._later.timeout.connect(self._schedule_layout)
         self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self._repaint_clock)
         self.setObjectName("timeline.steps")
@@ -70,6 +74,7 @@ class TimelineView(SingleColumnTable):
         self.setItemDelegate(self._painter)
         self.setModel(model)
         self._connect_model(model)
+        self._focus_border = FocusBorder(look, self)
 
     def _connect_model(self, model: TimelineModel) -> None:
         model.modelReset.connect(self._start_session)
@@ -79,6 +84,7 @@ class TimelineView(SingleColumnTable):
         model.rows_added.connect(self._on_rows_added)
         model.draft_replaced.connect(self._replies.adopt_draft)
         self.clicked.connect(self._click)
+        self.doubleClicked.connect(self._double_click)
         self.selectionModel().selectionChanged.connect(lambda chosen, _: self._choose())
 
     @property
@@ -90,16 +96,17 @@ class TimelineView(SingleColumnTable):
         return self._replies
 
     def restyle(self, look: Look) -> None:
-        """Apply a theme or text size; the scroll position is kept."""
+        """Apply a theme or text size without changing the scroll position."""
         self._painter.restyle(look)
-        self._ground = look.theme.background
+        self._background = look.theme.background
         self._replies.restyle(look)
-        self._inlays.end_cards.restyle(look)
+        self._embedded.end_cards.restyle(look)
+        self._focus_border.restyle(look)
         self.set_row_height(self._painter.heights.work)
         self._schedule_layout()
 
     def follow(self) -> None:
-        """Scroll to the latest row and follow new ones."""
+        """Scroll to the latest row, and from now on follow new rows."""
         self._following = True
         self._set_unseen(0)
         self.update_layout()
@@ -111,7 +118,10 @@ class TimelineView(SingleColumnTable):
             self.scroll_to(position)
 
     def select_row(self, row: int, session: str = "") -> None:
-        """Select a row of the session, unfolding its run or group if needed, or a row of an expanded sub-agent."""
+        """Select a row of the main session, or of the expanded sub-agent `session`.
+
+        The run or group that hides the row is unfolded.
+        """
         if session in {"", self._rows.session}:
             step = self._rows.step_of_row(row)
             if step and self._rows.position_of(row) is None:
@@ -123,13 +133,13 @@ class TimelineView(SingleColumnTable):
     @property
     def selected_position(self) -> int:
         """The position of the selected row; -1 if there is none."""
-        # Not the current index, because Qt makes the first row current when the list gets the focus.
+        # Qt's current index would be wrong here, because the list makes its first row current when it gets the focus.
         selected = self.selectionModel().selectedRows()
         return selected[0].row() if selected else -1
 
     def set_run_end_source(self, end_of: Callable[[Step], RunEnd]) -> None:
         """Set the function that provides the data of the run end cards, and refresh the cards."""
-        self._inlays.run_end_of = end_of
+        self._embedded.run_end_of = end_of
         self._schedule_layout()
 
     def go_to_row(self, row: int) -> None:
@@ -141,105 +151,64 @@ class TimelineView(SingleColumnTable):
         if position is None:
             return
         self._following = False
-        for _ in range(2):
-            self.scrollTo(self._rows.index(position, 0), QAbstractItemView.ScrollHint.PositionAtCenter)
-            self.update_layout()
+        self._scroll_to(position, QAbstractItemView.ScrollHint.PositionAtCenter)
         self._update_following()
 
     def scroll_to(self, position: int) -> None:
-        """Scroll to a position, in two passes: the first one measures rows, which may move the target."""
+        """Scroll as little as necessary to show the row at a position."""
+        self._scroll_to(position, QAbstractItemView.ScrollHint.EnsureVisible)
+
+    def _scroll_to(self, position: int, hint: QAbstractItemView.ScrollHint) -> None:
+        """Scroll to a position in two passes, because the first one measures rows, which can move the target."""
         for _ in range(2):
-            self.scrollTo(self._rows.index(position, 0), QAbstractItemView.ScrollHint.EnsureVisible)
+            self.scrollTo(self._rows.index(position, 0), hint)
             self.update_layout()
 
     def go_to_run(self, by: int) -> None:
-        """Select the header of the previous (-1) or next (1) run."""
+        """Select the header of the next (1) or previous (-1) run."""
         position = self.selected_position
         row = self._rows.root_row(position) if position >= 0 else self._rows.count - 1
         if header := self._rows.neighbor_run(row, by):
             self.select_row(header.row)
 
     def toggle_at(self, position: int) -> None:
-        """Fold or unfold the run, group of reads or sub-agent at a position, without moving its row on screen."""
+        """Fold or unfold the run, group of reads or sub-agent at a position. Its row does not move on screen."""
         step, group = self._rows.step_at(position), self._rows.group_at(position)
         if group:
-            turn = partial(self._rows.toggle_group, group[0])
+            toggle = partial(self._rows.toggle_group, group.rows)
         elif step and step.kind == "run":
-            turn = partial(self._rows.toggle_run, step.run)
+            toggle = partial(self._rows.toggle_run, step.run)
         elif self._rows.is_expanded(position) is not None:
-            turn = partial(self._rows.toggle_sub_agent, position)
+            toggle = partial(self._rows.toggle_sub_agent, position)
         else:
             return
         self._following = False
-        turn()
+        toggle()
         self.update_layout()
         self._update_following()
+        announce(self, str(self._rows.index(position, 0).data(Qt.ItemDataRole.AccessibleTextRole)))
 
     def update_layout(self) -> None:
-        """Measure the rows near the viewport, keep the visible rows in place, and place the embedded widgets."""
-        if self._settling:
+        """Measure the rows near the viewport without moving those on screen, and place the embedded widgets."""
+        if self._is_updating:
             return
-        self._settling = True
+        self._is_updating = True
         self._soon.stop()
         try:
             if self._layout_due:
                 self._layout_due = False
                 self.updateGeometries()
-            for _ in range(PASSES):
-                if not self._measure():
-                    break
-            self._place_inlays()
+            if self._following:
+                self._heights.measure_at_end()
+            else:
+                self._heights.measure_in_place()
+            self._place_embedded_widgets()
         finally:
-            self._settling = False
+            self._is_updating = False
 
-    def _measure(self) -> bool:
-        """Measure the rows near the viewport once; return whether a height changed."""
-        count, height = self._rows.rowCount(), self.viewport().height()
-        if not count or not height:
-            return False
-        if self._following:
-            changed, _ = self._resize_rows(count - 1, -1, -1, 2 * height)
-            if changed:
-                self.updateGeometries()
-            if changed > 1 or (changed and not self._rows.is_draft(count - 1)):
-                self.viewport().update()  # not for a growing draft, which only scrolls the rows above it
-            bar = self.verticalScrollBar()
-            if bar.value() != bar.maximum():
-                bar.setValue(bar.maximum())
-            return changed > 0
-        top = self.rowAt(0)
-        if top < 0:
-            top = count - 1
-        offset = self.rowViewportPosition(top)
-        anchor = top if offset == 0 or top + 1 >= count or offset + self.rowHeight(top) >= height else top + 1
-        above, grown_above = self._resize_rows(anchor - 1, -1, -1, height)
-        below, _ = self._resize_rows(anchor, count, 1, 2 * height)
-        if above or below:
-            self.updateGeometries()
-            self.viewport().update()
-        if grown_above:
-            bar = self.verticalScrollBar()
-            bar.setValue(bar.value() + grown_above)
-        return above + below > 0
-
-    def _resize_rows(self, position: int, end: int, direction: int, max_height: int) -> tuple[int, int]:
-        """Measure rows from `position` until `max_height` pixels are filled. Return how many changed and the growth."""
-        header, width = self.verticalHeader(), self.viewport().width()
-        changed, growth = 0, 0
-        blocked = header.blockSignals(True)  # the geometry is updated once, after all rows
-        while position != end and max_height > 0:
-            height, old_height = self._inlays.row_height(position, width), header.sectionSize(position)
-            if height != old_height:
-                header.resizeSection(position, height)
-                changed, growth = changed + 1, growth + height - old_height
-            max_height -= height
-            position += direction
-        header.blockSignals(blocked)
-        return changed, growth
-
-    def _place_inlays(self) -> None:
-        """Place the embedded widgets, and run the clock while a visible row is in progress."""
-        visible_rows = self._inlays.place_widgets(self)
+    def _place_embedded_widgets(self) -> None:
+        """Place the embedded widgets. While a visible row is in progress, a timer updates its duration."""
+        visible_rows = self._embedded.place_widgets(self)
         if visible_rows.first >= 0 and self._rows.count:
             self.visible_rows_changed.emit(
                 self._visible_root_row(visible_rows.first), self._visible_root_row(visible_rows.last)
@@ -248,7 +217,7 @@ class TimelineView(SingleColumnTable):
             self._tick.start() if visible_rows.in_progress else self._tick.stop()
 
     def _visible_root_row(self, position: int) -> int:
-        """Return the row of the session at a position; the draft counts as the last row."""
+        """Return the row of the main session at or above a position; a reply being streamed counts as the last row."""
         return min(self._rows.root_row(position), self._rows.count - 1)
 
     def _connect_card(self, card: RunEndCard) -> None:
@@ -262,11 +231,11 @@ class TimelineView(SingleColumnTable):
         if self.isVisible():
             self.viewport().update()
 
-    # event handlers
+    # Handlers of signals
 
     def _start_session(self) -> None:
         self._replies.clear()
-        self._inlays.end_cards.clear()
+        self._embedded.end_cards.clear()
         self._following = True
         self._set_unseen(0)
         self._schedule_layout()
@@ -275,7 +244,7 @@ class TimelineView(SingleColumnTable):
         self._layout_due = True
         self._soon.start()
 
-    def _wait(self, milliseconds: int) -> None:
+    def _schedule_later(self, milliseconds: int) -> None:
         if not self._later.isActive():
             self._later.start(milliseconds)
 
@@ -297,21 +266,32 @@ class TimelineView(SingleColumnTable):
 
     def _update_following(self) -> None:
         bar = self.verticalScrollBar()
-        self._following = bar.value() >= bar.maximum() - AT_TAIL
+        self._following = bar.value() >= bar.maximum() - END_TOLERANCE
         if self._following:
             self._set_unseen(0)
 
     def _click(self, index: QModelIndex) -> None:
-        """Fold or unfold a clicked row: headers anywhere, expanded groups and sub-agents only at their arrow."""
-        group = self._rows.group_at(index.row())
-        arrow = self._painter.columns(self.viewport().width()).status_icon - ARROW_ROOM
-        step = self._rows.step_at(index.row())
+        """Fold or unfold the clicked row: a run header anywhere, an expanded group or a sub-agent only at its arrow."""
+        position = index.row()
+        step, group = self._rows.step_at(position), self._rows.group_at(position)
+        columns = self._painter.columns(self.viewport().width())
         if step and step.kind == "delegate":
-            arrow = self._painter.columns(self.viewport().width()).badge_right - ARROW_ROOM
-            if arrow - 2 * ARROW_ROOM <= self._pressed_at < arrow + 2 * ARROW_ROOM:
-                self.toggle_at(index.row())
-        elif group is None or not group[1] or self._pressed_at >= arrow:
-            self.toggle_at(index.row())
+            hits = columns.badge_right - 3 * ARROW_MARGIN <= self._pressed_x < columns.badge_right + ARROW_MARGIN
+        elif group and group.is_expanded:
+            hits = self._pressed_x >= columns.status_icon - ARROW_MARGIN
+        else:
+            hits = True
+        if hits:
+            self.toggle_at(position)
+
+    def _double_click(self, index: QModelIndex) -> None:
+        """Open the details of a step.
+
+        Runs and groups are ignored, because the two clicks have folded or unfolded them.
+        """
+        step = self._rows.step_at(index.row())
+        if step and step.kind != "run" and not self._rows.group_at(index.row()):
+            self.opened.emit(step)
 
     def _choose(self) -> None:
         position = self.selected_position
@@ -327,15 +307,16 @@ class TimelineView(SingleColumnTable):
         else:
             self.opened.emit(step)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def dataChanged(self, first: AnyIndex, last: AnyIndex, roles: Sequence[int] = ()) -> None:
-        if first != last or not self._rows.is_draft(first.row()):  # the draft's widget repaints itself
+        # The widget that shows the streamed reply repaints itself.
+        if first != last or not self._rows.is_draft(first.row()):
             super().dataChanged(first, last, roles)
 
     def scrollContentsBy(self, dx: int, dy: int) -> None:
         super().scrollContentsBy(dx, dy)
-        if not self._settling:
+        if not self._is_updating:
             self._update_following()
             self.update_layout()
 
@@ -348,8 +329,8 @@ class TimelineView(SingleColumnTable):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._layout_due:
             self.update_layout()
-        with QPainter(self.viewport()) as ground:
-            ground.fillRect(event.rect(), self._ground)
+        with QPainter(self.viewport()) as painter:
+            painter.fillRect(event.rect(), self._background)
         super().paintEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -383,7 +364,7 @@ class TimelineView(SingleColumnTable):
                 event.ignore()
 
     def _set_expanded(self, position: int, *, expand: bool) -> None:
-        """Expand or collapse a sub-agent. The Left key on a step of a sub-agent selects the delegating step."""
+        """Expand or collapse a sub-agent. In its steps, collapsing (the Left key) selects the step that started it."""
         if position < 0:
             return
         if self._rows.is_expanded(position) is (not expand):
@@ -392,14 +373,14 @@ class TimelineView(SingleColumnTable):
             self.select(delegating_position)
 
     def _next(self, position: int, direction: int) -> int:
-        """Return the next position that is not hidden; `position` itself if there is none."""
+        """Return the next position in a direction (1 or -1) that is not hidden; `position` itself if there is none."""
         candidate = position + direction
         while 0 <= candidate < self._rows.rowCount() and self._rows.is_hidden(candidate):
             candidate += direction
         return candidate if 0 <= candidate < self._rows.rowCount() else position
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._pressed_at = event.position().x()
+        self._pressed_x = event.position().x()
         super().mousePressEvent(event)
 
     def _first_on_screen(self) -> int:

@@ -1,4 +1,4 @@
-"""The legend of the usage plot."""
+"""The legend of the usage plot, which shows the color of each model."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ GAP = 18
 
 
 class UsageLegend(ThemedWidget):
-    """A single line of colors and model names; names are elided if space is short."""
+    """One line with the color and name of each model. If space is short, the names are elided."""
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
@@ -32,14 +32,18 @@ class UsageLegend(ThemedWidget):
         self.setToolTip(tooltip_text("\n".join(model_label(name) for name in names)))
         self.update()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
         return QSize(200, QFontMetrics(self._look.fonts.second).height() + 4)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        look, x = self._look, LEFT
-        max_width = (self.width() - LEFT) // max(1, len(self._names)) - SQUARE - 6 - GAP
+        look = self._look
+        x = look.size(LEFT)
+        metrics, taken = QFontMetrics(look.fonts.second), len(self._names) * (SQUARE + 6 + GAP)
+        widths = [metrics.horizontalAdvance(model_label(name)) + 1 for name in self._names]
+        room = self.width() - x - taken
+        max_width = max(widths, default=0) if sum(widths) <= room else room // max(1, len(self._names))
         with QPainter(self) as painter:
             for index, name in enumerate(self._names):
                 painter.fillRect(x, (self.height() - SQUARE) // 2, SQUARE, SQUARE, model_color(look, index, name))

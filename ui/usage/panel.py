@@ -12,7 +12,8 @@ from PySide6.QtWidgets import QFileDialog, QScrollArea, QVBoxLayout, QWidget
 from core.domain.clock import now as wall_clock
 from core.domain.problems import ErrorDetails
 from core.store.usage import UsageRow
-from core.timeline.usage_totals import UsageGrouping, group_usage, sum_usage, usage_csv
+from core.timeline.usage_export import usage_csv
+from core.timeline.usage_totals import UsageGrouping, group_usage, sum_usage
 from ui.base.bridge import Bridge
 from ui.base.panel_page import PanelPage, ShowToast, StartTask
 from ui.style.number_formats import duration
@@ -32,7 +33,7 @@ RANGES: Final = {"7": 7, "30": 30, "90": 90, "all": 0}
 
 
 class UsagePanel(PanelPage):
-    """Reads the usage from the engine when the page is opened and when the range changes."""
+    """The page. It reads the usage from the engine when it is opened and when the range changes."""
 
     def __init__(
         self,
@@ -79,6 +80,8 @@ class UsagePanel(PanelPage):
         self._export.clicked.connect(self.export)
 
     def activate(self, about: tuple[str, ...]) -> None:
+        if self.window().focusWidget() is self:  # the page has just been opened; now the arrow keys can scroll it
+            self._scroll.setFocus(Qt.FocusReason.OtherFocusReason)
         self.refresh()
 
     def refresh(self) -> None:
@@ -115,7 +118,7 @@ class UsagePanel(PanelPage):
         self._show_table()
 
     def export(self) -> None:
-        """Ask for a file name and write the CSV file."""
+        """Let the user choose a file, and write the usage to it as CSV."""
         dialog = QFileDialog(self, self.tr("Export usage"))
         dialog.setObjectName("usage.file")
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -145,7 +148,7 @@ class UsagePanel(PanelPage):
             widget.restyle(look)
 
     def _range_limits(self) -> tuple[int, int]:
-        """Return the beginning and the end of the chosen range in microseconds; 0 means no limit."""
+        """Return the start and end of the chosen range in microseconds since the epoch; 0 means no limit."""
         days, today = RANGES[self._range.selected], to_local_time(self._clock())
         if not days:
             return 0, 0
@@ -164,7 +167,7 @@ class UsagePanel(PanelPage):
             self._plot.show_bars(make_bars(self._rows, *self._days(), self._plot.room, models), measure)
 
     def _days(self) -> tuple[date, date]:
-        """Return the first and the last day of the plot."""
+        """Return the first and last day that the plot shows."""
         today, days = to_local_time(self._clock()).date(), RANGES[self._range.selected]
         first = today - timedelta(days=days - 1) if days else date.fromisoformat(self._rows[0].day)
         return min(first, today), today
@@ -193,7 +196,7 @@ class UsagePanel(PanelPage):
         column.addWidget(self._by, 0, Qt.AlignmentFlag.AlignLeft)
         column.addWidget(self._table)
         column.addStretch(1)
-        scroll = QScrollArea()
+        scroll = self._scroll = QScrollArea()
         scroll.setObjectName("usage.scroll")
         scroll.setAccessibleName(self.tr("Usage"))
         scroll.setWidgetResizable(True)
@@ -205,7 +208,7 @@ class UsagePanel(PanelPage):
         layout.addWidget(hairline())
         layout.addWidget(scroll, 1)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

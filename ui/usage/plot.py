@@ -1,4 +1,4 @@
-"""The usage plot: bars by day, stacked by model, with exact figures for the bar under the pointer or cursor."""
+"""The usage plot: a bar for each day, divided by model, and exact figures for the bar under the pointer or cursor."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -25,22 +25,22 @@ from ui.widgets.paint import draw_frame, draw_line, draw_right_aligned, draw_sel
 from ui.widgets.themed_widget import ThemedWidget
 
 HEIGHT: Final = 240
-LEFT: Final = 64
+LEFT: Final = 64  # pixels at 100% text size, for the labels of the scale
 BELOW: Final = 24
 ABOVE: Final = 8
 WIDEST: Final = 48
-MIN_BAR_PITCH: Final = 6  # pixels; least width of a bar with its gap
+MIN_BAR_PITCH: Final = 6  # pixels; minimum width of a bar including the gap to the next one
 PAD: Final = 10
 INKS: Final = ("accent", "thinking", "command", "network", "learned", "done")
 
 
 def model_color(look: Look, index: int, name: str) -> QColor:
-    """Return the color of a model by its position in the legend."""
+    """Return the color of a model; `index` is its position in the legend."""
     return look.theme.third if name == OTHER_MODELS else look.theme.color(INKS[index % len(INKS)])
 
 
 class _CardLine(NamedTuple):
-    """A line of the card beside the selected bar; `color` is that of a model, None for the total."""
+    """A line of the card beside the selected bar. `color` is the color of the model; None for the total."""
 
     name: str
     figure: str
@@ -48,7 +48,7 @@ class _CardLine(NamedTuple):
 
 
 class UsagePlot(ThemedWidget):
-    """A stacked bar chart; the pointer or the Left and Right keys select a bar."""
+    """A stacked bar chart. The pointer, or the Left and Right keys, select a bar."""
 
     accessible_role = QAccessible.Role.Chart
 
@@ -65,8 +65,8 @@ class UsagePlot(ThemedWidget):
 
     @property
     def room(self) -> int:
-        """The number of bars that fit."""
-        return max(7, (self.width() - LEFT) // MIN_BAR_PITCH)
+        """The number of bars for which there is room."""
+        return max(7, (self.width() - self._look.size(LEFT)) // MIN_BAR_PITCH)
 
     def show_bars(self, bars: Sequence[Bar], measure: Measure) -> None:
         self._bars = bars
@@ -78,7 +78,7 @@ class UsagePlot(ThemedWidget):
         self.update()
 
     def accessible_text(self) -> str:
-        """Describe the selected bar for screen readers."""
+        """Return a text about the selected bar for screen readers."""
         if not 0 <= self._selected < len(self._bars):
             return ""
         return ", ".join(f"{name} {figure}".strip() for name, figure, _ in self._lines(self._bars[self._selected]))
@@ -89,17 +89,18 @@ class UsagePlot(ThemedWidget):
             self.update()
 
     def bar_at(self, x: int) -> int:
-        """Return the bar at a horizontal position; -1 outside the plot area."""
+        """Return the index of the bar at x coordinate `x`; -1 outside the plot area."""
         plot = self._plot_rect()
         if not self._bars or not plot.left() <= x <= plot.right():
             return -1
         return min(len(self._bars) - 1, (x - plot.left()) * len(self._bars) // plot.width())
 
     def _plot_rect(self) -> QRect:
-        return QRect(LEFT, ABOVE, max(1, self.width() - LEFT - 1), self.height() - ABOVE - self._look.size(BELOW))
+        left = self._look.size(LEFT)
+        return QRect(left, ABOVE, max(1, self.width() - left - 1), self.height() - ABOVE - self._look.size(BELOW))
 
     def _bar_rect(self, index: int) -> QRect:
-        """Return the rectangle of a bar at full height."""
+        """Return the rectangle of a bar, as if it had the full height of the plot."""
         plot, count = self._plot_rect(), len(self._bars)
         left = plot.left() + index * plot.width() // count
         right = plot.left() + (index + 1) * plot.width() // count
@@ -113,11 +114,11 @@ class UsagePlot(ThemedWidget):
         for tick in self._ticks:
             y = plot.bottom() - round(tick / (self._ticks[-1] or 1) * plot.height())
             painter.fillRect(plot.left(), y, plot.width(), 1, theme.line if tick else theme.strong_line)
-            label_rect = QRect(0, max(0, y - text_height // 2), LEFT - 8, text_height)
+            label_rect = QRect(0, max(0, y - text_height // 2), plot.left() - 8, text_height)
             draw_right_aligned(painter, label_rect, tick_label(tick, self._measure), fonts.caption, theme.third)
 
     def _paint_days(self, painter: QPainter, plot: QRect) -> None:
-        """Paint as many day labels as fit without touching."""
+        """Paint as many labels of days as fit without touching."""
         fonts, theme = self._look.fonts, self._look.theme
         metrics = QFontMetrics(fonts.caption)
         free_from = 0
@@ -144,7 +145,7 @@ class UsagePlot(ThemedWidget):
                 bottom -= part_height
 
     def _lines(self, bar: Bar) -> list[_CardLine]:
-        """Return the lines of the card: the total, then each model."""
+        """Return the lines of the card beside a bar: the total, then each model."""
         days = long_date(bar.first)
         if bar.last != bar.first:
             days = tr("{} to {}").format(short_date(bar.first), short_date(bar.last))
@@ -182,7 +183,7 @@ class UsagePlot(ThemedWidget):
             name_rect = QRect(x, line_rect.top(), line_rect.right() - width - 12 - x, line_height)
             draw_line(painter, name_rect, line.name, fonts.second, theme.second if line.color else theme.text)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
         return QSize(400, self._look.size(HEIGHT))

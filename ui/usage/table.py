@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QFontMetrics, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
 from core.timeline.usage_totals import UsageGrouping, UsageTotals
@@ -20,6 +20,7 @@ WORDS: Final = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 
 COLUMNS: Final = ("", "Replies", "Input", "Cached input", "Output", "Cost", "Model time")
+MIN_NAME_WIDTH: Final = 120  # pixels at 100% text size
 FIRST: Final = {"day": "Day", "model": "Model", "folder": "Folder"}
 
 
@@ -84,7 +85,7 @@ class UsageModel(QAbstractTableModel):
 
 
 class UsageTable(QTableView):
-    """A table as high as its rows: the page scrolls, not the table."""
+    """A table that is as high as its rows, because the page scrolls, and not the table."""
 
     def __init__(self, look: Look, model: UsageModel) -> None:
         super().__init__()
@@ -106,17 +107,30 @@ class UsageTable(QTableView):
         header = self.horizontalHeader()
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)  # see `_fit`
         header.setMinimumSectionSize(72)
-        model.modelReset.connect(self._fit_height)
+        model.modelReset.connect(self._fit)
         self.restyle(look)
 
     def restyle(self, look: Look) -> None:
+        self._look = look
         self.setFont(look.fonts.text)
         self.horizontalHeader().setFont(look.fonts.second)
         self.verticalHeader().setDefaultSectionSize(QFontMetrics(look.fonts.text).height() + 12)
-        self._fit_height()
+        self._fit()
 
-    def _fit_height(self) -> None:
+    def _fit(self) -> None:
+        """Give the names the width that the figures leave, but enough to read them; then the table scrolls sideways."""
+        header = self.horizontalHeader()
+        figures = header.length() - header.sectionSize(0)
+        width = max(self.viewport().width() - figures, self._look.size(MIN_NAME_WIDTH))
+        header.resizeSection(0, width)
         lines = self.model().rowCount() * self.verticalHeader().defaultSectionSize()
-        self.setFixedHeight(lines + self.horizontalHeader().sizeHint().height() + 4)
+        bar = self.horizontalScrollBar().sizeHint().height() if width + figures > self.viewport().width() else 0
+        self.setFixedHeight(lines + header.sizeHint().height() + bar + 4)
+
+    # Qt overrides
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()

@@ -1,4 +1,4 @@
-"""A frame with a colored left edge that signals its state."""
+"""A frame whose colored left edge signals a state."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ class AccentFrame(QFrame):
     """A thinly outlined, filled frame with a colored left edge."""
 
     focus_released = Signal()
-    """The frame had the keyboard focus when it was hidden; the receiver focuses something else."""
+    """The frame or a widget in it had the focus when it was hidden; the receiver focuses something else."""
 
     def __init__(self, *, fill: QColor, line: QColor, edge: QColor, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -44,5 +44,5 @@ class AccentFrame(QFrame):
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         focused: QWidget | None = self.window().focusWidget()
-        if self.isHidden() and focused is not None and self.isAncestorOf(focused):
+        if self.isHidden() and focused is not None and (focused is self or self.isAncestorOf(focused)):
             self.focus_released.emit()

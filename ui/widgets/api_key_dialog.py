@@ -1,4 +1,4 @@
-"""A dialog to set the API key of a provider. The caller stores the key; the dialog never shows a stored one."""
+"""A dialog to set the API key of a provider. The caller stores the key. A key that is already stored is never shown."""
 
 from collections.abc import Sequence
 
@@ -13,19 +13,16 @@ from ui.widgets.labels import label
 
 
 class ApiKeyDialog(QDialog):
-    submitted = Signal(str, str)  # provider name, API key
+    submitted = Signal(str, str)  # name of the provider, and the API key
 
     def __init__(self, look: Look, providers: Sequence[tuple[str, str]], parent: QWidget | None = None) -> None:
-        """`providers` are pairs of name and displayed title; the first provider is preselected."""
+        """Create the dialog. `providers` are pairs of name and displayed title; the first one is preselected."""
         super().__init__(parent)
         self._names = [name for name, _ in providers]
         self.setObjectName("key")
         self.setWindowTitle(self.tr("Set API key"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._servers = DropDown()
-        self._servers.setObjectName("key.server")
-        self._servers.setAccessibleName(self.tr("Provider"))
-        self._servers.setFont(look.fonts.text)
+        self._servers = DropDown(name="key.server", title=self.tr("Provider"), font=look.fonts.text)
         self._servers.addItems([title or name for name, title in providers])
         self._field = QLineEdit()
         self._field.setObjectName("key.value")
@@ -38,8 +35,8 @@ class ApiKeyDialog(QDialog):
         self._save.setEnabled(False)
         self._save.setDefault(True)
         text = self.tr(
-            "Journeyman stores the key in your system keyring and sends it only to this provider. Without a keyring, "
-            "the key is kept in memory until you quit Journeyman."
+            "Journeyman sends the key only to this provider. It stores it in your system keyring, or without a keyring "
+            "keeps it in memory until you quit."
         )
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)

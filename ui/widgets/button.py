@@ -1,4 +1,4 @@
-"""A push button with an icon and its keyboard shortcut painted next to the label."""
+"""A push button with an icon, and its keyboard shortcut painted beside the label."""
 
 from typing import Final
 
@@ -16,11 +16,14 @@ ARROW: Final = 14
 GAP: Final = 8
 PAD: Final = 11
 CHIP_PAD: Final = 5
-SHRUNK_WIDTH: Final = 90  # pixels; least width of a button that may elide its text
+SHRUNK_WIDTH: Final = 90  # pixels; minimum width of a button that may elide its text
 
 
 class Button(QPushButton):
-    """A button. `tone` is primary, quiet, stop, learnt or empty; `hint` is the shortcut to show."""
+    """A push button.
+
+    `tone` is primary, quiet, stop, learnt or "" for a normal button; `hint` is the shortcut to show.
+    """
 
     def __init__(
         self,
@@ -39,7 +42,7 @@ class Button(QPushButton):
         self._tone = tone
         self._icon = icon
         self._hint = ""
-        self._opens = has_menu
+        self._has_menu = has_menu
         self._short = False
         self._may_shrink = False
         self._elide_mode = Qt.TextElideMode.ElideRight
@@ -59,7 +62,7 @@ class Button(QPushButton):
         self.update()
 
     def _take_size(self) -> None:
-        """Set the minimum height from the font; otherwise a layout that lacks space would squeeze the button."""
+        """Set the minimum height from the font, because a layout without enough space would squeeze the button."""
         self.setFont(self._look.fonts.strong)
         self.setMinimumHeight(self.sizeHint().height())
 
@@ -75,7 +78,7 @@ class Button(QPushButton):
         self.update()
 
     def set_elide_mode(self, mode: Qt.TextElideMode) -> None:
-        """Set which part of a text is left out that is too long."""
+        """Set which part of a text is elided if it is too long."""
         self._elide_mode = mode
 
     def set_shortcut_hint(self, hint: str) -> None:
@@ -86,7 +89,7 @@ class Button(QPushButton):
             self.update()
 
     def allow_shrinking(self) -> None:
-        """Elide the text if there is not enough room, instead of requiring the full width."""
+        """Let the button elide its text if there is not enough room, instead of requiring the full width."""
         self._may_shrink = True
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
@@ -94,14 +97,14 @@ class Button(QPushButton):
         return bool(self._icon)
 
     def full_width(self) -> int:
-        """Return the width that the button needs for its text."""
+        """Return the width that the button needs to show its whole text."""
         short, self._short = self._short, False
         width = self.sizeHint().width()
         self._short = short
         return width
 
     def set_icon_only(self, short: bool) -> None:
-        """Show only the icon, with the label as tooltip unless it has one that says more."""
+        """Set whether only the icon is shown. The label then becomes the tooltip, unless there is one already."""
         if short != self._short:
             self._short = short
             if self.toolTip() in ("", self.accessibleName()):
@@ -118,9 +121,14 @@ class Button(QPushButton):
         return QSize(min(hint.width(), self._look.size(SHRUNK_WIDTH)), hint.height()) if self._may_shrink else hint
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Click on Enter, also in a dialog whose default is another button."""
+        """Click the button on Enter, even in a dialog with another default button.
+
+        Leave Ctrl+Enter to the form around it.
+        """
         if event.key() not in ENTER_KEYS:
             super().keyPressEvent(event)
+        elif event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            event.ignore()
         elif not event.isAutoRepeat():
             self.click()
 
@@ -130,7 +138,7 @@ class Button(QPushButton):
             self.initStyleOption(option)
             option.text = ""
             if not (option.state & QStyle.StateFlag.State_KeyboardFocusChange or self._opened_by_keyboard()):
-                # The focus ring is shown only for keyboard focus; after a click it would be distracting.
+                # The focus ring is shown only for keyboard focus, because it is distracting after a click.
                 option.state &= ~QStyle.StateFlag.State_HasFocus
             self.style().drawControl(QStyle.ControlElement.CE_PushButton, option, painter, self)
             if self._tone == "primary" and option.state & QStyle.StateFlag.State_HasFocus:
@@ -139,7 +147,7 @@ class Button(QPushButton):
             self._paint_content(painter)
 
     def _opened_by_keyboard(self) -> bool:
-        """Return whether this is a dialog over a window that is used by keyboard; its focus must be visible at once."""
+        """Return whether a shortcut has opened the dialog of the button, so that its focus must be visible at once."""
         owner = self.window().parentWidget()
         return owner is not None and owner.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
 
@@ -165,7 +173,7 @@ class Button(QPushButton):
             left += width + GAP
         if self._shows_hint():
             self._paint_hint(painter, left, middle, color)
-        if self._opens:
+        if self._has_menu:
             size = look.size(ARROW)
             drawn = pixmap("chevron-down", color, size, self.devicePixelRatioF())
             painter.drawPixmap(QPointF(round(left), round(middle - size / 2)), drawn)
@@ -184,7 +192,7 @@ class Button(QPushButton):
         painter.drawText(chip, Qt.AlignmentFlag.AlignCenter, self._hint)
 
     def _shows_hint(self) -> bool:
-        """Return whether there is enough width for the shortcut, which is the first part to be left out."""
+        """Return whether there is room for the shortcut, which is the first part that is left out."""
         return bool(self._hint) and not self._short and self._content_width() <= self.width()
 
     def _content_width(self, *, hint: bool = True) -> float:
@@ -196,7 +204,7 @@ class Button(QPushButton):
             parts.append(QFontMetrics(fonts.strong).horizontalAdvance(self.text()))
         if self._hint and hint and not self._short:
             parts.append(QFontMetrics(fonts.caption).horizontalAdvance(self._hint) + 2 * CHIP_PAD)
-        if self._opens:
+        if self._has_menu:
             parts.append(self._look.size(ARROW))
         return sum(parts) + GAP * (len(parts) - 1)
 

@@ -1,21 +1,26 @@
-"""Functions that dialogs share: the button row, growing to fit new content, and the folder picker."""
+"""Functions for dialogs: the row of buttons, the size, errors in a form, and the folder picker."""
 
 from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractButton, QDialog, QFileDialog, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QDialog, QFileDialog, QHBoxLayout, QLabel, QWidget
 
-SCREEN_MARGIN = QSize(24, 60)  # room for the window frame and a visible part of the parent
+from ui.text.visible import visible
+from ui.widgets.announce import announce
+from ui.widgets.labels import error_text
+
+# Pixels of the screen that are left for the window frame and for a visible part of the parent window.
+SCREEN_MARGIN = QSize(24, 60)
 
 
 def resize_in_screen(dialog: QDialog, width: int, height: int) -> None:
-    """Resize the dialog, but not beyond its screen: large text would put its buttons below the lower edge."""
+    """Resize a dialog, but not beyond the screen, because large text would otherwise push its buttons off it."""
     dialog.resize(QSize(width, height).boundedTo(dialog.screen().availableGeometry().size() - SCREEN_MARGIN))
 
 
 def button_row(*buttons: QWidget) -> QHBoxLayout:
-    """Return a right-aligned row of buttons, the default action last."""
+    """Return a right-aligned layout for buttons, to which the default button is added last."""
     row = QHBoxLayout()
     row.setSpacing(8)
     row.addStretch(1)
@@ -25,21 +30,43 @@ def button_row(*buttons: QWidget) -> QHBoxLayout:
 
 
 def click_on_ctrl_enter(dialog: QDialog, button: QAbstractButton) -> None:
-    """Let Ctrl+Enter press a button of a form, also from a field in which Enter has another meaning."""
+    """Make Ctrl+Enter click a button of the form, even from a field in which Enter has another meaning."""
     for keys in ("Ctrl+Return", "Ctrl+Enter"):
         QShortcut(QKeySequence(keys), dialog).activated.connect(button.click)
 
 
 def grow_to_fit(dialog: QDialog) -> None:
-    """Grow the dialog to fit its content. A visible dialog never shrinks: a size set by the user is kept."""
+    """Grow the dialog to fit its content.
+
+    A visible dialog never shrinks, so that it keeps a size that the user has set.
+    """
     if layout := dialog.layout():
         layout.activate()
         least = dialog.height() if dialog.isVisible() else 0
         resize_in_screen(dialog, dialog.width(), max(least, layout.totalHeightForWidth(dialog.width())))
 
 
+def show_form_error(dialog: QDialog, error: QLabel, text: str) -> None:
+    """Show in a form why its input was refused; announce it to screen readers too, because the focus does not move."""
+    error.setText(error_text(visible(text)))
+    error.show()
+    announce(error, text)
+    grow_to_fit(dialog)
+
+
+def show_input_error(error: QLabel, text: str) -> None:
+    """Show what is wrong with the input of a field as it is typed, or hide the label if `text` is empty.
+
+    It is announced only when it appears, because the text may change with every character.
+    """
+    if text and error.isHidden():
+        announce(error, text)
+    error.setText(text)
+    error.setVisible(bool(text))
+
+
 def fit_to_content(dialog: QDialog) -> None:
-    """Give the dialog the size of its content; by itself, Qt limits the height to two thirds of the screen."""
+    """Resize the dialog to fit its content. Qt itself would limit the height to two thirds of the screen."""
     dialog.adjustSize()
     if layout := dialog.layout():
         resize_in_screen(dialog, dialog.width(), max(dialog.height(), layout.totalHeightForWidth(dialog.width())))
@@ -48,7 +75,7 @@ def fit_to_content(dialog: QDialog) -> None:
 def open_folder_picker(
     over: QWidget, title: str, start_folder: str, on_selected: Callable[[str], object], *, name: str
 ) -> None:
-    """Open the system's folder picker without blocking; `on_selected` receives the chosen folder."""
+    """Open the system's folder picker without blocking. `on_selected` is called with the chosen folder."""
     dialog = QFileDialog(over, title, start_folder)
     dialog.setObjectName(name)
     dialog.setFileMode(QFileDialog.FileMode.Directory)

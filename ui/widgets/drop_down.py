@@ -1,7 +1,16 @@
-"""A drop-down list styled like the other input fields."""
+"""A drop-down list with the style of the other input fields."""
 
 from PySide6.QtCore import QRect, QSize
-from PySide6.QtGui import QAccessible, QFontMetrics, QPainter, QPaintEvent, QPalette, QWheelEvent
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleEvent,
+    QFont,
+    QFontMetrics,
+    QPainter,
+    QPaintEvent,
+    QPalette,
+    QWheelEvent,
+)  # fmt: skip
 from PySide6.QtWidgets import QAccessibleWidget, QComboBox
 
 from ui.style.icons import pixmap
@@ -13,19 +22,40 @@ ARROW_SIZE = 14
 MIN_HEIGHT = 28
 
 
-class DropDown(QComboBox):
-    """A drop-down list painted in the colors of the application palette."""
+def field_height(font: QFont) -> int:
+    """Return the height of a drop-down list or number field, which grows with the text."""
+    return max(MIN_HEIGHT, QFontMetrics(font).height() + 12)
 
-    # Qt overrides
+
+class DropDown(QComboBox):
+    """A drop-down list in the colors of the application palette. `title` is its accessible name."""
+
+    def __init__(self, *, name: str = "", title: str = "", font: QFont | None = None) -> None:
+        super().__init__()
+        self.setObjectName(name)
+        self.setAccessibleName(title)
+        if font is not None:
+            self.setFont(font)
+        self.currentTextChanged.connect(self._report_choice)
+
+    def _report_choice(self) -> None:
+        """Notify screen readers that the accessible description, which contains the choice, has changed."""
+        QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.DescriptionChanged))
+
+    def _arrow_size(self) -> int:
+        return round(ARROW_SIZE * max(1.0, self.font().pixelSize() / TEXT_SIZE))
+
+    # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
-        return QSize(super().sizeHint().width() + 2 * PADDING, max(MIN_HEIGHT, QFontMetrics(self.font()).height() + 12))
+        width = super().sizeHint().width() + 2 * PADDING + self._arrow_size() - ARROW_SIZE
+        return QSize(width, field_height(self.font()))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(super().minimumSizeHint().width() + 2 * PADDING, self.sizeHint().height())
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        """Let the page scroll: the wheel would change a list that only happens to be below the pointer."""
+        """Pass the wheel event to the page, so that scrolling the page does not change a list below the pointer."""
         event.ignore()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -35,7 +65,7 @@ class DropDown(QComboBox):
         edge = palette.color(roles.Link if self.hasFocus() else roles.Dark)
         with QPainter(self) as painter:
             draw_frame(painter, self.rect(), 6, palette.color(roles.Button), edge)
-            size = round(ARROW_SIZE * max(1.0, self.font().pixelSize() / TEXT_SIZE))
+            size = self._arrow_size()
             arrow = pixmap("chevron-down", palette.color(roles.PlaceholderText), size, self.devicePixelRatioF())
             left = self.width() - PADDING - size
             painter.drawPixmap(left, (self.height() - size) // 2, arrow)
@@ -45,19 +75,28 @@ class DropDown(QComboBox):
 
 
 class DropDownInterface(QAccessibleWidget):
-    """Presents a drop-down list to screen readers with its label and its choice; on Linux Qt's own omits the label."""
+    """Presents a drop-down list to screen readers: its label is the name, its choice is the value and the description.
+
+    On Linux, Qt itself presents the choice as the name. It does not pass on the value there, but the description.
+    """
 
     def __init__(self, drop_down: DropDown) -> None:
         super().__init__(drop_down, QAccessible.Role.ComboBox)
         self._drop_down = drop_down
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def text(self, kind: QAccessible.Text) -> str:
         choice = self._drop_down.currentText()
-        if kind == QAccessible.Text.Name:
-            return ": ".join(filter(None, (self._drop_down.accessibleName(), choice)))
-        return choice if kind == QAccessible.Text.Value else super().text(kind)
+        match kind:
+            case QAccessible.Text.Name:
+                return self._drop_down.accessibleName()
+            case QAccessible.Text.Value:
+                return choice
+            case QAccessible.Text.Description:
+                return ". ".join(filter(None, (choice, self._drop_down.accessibleDescription())))
+            case _:
+                return super().text(kind)
 
     def state(self) -> QAccessible.State:
         state = super().state()

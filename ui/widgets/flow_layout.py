@@ -1,4 +1,4 @@
-"""A layout that wraps its items like words."""
+"""A layout that places its items side by side and wraps them, like the words of a text."""
 
 from typing import Final
 
@@ -9,7 +9,7 @@ GAP: Final = 6
 
 
 class FlowLayout(QLayout):
-    """A layout that places items side by side and wraps them to further lines."""
+    """A layout that places items side by side and continues on further lines if there is too little width."""
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -39,14 +39,19 @@ class FlowLayout(QLayout):
         self._arrange(rect, move=True)
 
     def sizeHint(self) -> QSize:
-        return self.minimumSize()
+        """Return the size for all items on a single line."""
+        widths = [item.sizeHint().width() for item in self._items if not item.isEmpty()]
+        return QSize(sum(widths) + GAP * max(0, len(widths) - 1), self.minimumSize().height())
 
     def minimumSize(self) -> QSize:
         sizes = [item.minimumSize() for item in self._items if not item.isEmpty()]
         return QSize(min(160, max((s.width() for s in sizes), default=0)), max((s.height() for s in sizes), default=0))
 
     def _arrange(self, rect: QRect, *, move: bool) -> int:
-        """Return the height of all lines; with `move`, also place the items, centered vertically in their lines."""
+        """Return the height of all lines.
+
+        If `move` is true, also place the items, vertically centered in their lines.
+        """
         y = rect.top()
         for line in self._lines(rect.width()):
             x, height = rect.left(), max(item.sizeHint().height() for item in line)
@@ -59,11 +64,11 @@ class FlowLayout(QLayout):
         return max(0, y - GAP - rect.top())
 
     def _lines(self, width: int) -> list[list[QLayoutItem]]:
-        """Return the visible items of each line."""
+        """Return the visible items, divided into lines that fit into the width."""
         lines: list[list[QLayoutItem]] = []
         used = 0
         for item in self._items:
-            if item.isEmpty():  # hidden
+            if item.isEmpty():  # a hidden item counts as empty
                 continue
             needed = item.sizeHint().width()
             if not lines or used + GAP + needed > width:
@@ -76,7 +81,7 @@ class FlowLayout(QLayout):
 
 
 class WrappingRow(QWidget):
-    """A row of widgets that wraps them to further lines if there is too little width."""
+    """A row of widgets that continues on further lines if there is too little width."""
 
     def __init__(self, *widgets: QWidget) -> None:
         super().__init__()

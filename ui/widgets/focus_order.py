@@ -1,24 +1,34 @@
-"""Moves the keyboard focus in the order in which controls are on screen, in windows whose contents are rebuilt."""
+"""The order of the keyboard focus in windows with contents that are rebuilt."""
 
 from itertools import pairwise
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
-SAME_ROW = 10  # pixels by which the centers of controls in one row may differ
+SAME_ROW = 10  # pixels by which the vertical centers of controls in the same row may differ
 
 
 def focusable_in_order(*areas: QWidget) -> list[QWidget]:
-    """Return the controls that Tab reaches in each area, one area after the other, by rows and from left to right."""
+    """Return the controls that Tab reaches, area by area; within an area, row by row and from left to right."""
     found: list[QWidget] = []
     for area in areas:
-        parts = [part for part in (area, *area.findChildren(QWidget)) if _takes_tab(part)]
-        found += _by_rows(parts, area.window())
+        found += _by_rows([part for part in tab_stops(area) if _takes_tab(part)], area.window())
     return found
 
 
+def tab_stops(area: QWidget) -> list[QWidget]:
+    """Return the controls in an area that get the focus by Tab, in their order. Hidden ones are included."""
+    return [part for part in (area, *area.findChildren(QWidget)) if part.focusPolicy() & Qt.FocusPolicy.TabFocus]
+
+
+def set_tab_order(*parts: QWidget) -> None:
+    """Make Tab go through these widgets in this order. The first one keeps its place in the existing order."""
+    for part, next_part in pairwise(parts):
+        QWidget.setTabOrder(part, next_part)
+
+
 def focus_neighbor(order: list[QWidget], focused: QWidget | None, *, forward: bool) -> bool:
-    """Focus the control after the focused one, or before it; return whether there was one."""
+    """Focus the control after (`forward`) or before the focused one in `order`; return whether there was one."""
     if not order:
         return False
     holders = [index for index, part in enumerate(order) if focused in (part, part.focusProxy())]
@@ -29,10 +39,11 @@ def focus_neighbor(order: list[QWidget], focused: QWidget | None, *, forward: bo
 
 
 def _takes_tab(part: QWidget) -> bool:
-    """Return whether Tab stops here: of mutually exclusive buttons only at the checked one."""
-    if not (part.focusPolicy() & Qt.FocusPolicy.TabFocus and part.isVisible() and part.isEnabled()):
-        return False
-    if part.focusProxy() is not None:
+    """Return whether Tab would stop at a widget now.
+
+    Of mutually exclusive buttons, it stops only at the checked one.
+    """
+    if not (part.isVisible() and part.isEnabled()) or part.focusProxy() is not None:
         return False
     group = part.group() if isinstance(part, QAbstractButton) else None
     exclusive = group is not None and group.exclusive() and group.checkedButton() is not None

@@ -1,4 +1,4 @@
-"""A list of painted items: a generic model, its delegate base class, and a list view for master-detail pages."""
+"""A list of painted items: a generic model, the base class of its delegates, and a list view for pages with details."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Final, Generic, TypeVar
@@ -8,6 +8,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QListView, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from ui.style.theme import Look
+from ui.widgets.current_row import keep_current_row
 from ui.widgets.tooltip import tooltip_text
 
 ITEM_ROLE: Final = Qt.ItemDataRole.UserRole
@@ -18,14 +19,14 @@ T = TypeVar("T")
 
 
 class ItemListModel(QAbstractListModel, Generic[T]):
-    """A list model of plain values. Subclasses provide an item's text and, where it has them, its key and tooltip."""
+    """A list model of plain values. Subclasses provide the text of an item and, optionally, its key and tooltip."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.items: list[T] = []
 
     def key_of(self, item: T) -> str:
-        """Return what identifies the item when its values change; empty if nothing does."""
+        """Return a key by which an item is recognized when its values change; "" if there is none."""
         return ""
 
     def accessible_text(self, item: T) -> str:
@@ -71,7 +72,7 @@ class ItemListModel(QAbstractListModel, Generic[T]):
         places = (self.index(at) for at, item in enumerate(self.items) if key and self.key_of(item) == key)
         return next(places, QModelIndex())
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
         return 0 if parent.isValid() else len(self.items)
@@ -92,9 +93,10 @@ class ItemListModel(QAbstractListModel, Generic[T]):
 
 
 class ItemDelegate(QStyledItemDelegate):
-    """Base class of the delegates. The item with `shown_key` is filled; `keyboard_focus` turns on the focus outline.
+    """Base class of the delegates.
 
-    `ROW_HEIGHT` is in pixels at 100% text size; a delegate whose rows depend on a font overrides `sizeHint` instead.
+    The item with the key `shown_key` is filled. `keyboard_focus` enables the outline of the focused row. `ROW_HEIGHT`
+    is in pixels at 100% text size. If the height of the rows depends on a font, override `sizeHint` instead.
     """
 
     ROW_HEIGHT: ClassVar = 0
@@ -110,7 +112,8 @@ class ItemDelegate(QStyledItemDelegate):
 
 
 class ItemListView(QListView):
-    chosen = Signal(str)
+    """The list view of an `ItemListModel`. `menu_requested` carries the position of the pointer on the screen."""
+
     menu_requested = Signal(QPoint)
 
     def __init__(self, name: str, rows: QAbstractListModel, painter: ItemDelegate, parent: QWidget | None) -> None:
@@ -120,6 +123,7 @@ class ItemListView(QListView):
             part.setParent(self)
         self.setObjectName(name)
         self.setModel(rows)
+        keep_current_row(self)
         self.setItemDelegate(painter)
         self.setMouseTracking(True)
         self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
@@ -132,7 +136,7 @@ class ItemListView(QListView):
         self.scheduleDelayedItemsLayout()
         self.viewport().update()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         self._painter.keyboard_focus = True

@@ -1,4 +1,4 @@
-"""Plain-text labels, frames styled by the style sheet, and the growing text field."""
+"""Plain-text labels, frames with a style of the style sheet, and a text field that grows."""
 
 import re
 from typing import Final
@@ -13,7 +13,7 @@ ENTER_KEYS: Final = frozenset({Qt.Key.Key_Return, Qt.Key.Key_Enter})
 
 
 def label(text: str, font: QFont, tone: str = "", *, name: str = "", wrap: bool = False) -> QLabel:
-    """Return a label that shows its text literally, never as markup."""
+    """Return a label that shows its text literally, without interpreting it as markup."""
     widget = QLabel()
     widget.setTextFormat(Qt.TextFormat.PlainText)
     widget.setFont(font)
@@ -30,13 +30,23 @@ def label(text: str, font: QFont, tone: str = "", *, name: str = "", wrap: bool 
     return widget
 
 
+def hide_unless(widget: QWidget, visible: bool) -> None:
+    """Hide a new widget if it should not be `visible`; otherwise, leave it to its parent to show it.
+
+    `setVisible(True)` would show a widget without a parent at once, as a window that takes the keyboard focus until a
+    layout gives the widget a parent.
+    """
+    if not visible:
+        widget.hide()
+
+
 def allow_breaks(text: str) -> str:
-    """Insert zero-width spaces into long words, so that paths and URLs wrap instead of widening the window."""
+    """Insert zero-width spaces into long words, so that paths and URLs wrap and do not widen the window."""
     return re.sub(r"(\S{24})(?=\S)", "\\1\u200b", text)
 
 
 def error_text(*parts: str) -> str:
-    """Join the parts of an error for a plain label, without the backticks that mark commands and names as code."""
+    """Join the parts of an error for a plain label. The backticks around commands and names are removed."""
     return allow_breaks(re.sub(r"`([^`\n]+)`", r"\1", " ".join(part for part in parts if part)))
 
 
@@ -48,7 +58,7 @@ def styled_frame(kind: str, parent: QWidget | None = None) -> QFrame:
 
 
 def read_only_text(text: str, font: QFont, *, name: str, accessible_name: str) -> tuple[QFrame, QPlainTextEdit]:
-    """Return a frame with a text that can be scrolled, selected and copied, and the text's own widget."""
+    """Return a frame with a text that the user can scroll, select and copy, and the widget of the text itself."""
     widget = QPlainTextEdit(text)
     widget.setObjectName(name)
     widget.setAccessibleName(accessible_name)
@@ -77,7 +87,10 @@ def hairline() -> QFrame:
 
 
 class TextField(QPlainTextEdit):
-    """A frameless text field that grows with its text; Enter emits `entered`, Shift+Enter breaks the line."""
+    """A text field without a frame that grows with its text.
+
+    Enter emits `entered`, Shift+Enter inserts a line break.
+    """
 
     entered = Signal()
     focus_changed = Signal(bool)
@@ -102,17 +115,18 @@ class TextField(QPlainTextEdit):
 
     def apply_font(self, font: QFont) -> None:
         self.setFont(font)
-        self.viewport().setFont(font)  # for the placeholder: with a style sheet, the viewport does not inherit it
+        # For the placeholder, because with a style sheet the viewport does not inherit the font.
+        self.viewport().setFont(font)
         self.fit_height()
 
     def setPlaceholderText(self, text: str) -> None:
-        """Set the placeholder and repaint; Qt does not repaint if only the text of the placeholder changes."""
+        """Set the placeholder and repaint, because Qt does not repaint if only the text of the placeholder changes."""
         super().setPlaceholderText(text)
         self.fit_height()
         self.viewport().update()
 
     def fit_height(self) -> None:
-        """Set the height to that of the text or placeholder, up to `max_lines` lines; scroll beyond that."""
+        """Set the height to that of the text or placeholder, at most `max_lines` lines; a longer text scrolls."""
         text_lines = round(self.document().size().height())
         if self.document().isEmpty():
             text_lines = max(text_lines, min(self._placeholder_lines(), self._lines))

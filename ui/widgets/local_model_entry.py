@@ -1,10 +1,11 @@
-"""An entry for a model that Journeyman can run itself: what it is, its download, and what can be done with it."""
+"""An entry for a model that Journeyman can run itself: a description, the state of its download, and buttons."""
 
+from enum import StrEnum
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QProgressBar, QVBoxLayout
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
 
 from core.models.local.model_state import DownloadProgress, LocalModelRow
 from ui.style.icons import pixmap
@@ -13,26 +14,42 @@ from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.labels import allow_breaks, label
+from ui.widgets.stacking_row import StackingRow
 
 ICON: Final = 18
-NARROW_WIDTH: Final = 460  # pixels; with less, the buttons are below each other
-OWN: Final = ("Journeyman", "you")  # the origins of files that can be removed here
+NARROW_WIDTH: Final = 460  # pixels; in a narrower entry, the buttons are placed below each other
+TEXT_WIDTH: Final = 120  # pixels; if less is left for the texts beside the buttons, the buttons move below them
+OWN: Final = ("Journeyman", "you")  # where a model file comes from if it can be removed here
+
+
+class LocalModelAction(StrEnum):
+    """Actions on local models. A signal carries an action as text, and the model or file that it concerns."""
+
+    DOWNLOAD = "download"
+    PAUSE = "pause"
+    CANCEL = "cancel"
+    REMOVE = "remove"
+    USE = "use"
+    SHOW_ALL = "show_all"  # show the settings page with all local models
+    REFRESH = "refresh"  # search for models on this computer again
+    ADD_FILE = "add_file"  # the signal carries the path of the model file
+    ADD_ADDRESS = "add_address"  # download a model file; the signal carries its address
 
 
 class _Action(NamedTuple):
-    name: str = ""
+    name: LocalModelAction | None = None
     text: str = ""
 
 
 class LocalModelEntry(QFrame):
-    """`action_requested` carries an action and the model: download, pause, cancel, use,
-    remove or more.
+    """The texts, the download progress and the buttons of one model.
 
-    `name` is the prefix of the object names. `title` replaces the title of the model, which is then part of the text.
-    With `can_remove`, files of Journeyman and of the user can be removed; else the action `more` leads to all models.
+    `action_requested` carries an action and the model. `name` is the prefix of the object names. If `title` is given,
+    it replaces the title of the model, which then becomes part of the text. With `can_remove`, model files of
+    Journeyman and of the user can be removed; without it, a button leads to the page with all models.
     """
 
-    action_requested = Signal(str, str)
+    action_requested = Signal(str, str)  # a `LocalModelAction`, and the name of the model
 
     def __init__(self, look: Look, name: str, *, title: str = "", can_remove: bool = False) -> None:
         super().__init__()
@@ -60,14 +77,14 @@ class LocalModelEntry(QFrame):
         self._main.clicked.connect(lambda: self._emit(0))
         self._other.clicked.connect(lambda: self._emit(1))
         self._lay_out()
-        self._update_icon()
+        self.restyle(look)
 
     @property
     def row(self) -> LocalModelRow | None:
         return self._row
 
     def show_row(self, row: LocalModelRow, install_hint: str = "", *, default_model: str = "") -> None:
-        """Show a model. `install_hint` is the command that installs the missing library."""
+        """Show a model. `install_hint` is a command that installs the library needed to run it."""
         self._row, self._install_hint = row, install_hint
         self._title.setText(allow_breaks(self._fixed_title or visible(row.title)))
         self._text.setText(allow_breaks(model_text(row, with_title=bool(self._fixed_title))))
@@ -86,7 +103,9 @@ class LocalModelEntry(QFrame):
                 button.setAccessibleName(f"{action.text}: {visible(row.title)}")
                 button.updateGeometry()
             button.setVisible(bool(action.name))
-        self._main.set_tone("primary" if self._actions[0].name == "download" and self._fixed_title else "")
+        self._main.set_tone(
+            "primary" if self._actions[0].name == LocalModelAction.DOWNLOAD and self._fixed_title else ""
+        )
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -96,10 +115,11 @@ class LocalModelEntry(QFrame):
         self._bar.setMaximumHeight(look.size(6))
         self._main.restyle(look)
         self._other.restyle(look)
+        self._texts.setMinimumWidth(look.size(TEXT_WIDTH))
         self._update_icon()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Ignore the second press of a double click: it would pause the download that the first one started."""
+        """Ignore the second press of a double click, which would pause the download that the first one has started."""
         return event.type() == QEvent.Type.MouseButtonDblClick
 
     def _emit(self, number: int) -> None:
@@ -107,25 +127,26 @@ class LocalModelEntry(QFrame):
             self.action_requested.emit(action.name, self._row.name)
 
     def _choose_actions(self, row: LocalModelRow, *, is_default: bool) -> tuple[_Action, _Action]:
-        """Return the actions of the two buttons."""
-        cancel = _Action("cancel", _tr("Cancel"))
-        more = _Action() if self._can_remove else _Action("more", _tr("Other models…"))
+        """Return the actions for the two buttons."""
+        actions = LocalModelAction
+        cancel = _Action(actions.CANCEL, _tr("Cancel"))
+        more = _Action() if self._can_remove else _Action(actions.SHOW_ALL, _tr("Other models…"))
         if row.download is not None:
-            return _Action("pause", _tr("Pause")), cancel
+            return _Action(actions.PAUSE, _tr("Pause")), cancel
         if row.is_available:
-            remove = _Action("remove", _tr("Delete") if row.origin == "Journeyman" else _tr("Remove"))
-            use = _Action() if is_default else _Action("use", _tr("Use"))
+            remove = _Action(actions.REMOVE, _tr("Delete") if row.origin == "Journeyman" else _tr("Remove"))
+            use = _Action() if is_default else _Action(actions.USE, _tr("Use"))
             return use, remove if self._can_remove and row.origin in OWN else more
         if self._install_hint or not row.fits:
             return _Action(), cancel if row.partial else more
         if row.error is not None:
-            return _Action("download", _tr("Try again")), cancel if row.partial else more
+            return _Action(actions.DOWNLOAD, _tr("Try again")), cancel if row.partial else more
         if row.partial:
-            return _Action("download", _tr("Resume")), cancel
-        return _Action("download", _tr("Download")), more
+            return _Action(actions.DOWNLOAD, _tr("Resume")), cancel
+        return _Action(actions.DOWNLOAD, _tr("Download")), more
 
     def _state_text(self, row: LocalModelRow) -> tuple[str, str]:
-        """Return what is happening with the model, and its tone."""
+        """Return a text that says what is happening with the model, and its tone (color)."""
         if row.download is not None:
             return progress_text(row.download), "second"
         if row.is_available:
@@ -140,7 +161,9 @@ class LocalModelEntry(QFrame):
         return ("", "second") if row.fits else (_tr("It does not fit in the memory of this computer."), "second")
 
     def _lay_out(self) -> None:
-        texts = QVBoxLayout()
+        self._texts = QWidget()
+        texts = QVBoxLayout(self._texts)
+        texts.setContentsMargins(0, 0, 0, 0)
         texts.setSpacing(2)
         for part in (self._title, self._text, self._state):
             texts.addWidget(part)
@@ -150,17 +173,18 @@ class LocalModelEntry(QFrame):
         row.setContentsMargins(12, 10, 10, 10)
         row.setSpacing(12)
         row.addWidget(self._icon, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(texts, 1)
-        self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        buttons = QWidget()
+        self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight, buttons)
+        self._buttons.setContentsMargins(0, 0, 0, 0)
         self._buttons.setSpacing(6)
         for button in (self._other, self._main):
             self._buttons.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(self._buttons)
+        row.addWidget(StackingRow(self._texts, buttons, spacing=12, alignment=Qt.AlignmentFlag.AlignTop), 1)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the buttons below each other if they would leave the texts too little width."""
+        """Place the buttons below each other if they would leave too little width for the texts."""
         super().resizeEvent(event)
         narrow, directions = event.size().width() < self._look.size(NARROW_WIDTH), QBoxLayout.Direction
         self._buttons.setDirection(directions.TopToBottom if narrow else directions.LeftToRight)
@@ -171,19 +195,19 @@ class LocalModelEntry(QFrame):
 
 
 def model_text(row: LocalModelRow, *, with_title: bool) -> str:
-    """Return what a model is and what it needs."""
+    """Return a line that describes a model and says how much disk space and memory it needs."""
     figures = [gigabytes(row.size), _tr("needs {} of memory").format(gigabytes(row.memory)), row.license]
     parts = [visible(row.title) if with_title else "", row.purpose, *figures]
     return " · ".join(part for part in parts if part)
 
 
 def gigabytes(octets: int) -> str:
-    """Format a size as hubs and shops do, in steps of a thousand."""
+    """Format a size in bytes with decimal units (1 GB is a billion bytes), as model hubs and shops do."""
     return f"{octets / 1e9:.1f} GB"
 
 
 def progress_text(progress: DownloadProgress) -> str:
-    """Return the progress of a download with its speed and the time left."""
+    """Return the progress of a download as text, with its speed and the remaining time."""
     parts = [_tr("{percent}% of {size}").format(percent=_percent(progress), size=gigabytes(progress.size))]
     if progress.speed:
         parts.append(_tr("{} MB/s").format(f"{progress.speed / 1e6:.1f}"))
@@ -193,7 +217,7 @@ def progress_text(progress: DownloadProgress) -> str:
 
 
 def available_text(row: LocalModelRow) -> str:
-    """Return where a model is and how fast it was here."""
+    """Return a text that says where a model file comes from, and how fast the model ran on this computer."""
     place = _tr("On this computer") if row.origin in OWN else _tr("On this computer, from {}").format(row.origin)
     state = {"loading": _tr("loading…"), "loaded": _tr("loaded"), "": ""}[row.load_state]
     speed = row.speed

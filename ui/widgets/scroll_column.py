@@ -1,4 +1,4 @@
-"""A column of widgets that shortens its scroll area if there is too little height for everything."""
+"""A column of widgets with a scroll area that shrinks if there is too little height for everything."""
 
 from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QLayoutItem, QVBoxLayout, QWidget
@@ -7,10 +7,10 @@ from ui.widgets.fitting_scroll_area import FittingScrollArea
 
 
 class ScrollColumn(QVBoxLayout):
-    """A column whose scroll area alone gives way, so that what is below it is never cut off.
+    """A column in which only the scroll area shrinks, so that the widgets below it are never cut off.
 
-    A plain box layout takes the height that a widget needs for its width as its minimum, and therefore squeezes all
-    of them if they do not fit.
+    It has no margins by default; `least_height` does not include them. A plain box layout would shrink all widgets,
+    because it takes the height that a widget needs for its width as its minimum.
     """
 
     def __init__(self, widget: QWidget, scroll: FittingScrollArea, *, spacing: int) -> None:
@@ -21,7 +21,7 @@ class ScrollColumn(QVBoxLayout):
         self.addWidget(scroll)
 
     def least_height(self, width: int) -> int:
-        """Return the height that is needed for this width if the scroll area is as low as it can be."""
+        """Return the minimum height of the column at this width, for which the scroll area is as low as possible."""
         return self._needed(width) - self._scroll.heightForWidth(width) + self._scroll.minimumSizeHint().height()
 
     def _needed(self, width: int) -> int:
@@ -32,11 +32,12 @@ class ScrollColumn(QVBoxLayout):
         items = (self.itemAt(index) for index in range(self.count()))
         return [item for item in items if item is not None and not item.isEmpty()]
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def setGeometry(self, rect: QRect) -> None:
-        missing = self._needed(rect.width()) - rect.height()
         super().setGeometry(rect)
+        rect = rect.marginsRemoved(self.contentsMargins())
+        missing = self._needed(rect.width()) - rect.height()
         if missing <= 0:
             return
         top = rect.top()

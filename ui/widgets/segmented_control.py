@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QToolButton
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton
 
 from ui.style.theme import Look
+from ui.widgets.radio_group import radio_group
 
 
 class SegmentedControl(QFrame):
-    """A segmented control. `choices` are pairs of option name and displayed text."""
+    """A segmented control. `choices` are pairs of the name of an option and its displayed text."""
 
     chosen = Signal(str)
 
@@ -19,25 +20,25 @@ class SegmentedControl(QFrame):
         self.setObjectName(name)
         self.setAccessibleName(title)
         self.setProperty("surface", "segments")
-        self._group = QButtonGroup(self)
+        buttons: list[QPushButton] = []
         self._names = [word for word, _ in choices]
         row = QHBoxLayout(self)
         row.setContentsMargins(2, 2, 2, 2)
         row.setSpacing(2)
-        for number, (word, text) in enumerate(choices):
-            button = QToolButton()
+        for word, text in choices:
+            button = QPushButton()
             button.setObjectName(f"{name}.{word}")
             button.setText(text)
             button.setAccessibleName(f"{title}: {text}")
             button.setProperty("tone", "segment")
             button.setCheckable(True)
-            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
             button.toggled.connect(partial(_set_tab_focus, button))
-            self._group.addButton(button, number)
+            buttons.append(button)
             row.addWidget(button)
-        self._group.button(0).setChecked(True)
-        self._group.idClicked.connect(lambda number: self.chosen.emit(self._names[number]))
+        self._group = radio_group(self, buttons)
+        buttons[0].setChecked(True)
+        self._group.buttonClicked.connect(lambda _: self.chosen.emit(self.selected))
         self.restyle(look)
 
     @property
@@ -53,6 +54,6 @@ class SegmentedControl(QFrame):
             button.setFont(look.fonts.strong)
 
 
-def _set_tab_focus(button: QToolButton, checked: bool) -> None:
-    """Let Tab focus only the checked button. Otherwise Qt would focus the first button, not the selected one."""
+def _set_tab_focus(button: QPushButton, checked: bool) -> None:
+    """Make Tab stop only at the checked button. Otherwise, Qt would focus the first button instead."""
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus if checked else Qt.FocusPolicy.NoFocus)

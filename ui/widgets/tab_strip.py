@@ -1,9 +1,9 @@
-"""A tab bar whose tabs can show small figures, such as a count, next to their titles."""
+"""A tab bar whose tabs can show small numbers, such as a count, next to their titles."""
 
 from typing import Final
 
 from PySide6.QtCore import QRect, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QTabBar, QToolButton, QVBoxLayout, QWidget
 
 from ui.style.icons import icon
@@ -15,17 +15,21 @@ PADDING: Final = 10
 ARROW: Final = 14
 GAP: Final = 6
 
-TabFigure = tuple[str, str]  # text and color token
+TabFigure = tuple[str, str]  # the text and the color token
 
 
 class FigureTabBar(QTabBar):
-    """A tab bar that paints the figures itself, because Qt's tab buttons would be too far from the title."""
+    """A tab bar that paints the numbers (figures) itself, because Qt's tab buttons would be too far from the title.
+
+    If the tabs fit only without them, the numbers are left out.
+    """
 
     def __init__(self, look: Look, name: str, accessible_name: str, padding: int) -> None:
         super().__init__()
         self.look = look
         self._padding = padding
         self._figures: dict[int, list[TabFigure]] = {}
+        self._hides_figures = False
         self.setObjectName(name)
         self.setAccessibleName(accessible_name)
         self.setDrawBase(False)
@@ -40,11 +44,26 @@ class FigureTabBar(QTabBar):
             self._figures[index] = figures
             figures_text = " ".join(text for text, _ in figures)
             self.setAccessibleTabName(index, f"{self.tabText(index)} {figures_text}".strip())
-            self.setTabText(index, self.tabText(index))  # makes Qt lay out the tabs again
+            self._fit_figures()
+            self._lay_out_again()
+
+    def _lay_out_again(self) -> None:
+        if self.count():
+            self.setTabText(0, self.tabText(0))
+
+    def _fit_figures(self) -> None:
+        """Hide the numbers if all tabs fit without them, but not with them."""
+        before, widths = self._hides_figures, []
+        for self._hides_figures in (False, True):
+            widths.append(sum(self.tabSizeHint(index).width() for index in range(self.count())))
+        self._hides_figures = widths[1] <= self.width() < widths[0]
+        if self._hides_figures != before:
+            self._lay_out_again()
 
     def _figures_width(self, index: int) -> int:
         metrics = QFontMetrics(self.look.fonts.caption)
-        widths = [metrics.horizontalAdvance(text) for text, _ in self._figures.get(index, [])]
+        figures = [] if self._hides_figures else self._figures.get(index, [])
+        widths = [metrics.horizontalAdvance(text) for text, _ in figures]
         return sum(widths) + 4 * (len(widths) - 1) + 12 if widths else 0
 
     def restyle(self, look: Look) -> None:
@@ -53,8 +72,13 @@ class FigureTabBar(QTabBar):
         self._show_arrows()
         self.update()
 
+    def _uncovered_right(self) -> int:
+        """Return the right edge of what the buttons that scroll the tabs do not cover."""
+        buttons = [button.x() for button in self.findChildren(QToolButton) if button.isVisible()]
+        return min(buttons, default=self.width()) - 1
+
     def _show_arrows(self) -> None:
-        """Set the icons of the buttons that scroll the tabs; Qt's own arrows do not grow with the text."""
+        """Set the icons of the buttons that scroll the tabs. Qt's own arrows do not scale with the text."""
         size, look = self.look.size(ARROW), self.look
         for button in self.findChildren(QToolButton):
             button.setArrowType(Qt.ArrowType.NoArrow)
@@ -62,10 +86,14 @@ class FigureTabBar(QTabBar):
             button.setIcon(icon("chevron-left" if left else "chevron-right", look.theme.text, size))
             button.setIconSize(QSize(size, size))
 
-    # Qt overrides
+    # Overridden Qt methods
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_figures()
 
     def tabLayoutChange(self) -> None:
-        """Set the icons again: Qt has just set its own arrows."""
+        """Set the icons again, because Qt has just set its own arrows."""
         self._show_arrows()
 
     def tabSizeHint(self, index: int) -> QSize:
@@ -80,18 +108,19 @@ class FigureTabBar(QTabBar):
         theme, fonts = self.look.theme, self.look.fonts
         with QPainter(self) as painter:
             under = self.mapFromGlobal(self.cursor().pos())
+            uncovered = self._uncovered_right()
             for index in range(self.count()):
                 box = self.tabRect(index)
                 chosen = index == self.currentIndex()
                 color = theme.text if chosen or (self.underMouse() and box.contains(under)) else theme.second
-                text_width = draw_line(
-                    painter, box.adjusted(self._padding, 0, 0, -2), self.tabText(index), fonts.strong, color
-                )
+                title_box = box.adjusted(self._padding, 0, 0, -2)
+                title_box.setRight(min(title_box.right(), uncovered))  # a title below the buttons ends with "…"
+                text_width = draw_line(painter, title_box, self.tabText(index), fonts.strong, color)
                 if chosen:
                     painter.fillRect(box.x(), box.bottom() - 1, box.width(), 2, theme.accent)
                 if chosen and self.hasFocus():
                     draw_frame(painter, box.adjusted(2, 4, -2, -5), 4, None, theme.accent)
-                if figures := self._figures.get(index):
+                if (figures := self._figures.get(index)) and not self._hides_figures:
                     self._paint_figures(
                         painter, box, box.x() + self._padding + text_width + GAP, figures, self._figures_width(index)
                     )
@@ -108,7 +137,7 @@ class FigureTabBar(QTabBar):
 
 
 class TabStrip(QWidget):
-    """A tab bar with a widget at its right end; `chosen` carries the name of the tab.
+    """A tab bar with a widget at its right end. `chosen` carries the name of the chosen tab.
 
     `padding` is the space on both sides of a title, in pixels.
     """

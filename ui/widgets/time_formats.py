@@ -1,4 +1,4 @@
-"""Short formats of times, dates and ages, for list rows."""
+"""Short formats of times, dates and ages for rows of lists."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -23,7 +23,7 @@ def start_of_day(when: datetime) -> int:
 
 
 def short_age(at: int, now: int) -> str:
-    """Return the age as `2m`, `3h` or `5d`."""
+    """Return an age such as `2m`, `3h` or `5d`. Both times are in microseconds since the epoch."""
     seconds = max(0, (now - at) // SECOND)
     if seconds < MINUTE:
         return _tr("now")
@@ -35,7 +35,7 @@ def short_age(at: int, now: int) -> str:
 
 
 def age_text(at: int, now: int) -> str:
-    """Return the age in words, such as `2 min ago`."""
+    """Return an age in words, such as `2 min ago`. Both times are in microseconds since the epoch."""
     seconds = max(0, (now - at) // SECOND)
     if seconds < MINUTE:
         return _tr("just now")
@@ -49,18 +49,23 @@ def age_text(at: int, now: int) -> str:
 
 
 def short_time(at: int, now: int) -> str:
-    """Return the time of day within the last seven days, otherwise day and month."""
+    """Return the time of day of a moment in the last seven days, otherwise its date. Both times are microseconds."""
     when, today = to_local_time(at), to_local_time(now).date()
     if today - when.date() < timedelta(days=7):
         return f"{when:%H:%M}"
-    locale = QLocale()
+    return short_date(at)
+
+
+def short_date(at: int) -> str:
+    """Return the day and the month of a time in microseconds since the epoch."""
+    when, locale = to_local_time(at), QLocale()
     return _tr("{day} {month}").format(
         day=when.day, month=locale.standaloneMonthName(when.month, QLocale.FormatType.ShortFormat)
     )
 
 
 def day_heading(day: date, today: date) -> str:
-    """Return the heading for a day: its name within the last week, otherwise the month."""
+    """Return the heading for the sessions of a day: the name of the day within the last week, otherwise the month."""
     days = (today - day).days
     if days <= 0:
         return _tr("Today")

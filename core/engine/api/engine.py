@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,7 +32,8 @@ from core.engine.policy.imported_sessions import refuse_imported
 from core.engine.policy.trust import refuse_unsafe_folder, trust_decision
 from core.engine.policy.untrusted import fallback_boundary
 from core.engine.prompting.profile_files import ProfileFiles
-from core.engine.prompting.profiles import preferred_model
+from core.engine.prompting.profiles import memory_limits, preferred_model
+from core.engine.services.mcp_mentions import ExpandedMessage
 from core.engine.services.mcp_servers import McpServerService
 from core.engine.services.memory_service import MemoryService
 from core.engine.services.packages import PackageService
@@ -43,7 +44,7 @@ from core.engine.services.slash_commands import expand_command
 from core.engine.state.conversation import next_run_start
 from core.engine.state.live_updates import LiveUpdate, LiveUpdates
 from core.engine.state.stored_conversation import change_model
-from core.engine.state.unresolved_calls import UNFINISHED, Resolution
+from core.engine.state.unresolved_calls import UNFINISHED, Resolution, root_session
 from core.memory.memories import Memories
 from core.models.model_check import ModelCheck
 from core.settings.settings_file import SettingsFile
@@ -118,7 +119,8 @@ class Engine(Maintenance, UserDecisions):
         self._markup = markup
         self._approvals = Approvals(journal, reader, book, runs.claimed)
         self._memories = memories
-        self.memory = MemoryService(memories, reader, proposals, lambda: self.proposals)
+        limits = partial(memory_limits, opened.path.parent)
+        self.memory = MemoryService(memories, reader, proposals, lambda: self.proposals, limits)
         self.queue = MessageQueue(runs, journal, reader)
         self.archive = SessionArchive(journal, reader, opened.database, self._end)
 
@@ -162,7 +164,7 @@ class Engine(Maintenance, UserDecisions):
         """Reports, failures and comparisons of past runs."""
         from core.engine.history.session_analytics import SessionAnalytics
 
-        return SessionAnalytics(self._journal, self._reader)
+        return SessionAnalytics(self._journal, self._reader, self._runs.is_active)
 
     @cached_property
     def schedules(self) -> "Scheduler":
@@ -181,7 +183,7 @@ class Engine(Maintenance, UserDecisions):
         return Worktrees(self._book, self.sessions, self.is_active)
 
     async def warm_up(self) -> None:
-        """Load in a thread what the user's first actions will need, once the window is visible."""
+        """Import the modules that the user's first actions need, in a thread. Called once the window is visible."""
 
         def make() -> None:
             for kind in EVENT_CLASSES:
@@ -233,14 +235,16 @@ class Engine(Maintenance, UserDecisions):
             )
         began = replace(began, boundary=began.boundary or new_boundary())
         message = await self.mcp_servers.expand_mentions(await self._expand(task, workspace), began.boundary)
-        sources = (*began.untrusted_sources, *message.untrusted_sources, *self._embedded_sources(embedded, workspace))
-        began = replace(began, untrusted_sources=sources)
+        inserted = (*message.untrusted_sources, *self._embedded_sources(embedded, workspace))
+        by_user = not began.untrusted_sources
+        began = replace(began, untrusted_sources=(*began.untrusted_sources, *inserted))
         return await self._runs.open(
             SessionCreated(name, str(workspace), initial_title(task)),
             message.text,
             began,
             *origin,
             attached=await self._store_files([*files, *_embedded_files(embedded, began.boundary)]),
+            typed=message.typed if by_user and inserted else None,
         )
 
     def default_model(self, profile: str = "") -> str:
@@ -261,15 +265,19 @@ class Engine(Maintenance, UserDecisions):
 
         The files are stored durably before the message is. With `now` the reply in progress is interrupted.
         """
+        inserted: tuple[str, ...] = ()
         if embedded:
             files = [*files, *_embedded_files(embedded, await self._boundary(session))]
-            await self._record_untrusted(session, self._embedded_sources(embedded, Path(self.session(session).folder)))
+            inserted = self._embedded_sources(embedded, Path(self.session(session).folder))
+            await self._record_untrusted(session, inserted)
         attached = await self._store_files(files)
         if text.startswith("/"):
             text = await self._expand(text, Path(self.session(session).folder))
+        message = ExpandedMessage(text, len(text))
         if text.startswith("/") or "@" in text:
-            text = await self._with_mcp_mentions(session, text)
-        await self._runs.send_message(session, text, now=now, attached=attached)
+            message = await self._with_mcp_mentions(session, text)
+        typed = message.typed if inserted or message.untrusted_sources else None
+        await self._runs.send_message(session, message.text, now=now, attached=attached, typed=typed)
 
     async def _store_files(self, files: Sequence[tuple[str, str, bytes]]) -> tuple[Attachment, ...]:
         bodies = {blob_hash(body): body for _, _, body in files}
@@ -277,11 +285,10 @@ class Engine(Maintenance, UserDecisions):
             await self._journal.store_blobs(bodies)
         return tuple(Attachment(name, kind, blob_hash(body), len(body)) for name, kind, body in files)
 
-    async def _with_mcp_mentions(self, session: str, text: str) -> str:
-        """Return the text with the MCP resources and prompts that it mentions.
+    async def _with_mcp_mentions(self, session: str, text: str) -> ExpandedMessage:
+        """Return the message with the MCP resources and prompts that it mentions.
 
-        The MCP servers are recorded as sources of untrusted content before the text reaches the session, also if they
-        are known: that says that the user has not written all of the message that follows.
+        The MCP servers are recorded as sources of untrusted content before the message reaches the session.
         """
         refuse_imported(self.session(session))
         message = await self.mcp_servers.expand_mentions(text, await self._boundary(session))
@@ -289,7 +296,7 @@ class Engine(Maintenance, UserDecisions):
             await self._journal.append(
                 session, *(UntrustedContentRead("", source) for source in message.untrusted_sources)
             )
-        return message.text
+        return message
 
     async def _boundary(self, session: str) -> str:
         conversation = await self._runs.conversation(self.session(session).id)
@@ -297,14 +304,14 @@ class Engine(Maintenance, UserDecisions):
 
     async def _record_untrusted(self, session: str, sources: Sequence[str]) -> None:
         if not sources:
-            return  # without reading the session
+            return  # Skip loading the conversation, which may be long.
         conversation = await self._runs.conversation(self.session(session).id)
         new = [source for source in sources if source not in conversation.permissions.untrusted]
         if new:
             await self._journal.append(session, *(UntrustedContentRead("", source) for source in new))
 
     def _embedded_sources(self, embedded: Sequence[tuple[str, str]], folder: Path) -> tuple[str, ...]:
-        """Return the untrusted source of what an editor inserted: files, unless the user trusts the folder."""
+        """Return the untrusted source of texts that an editor inserted; () without texts or in a trusted folder."""
         source = ContentSource("folder")
         trusted = trust_decision(self._book.current(), str(folder)) is True
         return (source_label(source),) if embedded and is_untrusted(source, trusted=trusted) else ()
@@ -326,7 +333,7 @@ class Engine(Maintenance, UserDecisions):
         await change_model(self._journal, self._runs.check_start, session, chosen)
 
     async def last_start(self, session: str) -> RunStarted:
-        """Return the configuration for the next run: that of the last run, with the model and the mode chosen since."""
+        """Return the configuration for the next run: as in the last run, with the model and mode chosen since then."""
         return next_run_start(await self._runs.conversation(self.session(session).id))
 
     async def providers_overview(self, *, fresh: bool = False) -> ProvidersOverview:
@@ -385,8 +392,8 @@ class Engine(Maintenance, UserDecisions):
         self._runs.call_when_idle(session, call)
 
     def root_session(self, session: str) -> str:
-        """Return the session to resume: for a sub-agent its outermost unfinished ancestor, otherwise the session."""
-        return self._runs.sub_agents.root_session(session)
+        """Return the session to resume: a sub-agent's outermost unfinished ancestor, otherwise the session itself."""
+        return root_session(self._reader, session)
 
     def is_active(self, session: str) -> bool:
         return self._runs.is_active(session)
@@ -399,7 +406,7 @@ class Engine(Maintenance, UserDecisions):
 
 
 def _embedded_files(embedded: Sequence[tuple[str, str]], boundary: str) -> list[tuple[str, str, bytes]]:
-    """Return texts that an editor inserted as files that are marked as data."""
+    """Convert the texts that an editor inserted to attachments (name, media type, contents), marked as data."""
     return [
         (name, "text/plain", mark_as_data(text, ContentSource("folder", name), boundary).encode("utf-8", "replace"))
         for name, text in embedded

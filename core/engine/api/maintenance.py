@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from core.domain.clock import now
 from core.domain.problems import Problem
-from core.store.backup import Backup, CompactResult, back_up, back_up_daily, backup_paths, compact
+from core.store.backup import Backup, back_up, back_up_daily, backup_paths
+from core.store.compact import CompactResult, compact
 from core.store.data_folder import DataFolder
 from core.store.integrity import IntegrityCheck, IntegrityReport, damage, is_due, read_report, write_report
 from core.store.session_sizes import SessionSize, session_sizes
@@ -27,7 +28,7 @@ class Maintenance:
     _opened: DataFolder
 
     def _current(self, read: Callable[[Path], T]) -> Callable[[], T]:
-        """Return a function for a thread that reads the data file after the derived rows were brought up to date."""
+        """Return a function, to call in a thread, that updates the tables derived from events and then calls `read`."""
 
         def read_current() -> T:
             self._opened.catch_up()
@@ -40,7 +41,7 @@ class Maintenance:
         return await asyncio.to_thread(self._current(back_up))
 
     async def back_up_daily(self) -> None:
-        """Write a backup unless there is one from today, and delete notes on files that are long gone.
+        """Write a backup unless one was written today. Also delete the records of files that were deleted long ago.
 
         Do nothing if the data folder is open read-only.
         """
@@ -77,13 +78,13 @@ class Maintenance:
         return read_report(self._opened.path)
 
     async def table_statistics(self) -> "DatabaseStats":
-        """Return the number of rows and bytes of each table, counted in a thread. Raise Problem if they are damaged."""
+        """Return the rows and bytes of each table, counted in a thread. Raise Problem if the data file is damaged."""
         from core.store.tables import collect_stats  # SQLModel is slow to import and only needed here.
 
         return await asyncio.to_thread(self._current(collect_stats))
 
     async def session_sizes(self) -> list[SessionSize]:
-        """Return how much space each session takes, broken down by what takes it; measured in a thread."""
+        """Return how much space each session takes, broken down by kind of data; measured in a thread."""
         return await asyncio.to_thread(self._current(session_sizes))
 
     async def model_usage(self, since: int = 0, until: int = 0) -> list[UsageRow]:

@@ -1,4 +1,4 @@
-"""What would happen to a command in a new session, decided by the policy that decides real calls."""
+"""Tests a command against the permission policy without running it, as for a call in a new session."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -7,10 +7,7 @@ from pathlib import Path
 from core.domain.modes import Mode
 from core.domain.permissions import PolicyDecision, canonical_json
 from core.domain.problems import Problem
-from core.engine.policy.policy import PolicyContext, evaluate_call
-from core.engine.policy.proposed_call import ProposedCall
-from core.engine.policy.rule_input import rules_in_folder
-from core.engine.policy.secret_files import (
+from core.engine.policy.folder_inspection import (
     has_plain_git,
     inner_links,
     leads_outside,
@@ -19,6 +16,9 @@ from core.engine.policy.secret_files import (
     searches_folder,
     secret_files,
 )
+from core.engine.policy.policy import PolicyContext, evaluate_call
+from core.engine.policy.proposed_call import ProposedCall
+from core.engine.policy.rule_input import rules_in_folder
 from core.engine.services.sandbox_status import SandboxStatus, probe_sandbox
 from core.store.rule_store import LoadedRules
 from core.workspace.threads import run_to_completion
@@ -26,7 +26,7 @@ from core.workspace.threads import run_to_completion
 
 @dataclass(frozen=True, slots=True)
 class PolicyTest:
-    """The decision on a command, and the folder and sandbox for which it was made."""
+    """The decision on a tested command, with the folder and sandbox that were assumed."""
 
     decision: PolicyDecision
     folder: str
@@ -52,7 +52,14 @@ async def check_command(command: str, folder: Path, mode: Mode, rules: LoadedRul
         searches_folder=partial(searches_folder, Path(workspace)),
         plain_git=partial(has_plain_git, Path(workspace)),
     )
-    call = ProposedCall("", "run", command, "execute", canonical_json({"command": command}), (command,))
+    call = ProposedCall(
+        call_id="",
+        tool="run",
+        object=command,
+        access="execute",
+        arguments=canonical_json({"command": command}),
+        subjects=(command,),
+    )
     in_folder = None if rules.rules is None else rules_in_folder(rules.rules, workspace)
     decision = await run_to_completion(partial(evaluate_call, call, mode, in_folder, (), context))
     return PolicyTest(decision, workspace, sandbox)

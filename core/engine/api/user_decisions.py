@@ -22,7 +22,7 @@ from core.engine.policy.permission_lists import PermissionList, find_permission_
 from core.engine.policy.rule_input import rule_from_draft, rule_tools
 from core.engine.policy.trust import FolderTrust, find_instructions, inspect_folder, save_trust
 from core.engine.services.skills import SkillService
-from core.engine.state.unresolved_calls import UnresolvedCallsError
+from core.engine.state.unresolved_calls import UnresolvedCallsError, root_session
 from core.store.data_folder import DataFolder
 from core.store.rule_store import LoadedRules
 from core.store.untrusted_files import mark_reviewed, read_untrusted_files
@@ -49,12 +49,11 @@ class UserDecisions(Queries):
         await self._runs.answers.start_answering(question)
 
     async def _resume_if_asked(self, session: str, resume: bool) -> str:
-        if resume and not self._runs.is_active(root := self._runs.sub_agents.root_session(session)):
+        if resume and not self._runs.is_active(root := root_session(self._reader, session)):
             try:
                 await self._runs.resume(root)
-            except (
-                UnresolvedCallsError
-            ):  # The question came from inside a tool call. The user must first say whether to retry or skip that call.
+            except UnresolvedCallsError:
+                # A tool call had asked the question. The user must first choose to retry or skip that call.
                 calls = tuple(await self._runs.unresolved_calls(root))
                 await self._journal.append(root, RunInterrupted("Journeyman exited during the call.", calls))
         return session
@@ -114,7 +113,7 @@ class UserDecisions(Queries):
         await self._book.add(rules)
 
     async def replace_rule(self, rule: str, draft: RuleDraft) -> PermissionRule:
-        """Save the edited form of a rule. The rule as it was is revoked, so that past decisions still name it."""
+        """Save an edited rule as a new rule, and revoke the old one. Past decisions still refer to the old rule."""
         changed = rule_from_draft(draft, now())
         await self._book.replace(rule, changed)
         return changed
@@ -124,11 +123,11 @@ class UserDecisions(Queries):
         return await self._book.restore(rule)
 
     async def permission_lists(self, folder: Path) -> tuple[PermissionList, ...]:
-        """Return the permission lists of other agents: the user's own, and those in the folder."""
+        """Return the permission lists of other agents (see `find_permission_lists`): in the home folder and here."""
         return await asyncio.to_thread(find_permission_lists, folder, now())
 
     async def test_command(self, command: str, folder: Path, mode: Mode) -> PolicyTest:
-        """Return what would happen to a command in a new session in this folder. The command is not run."""
+        """Return whether the policy would allow a command in a new session in this folder. Do not run the command."""
         return await check_command(command, folder, mode, self._book.read(), self._opened.path.parent)
 
     async def folder_trust(self, folder: Path) -> FolderTrust:

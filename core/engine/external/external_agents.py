@@ -12,7 +12,7 @@ from core.domain.external_agents import (
     ExternalAgentStarted,
 )
 from core.domain.problems import ErrorDetails, Problem
-from core.engine.external.external_run import with_setting
+from core.engine.external.external_run import change_setting, with_setting
 from core.settings.schema import ExternalAgentSettings
 from core.settings.settings_file import SettingsFile
 from core.store.journal import Journal
@@ -31,9 +31,17 @@ class ExternalAgentTestResult:
 
 @dataclass(frozen=True, slots=True)
 class AgentOverview:
-    """The added agents, and the known ones that are not added, by whether their program is on this computer."""
+    """The external agents.
+
+    Attributes:
+        added: the agents in the settings.
+        not_found: those of `added` whose program is not on this computer.
+        installed: known agents that are not in the settings, with a program on this computer.
+        missing: known agents whose program is not on this computer.
+    """
 
     added: tuple[ExternalAgentSettings, ...] = ()
+    not_found: tuple[ExternalAgentSettings, ...] = ()
     installed: tuple[KnownAgent, ...] = ()
     missing: tuple[KnownAgent, ...] = ()
 
@@ -54,16 +62,17 @@ class ExternalAgents:
         return tuple(f"{AGENT_PREFIX}{agent.name}" for agent in self.list())
 
     async def overview(self) -> AgentOverview:
-        """Look for the known agents on this computer."""
-        agents = known_agents()
-        found = await asyncio.to_thread(lambda: [is_installed(agent) for agent in agents])
-        added = self.list()  # read only now, because one may have been added meanwhile
+        """Search this computer for the programs of the known and the added agents, and return all agents."""
+        candidates = {*self.list(), *(agent.settings for agent in known_agents())}
+        found = await asyncio.to_thread(lambda: {agent for agent in candidates if is_installed(agent)})
+        added = self.list()  # after the search, during which an agent may have been added
         commands = {agent.argv() for agent in added}
-        pairs = [pair for pair in zip(agents, found, strict=True) if pair[0].settings.argv() not in commands]
+        others = [agent for agent in known_agents() if agent.settings.argv() not in commands]
         return AgentOverview(
             added,
-            tuple(agent for agent, installed in pairs if installed),
-            tuple(agent for agent, installed in pairs if not installed),
+            tuple(agent for agent in added if agent in candidates - found),
+            tuple(agent for agent in others if agent.settings in found),
+            tuple(agent for agent in others if agent.settings not in found),
         )
 
     def add(self, name: str, command: str) -> ExternalAgentSettings:
@@ -113,9 +122,7 @@ class ExternalAgents:
             )
             do = f"Available: {available}." if available else "This agent has no settings."
             raise Problem(f"The agent has no setting {name} with the value {value}.", "", do)
-        await connection.change_setting(setting, value)
-        if (changed := with_setting(connection.settings, name, value)) is not None:
-            connection.settings = changed
+        await change_setting(connection, setting, value)
         await self._journal.append(session, ExternalAgentSettingChanged(name, value))
 
     def _known(self, name: str) -> ExternalAgentSettings:

@@ -4,7 +4,7 @@ import asyncio
 import difflib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from os.path import realpath, relpath
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 from core.agents.session_updates import AgentFileDiff, MessageChunk, PlanUpdate, ToolCallUpdate
 from core.domain.events import (
+    CallRefused,
     CallStarted,
     FileChanged,
     Replied,
@@ -26,7 +27,7 @@ from core.domain.events import (
 )
 from core.domain.ids import call_id, permission_id
 from core.domain.line_matching import is_quickly_matched
-from core.domain.provenance import ContentSource, source_label
+from core.domain.provenance import ContentSource, is_untrusted, source_label
 from core.domain.steps import first_line
 from core.domain.text import Text
 from core.engine.external.external_files import ExternalFileChanges
@@ -38,12 +39,13 @@ from core.store.partial_reply import PartialReply
 STEP_KINDS: Mapping[str, str] = MappingProxyType(
     {"read": "read", "edit": "edit", "search": "search", "execute": "command", "fetch": "fetch"}
 )
-PATH_KINDS = frozenset({"read", "edit", "delete", "move"})  # Kinds of calls that act on the files they name.
+PATH_KINDS = frozenset({"read", "edit", "delete", "move"})  # Kinds of calls that only act on the files they name.
 COMMAND_ARGUMENTS = ("command", "cmd", "commandLine", "command_line", "shell_command", "script", "argv")
 URL = re.compile(r"\bhttps?://", re.IGNORECASE)
 READ_ONLY_KINDS = frozenset({"read", "search", "think", "fetch", "switch_mode"})  # Kinds of calls that change no file.
-FLUSH_CHARS = 1 << 20  # Buffered characters of a reply after which they are recorded as an event.
-MAX_OPEN_CALLS = 200  # The most calls open at the same time.
+FLUSH_CHARS = 1 << 20  # When so many characters of a reply are buffered, they are recorded as an event.
+MAX_OPEN_CALLS = 200  # Maximum number of calls that are open at the same time.
+OTHER_CALLS = "calls of the external agent"  # names the untrusted source of calls that name neither a file nor a URL
 NO_RESULT = "[The agent reported no result for this call.]"
 STOPPED = "[stopped before it finished]"
 SIGNS = {"completed": "x", "in_progress": ">", "pending": " "}  # Checkbox characters by status of a plan entry.
@@ -54,6 +56,7 @@ class ExternalCall:
     """A tool call of an external agent, as reported so far. The agent sends it in pieces with `update`.
 
     `id` is the agent's ID of the call; `call_id` is the ID in the event log, empty until the call is recorded.
+    `refusal` says why the call was not permitted.
     """
 
     id: str
@@ -68,6 +71,7 @@ class ExternalCall:
     output: Any = None
     call_id: str = ""
     started: bool = False
+    refusal: str = ""
 
     def update(self, update: ToolCallUpdate) -> None:
         """Copy the fields that the update sets. Fields that are None in the update keep their values."""
@@ -89,9 +93,10 @@ class ExternalCall:
         return command if isinstance(command, str) else ""
 
     def actual_kind(self) -> str:
-        """Return the kind of the call by what it contains, which the kind that the agent declares must not hide.
+        """Return the kind of the call as derived from its contents: the kind that the agent declares may be wrong.
 
-        A call that runs a command counts as one, and a call counts as reading only if it has no other text than paths.
+        A call with a command is "execute", and one with diffs is an edit. A call counts as "read" only if its input
+        contains no text other than the paths of its files.
         """
         if self.command() or self.terminals:
             return "execute"
@@ -114,36 +119,37 @@ class ExternalCall:
         return arguments
 
     def target(self, folder: Path) -> str:
-        """Return what the call acts on, as its row in the timeline shows it."""
+        """Return what the call acts on, in one line for the timeline: its command, its files or its title."""
         kind = self.actual_kind()
         if kind == "execute" and (command := self.command()):
             return first_line(command)
         if kind in PATH_KINDS and self.files():
-            return first_line(", ".join(relative_path(path, folder) for path in self.files()))
+            return first_line(", ".join(dict.fromkeys(relative_path(path, folder) for path in self.files())))
         return first_line(self.title) or kind
 
 
 class ExternalCalls:
-    """Buffers reply text, tracks open calls and records both as events. A lock keeps the events in order."""
+    """Buffers reply text, tracks open calls and records both as events. Its lock serializes concurrent updates."""
 
     def __init__(self, run: RunContext, files: ExternalFileChanges) -> None:
         self._run = run
         self._files = files
         self._reply_pieces: list[str] = []
         self._saved = PartialReply(run.tool_context.data, run.session)
+        self._saved.clear()
         self._thought_pieces: list[str] = []
         self._buffered = 0
-        self._message_id = ""  # Of the last piece that had one.
+        self._message_id = ""  # ACP message ID of the last text chunk that had one.
         self._turn = asyncio.Lock()
         self._plan: tuple[tuple[str, str], ...] = ()
         self.open_calls: dict[str, ExternalCall] = {}
         self.terminal_outputs: dict[str, str] = {}  # Terminal output by terminal ID.
-        self.awaiting_reply = False  # Whether the last recorded request has no recorded reply yet.
+        self.awaiting_reply = False  # Whether a request is recorded whose reply is not recorded yet.
 
     async def add_text(self, chunk: MessageChunk) -> None:
         """Buffer a piece of the reply or of the reasoning, and publish it as a live update.
 
-        A message that follows another one, such as a reply after a notice, begins a new paragraph.
+        A chunk with another message ID than the previous chunk begins a new paragraph.
         """
         await self._record_request()
         thought = chunk.is_reasoning
@@ -151,8 +157,6 @@ class ExternalCalls:
         is_new = bool(chunk.message_id and self._message_id) and chunk.message_id != self._message_id
         self._message_id = chunk.message_id or self._message_id
         text = f"\n\n{chunk.text}" if is_new and pieces else chunk.text
-        if not self._buffered:
-            self._saved.clear()
         if not thought:
             self._saved.add(text)
         pieces.append(text)
@@ -165,7 +169,7 @@ class ExternalCalls:
         """Record the buffered text as a reply. Pass the usage, the stop reason and the cost when the turn has ended."""
         async with self._turn:
             if self._buffered or self.awaiting_reply or usage or stop or cost:
-                await self._run.record(self._reply((), usage, stop, cost))
+                await self._record_reply((), usage, stop, cost)
             self._run.live_updates.publish(LiveUpdate(self._run.session, ended=True))
 
     async def update_call(self, update: ToolCallUpdate) -> ExternalCall:
@@ -191,7 +195,7 @@ class ExternalCalls:
         async with self._turn:
             name = call_id(self._run.conversation.total_turns + 1, 1)
             call = ToolCall(name, tool, Text(json.dumps(arguments, ensure_ascii=False, default=str)))
-            await self._run.record(self._reply((call,)))
+            await self._record_reply((call,))
             self._run.live_updates.publish(LiveUpdate(self._run.session, ended=True))
         return call
 
@@ -210,12 +214,22 @@ class ExternalCalls:
             step = STEP_KINDS.get(kind, "tool")
             await self._run.record(CallStarted(name, kind, step, call.target(self._run.tool_context.folder)))
 
+    async def refuse(self, call: ExternalCall, reason: str, rule: str = "") -> None:
+        """Record that the call is not permitted. If its start is recorded already, its result says so."""
+        call.refusal = reason
+        if not call.started:
+            await self._run.record(CallRefused(call.call_id, call.actual_kind(), Text(reason), rule))
+
     async def finish(self, call: ExternalCall, instead: str = "", *, failed: bool = False) -> None:
         """Record the result of the call, with the files it changed and the untrusted content it read.
 
-        `instead` replaces the output that the agent reported.
+        `instead` replaces the output that the agent reported. The result of a refused call is its refusal, unless the
+        agent reports that it completed the call.
         """
         self.open_calls.pop(call.id, None)
+        refused = bool(call.refusal) and call.status != "completed"
+        if refused and not call.started:
+            return  # The refusal is already recorded. `finish_all` records files changed nevertheless.
         await self.start(call)
         events: list[SessionEvent] = []
         blobs: dict[str, bytes] = {}
@@ -224,17 +238,15 @@ class ExternalCalls:
         if call.actual_kind() not in READ_ONLY_KINDS:
             events, blobs, unsaved = await self._files.changes_since_snapshot(call.call_id)
             history = await self._files.changed_history()
-        if (call.kind == "fetch" or (call.actual_kind() != "edit" and call.names_url())) and (
-            source := source_label(ContentSource("web", first_line(call.title)))
-        ) not in self._run.conversation.permissions.untrusted:
+        if source := self._new_source(call):
             events.insert(0, UntrustedContentRead(call.call_id, source))
         if source := self._untrusted_files_label(call):
             events.insert(0, UntrustedContentRead(call.call_id, source))
         changed_paths = {event.path for event in events if isinstance(event, FileChanged)}
-        text = instead or self._output(call, changed_paths)
+        text = (call.refusal if refused else instead) or self._output(call, changed_paths)
         if unsaved:
             text += f"\n[also changed, but not saved, so it cannot be reverted: {', '.join(unsaved)}]"
-        failed = failed or call.status == "failed"
+        failed = failed or refused or call.status == "failed"
         returned = ToolReturned(
             call.call_id,
             Text(text),
@@ -245,10 +257,31 @@ class ExternalCalls:
         )
         await self._run.record(*events, returned, blobs=blobs)
 
+    def _new_source(self, call: ExternalCall) -> str:
+        """Return the label of the untrusted source that a call has read; "" if none, or if the run has recorded it.
+
+        A call that names neither a command nor files of the folder may have read anything, so it counts as untrusted.
+        """
+        run, kind = self._run, call.actual_kind()
+        if call.kind == "fetch" or (kind != "edit" and call.names_url()):
+            source = ContentSource("web", first_line(call.title))
+        elif kind == "execute":
+            source = ContentSource("command")
+        elif kind in PATH_KINDS and call.files() and self._are_inside(call.files()):
+            source = ContentSource("folder")
+        else:
+            source = ContentSource("web", OTHER_CALLS)
+        is_known = source_label(source) in run.conversation.permissions.untrusted
+        return "" if is_known or not is_untrusted(source, trusted=run.trusted) else source_label(source)
+
+    def _are_inside(self, paths: Iterable[str]) -> bool:
+        root = Path(realpath(self._run.tool_context.folder))
+        return all(Path(realpath(root / path)).is_relative_to(root) for path in paths)
+
     def _untrusted_files_label(self, call: ExternalCall) -> str:
         """Return the label of the untrusted files that a call may have read, or "".
 
-        The agent names the files only of some calls. Any other call may have read every file.
+        A call for which the agent names no files may have read every file in the folder.
         """
         names_files = call.paths and call.actual_kind() in PATH_KINDS
         return paths_label(self._run, call.paths) if names_files else folder_label(self._run)
@@ -277,13 +310,14 @@ class ExternalCalls:
         )
 
     async def interrupt(self, why: str) -> None:
-        """Record the partial reply of an interrupted turn and fail the calls that are open.
+        """Record the partial reply of an interrupted turn, and record the open calls as failed.
 
         If Journeyman is exiting, a call that waits for permission stays open, so that its request can still be decided.
         """
         async with self._turn:
             if self._reply_pieces or self.awaiting_reply:
                 await self._run.record(ReplyInterrupted(Text("".join(self._reply_pieces)), why))
+                self._saved.clear()
             self._clear_buffer()
             self._run.live_updates.publish(LiveUpdate(self._run.session, ended=True))
         for call in list(self.open_calls.values()):
@@ -292,14 +326,14 @@ class ExternalCalls:
         self.open_calls.clear()
 
     def _stays_open(self, call: ExternalCall) -> bool:
-        """Return whether Journeyman is exiting and the call waits for permission; the agent cancels it then."""
+        """Return whether Journeyman exits while the call waits for permission. Its cancellation is then ignored."""
         permissions, request = self._run.conversation.permissions, permission_id(self._run.session, call.call_id)
         return self._run.closing and request in permissions.requests and request not in permissions.decisions
 
     async def _record_request(self) -> None:
         """Record a request, once per reply.
 
-        We do not see the requests that the agent sends to its own model, but the user should see that it waits for one.
+        Journeyman does not see the agent's requests to its own model, but the timeline should show that one is pending.
         """
         async with self._turn:
             if not self.awaiting_reply:
@@ -314,15 +348,19 @@ class ExternalCalls:
         self._thought_pieces.clear()
         self._buffered = 0
 
-    def _reply(
+    async def _record_reply(
         self, calls: tuple[ToolCall, ...], usage: Usage | None = None, stop: str = "", cost: float | None = None
-    ) -> Replied:
+    ) -> None:
+        """Record the buffered text as a reply, and only then delete its copy on disk."""
         reply_text, reasoning_text = "".join(self._reply_pieces), "".join(self._thought_pieces)
         self._clear_buffer()
-        return Replied(Text(reply_text), Text(reasoning_text), calls, usage or Usage(), stop, cost=cost)
+        await self._run.record(
+            Replied(Text(reply_text), Text(reasoning_text), calls, usage or Usage(), stop, cost=cost)
+        )
+        self._saved.clear()
 
     def _output(self, call: ExternalCall, changed_paths: set[str]) -> str:
-        """Return the call's text, its terminal output, and its diffs except those of the files in `seen`."""
+        """Return the call's text, its terminal output and its diffs, without diffs of files in `changed_paths`."""
         folder = self._run.tool_context.folder
         parts = [call.text, *(self.terminal_outputs.get(name, "") for name in call.terminals)]
         parts += [unified_diff(diff) for diff in call.diffs if relative_path(diff.path, folder) not in changed_paths]
@@ -330,7 +368,7 @@ class ExternalCalls:
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Yield the strings in the input of a call."""
+    """Yield all strings in a JSON value, at any depth."""
     match value:
         case str():
             yield value
@@ -340,7 +378,7 @@ def _strings(value: Any) -> Iterator[str]:
         case list():
             for item in value:
                 yield from _strings(item)
-        case _:  # numbers and the like
+        case _:  # a number, a boolean or null
             pass
 
 

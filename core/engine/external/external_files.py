@@ -8,7 +8,6 @@ from core.engine.run.run_context import RunContext
 from core.store.blobs import blob_hash
 from core.store.journal_update import JournalUpdate
 from core.tools.run import summarized_paths
-from core.tools.tool import FileChange
 from core.workspace.folder_scan import FolderScan
 from core.workspace.history_changes import HistoryChanges
 from core.workspace.threads import run_to_completion
@@ -38,12 +37,15 @@ class ExternalFileChanges:
             self._recorded.clear()
 
     async def changes_since_snapshot(self, call: str) -> tuple[list[SessionEvent], dict[str, bytes], tuple[str, ...]]:
-        """Return the changes since the last snapshot: events of this call, contents by blob hash, and unsaved files."""
+        """Return the file changes since the last call of this method or since the run began.
+
+        The result is the events for `call`, the blobs by hash, and the names of changed files that were not saved.
+        """
         async with self._turn:
             changes, unreadable = await run_to_completion(self._scan.changes_since)
             blobs: dict[str, bytes] = {}
             events: list[SessionEvent] = [
-                file_changed_event(call, FileChange(change.path, change.before, change.after, change.modes), blobs)
+                file_changed_event(call, change, blobs)
                 for change in changes
                 if self._recorded.get(change.path) != ("" if change.after is None else blob_hash(change.after))
             ]
@@ -51,7 +53,7 @@ class ExternalFileChanges:
         return events, blobs, summarized_paths(unreadable.unrecorded)
 
     async def changed_history(self) -> tuple[str, ...]:
-        """Return the git folders in which references have changed since the last call, or since the snapshot."""
+        """Return the `.git` folders whose references (such as branches) changed since this method was last called."""
         async with self._turn:
             return await run_to_completion(self._history.take, self._scan.git_places)
 

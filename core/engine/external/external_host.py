@@ -32,7 +32,7 @@ from core.engine.external.external_calls import READ_ONLY_KINDS, ExternalCall, E
 from core.engine.run.call_execution import handle_call
 from core.engine.run.call_hooks import hooks_after_call, run_call_hooks
 from core.engine.run.context_budget import result_events
-from core.engine.run.permission import await_approval, obtain_permission
+from core.engine.run.permission import await_approval, obtain_permission, refusal_text
 from core.engine.run.run_context import PolicyEvaluator, RunContext
 from core.engine.run.untrusted_files import with_untrusted_files
 from core.tools.background import BackgroundCommand
@@ -44,12 +44,13 @@ from core.workspace.threads import run_to_completion
 
 REQUEST_REASON = "{} requests this. Journeyman does not sandbox what the agent does itself."
 DECLARED_DIFFERENTLY = "The agent calls it `{}`, which does not describe all that it contains."
+ALLOWED_BY_USER = "you allowed it"
 APPROVED_BEFORE_RESTART = "you allowed this request before the agent was restarted"
 PLAN_MODE_REFUSAL = "Plan mode is read-only. Describe what you would do instead."
 ACCESS_BY_KIND = {
     "execute": "execute", "edit": "write", "delete": "write", "move": "write", "read": "read", "fetch": "network",
 }  # fmt: skip
-MAX_OPTIONS = 20  # The most options of a permission request.
+MAX_OPTIONS = 20  # Maximum number of options of a permission request.
 CANCELLED: Params = {"outcome": {"outcome": "cancelled"}}
 
 
@@ -63,7 +64,10 @@ class AgentTerminal:
 
 @dataclass(slots=True)
 class _Approval:
-    """A call of the agent as the user saw and allowed it. It covers one call through Journeyman: `used_by`."""
+    """A permission that the user gave for a call of the agent. It also allows one equivalent call through Journeyman.
+
+    `shown` is the call as the user saw it. `used_by` is the ID of the equivalent call, or "" before there is one.
+    """
 
     agent_call: ExternalCall
     shown: ExternalCall
@@ -91,7 +95,7 @@ class ExternalAgentHost:
         self._calls = calls
         self._on_update = on_update
         self._terminals: dict[str, AgentTerminal] = {}
-        self._asked: set[str] = set()  # IDs of the calls that the user, not a mode or a rule, decided
+        self._asked: set[str] = set()  # IDs of the calls for which the user was asked for permission
         self._approvals: list[_Approval] = []
         self._evaluate: PolicyEvaluator = run.evaluate
         run.evaluate = self._check_own_call
@@ -131,38 +135,48 @@ class ExternalAgentHost:
         if update is None or not options:
             raise RpcError(-32602, "A permission request needs a tool call and options.")
         call = await self._calls.update_call(replace(update, status=None))
-        shown = replace(call)  # The agent can change its call at any time, but not what the user allows.
+        shown = replace(call)  # A copy: the agent can change its call while the user decides.
         name = shown.call_id = await self._calls.recorded_id(call)
         try:
-            decision = await self._decide(shown, name, options)
+            decision = await self._decide(call, shown, name, options)
         except asyncio.CancelledError:  # The turn was interrupted. ACP defines an outcome for this case.
             return CANCELLED
         chosen = _chosen(decision, options)
-        if chosen and chosen.allows and name in self._asked:
-            self._approvals.append(_Approval(call, shown))
+        if chosen and chosen.allows:
+            await self._calls.start(call)  # Recorded before the agent can act on the answer.
+            if name in self._asked:
+                self._approvals.append(_Approval(call, shown))
         return {"outcome": {"outcome": "selected", "optionId": chosen.id}} if chosen else CANCELLED
 
-    async def _decide(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PermissionDecided:
+    async def _decide(
+        self, call: ExternalCall, shown: ExternalCall, name: str, options: tuple[PermissionOption, ...]
+    ) -> PermissionDecided:
         """Decide a request by the user's hooks, the rules and the mode. Ask the user if none of them decides."""
         run = self._run
-        kind = call.actual_kind()
-        details = {"id": name, "tool": kind, "title": call.title}
+        kind = shown.actual_kind()
+        details = {"id": name, "tool": kind, "title": shown.title}
         if why := (await run.run_hooks("before_call", kind, call=details)).refusal:
             verdict: PolicyDecision = Denied(f"A hook of the user refused this call: {why}")
         else:
-            verdict = await self._check_call(call, name, options)
+            verdict = await self._check_call(shown, name, options)
         match verdict:
             case Allowed(reason=cause, rule_id=rule):
                 await run.record(CallAllowed(name, cause, rule))
                 return PermissionDecided(name, True, decided_by=cause)
             case Denied(reason=reason, rule_id=rule):
-                await run.record(CallRefused(name, kind, Text(reason), rule))
+                await self._calls.refuse(call, reason, rule)
                 return PermissionDecided(name, False, decided_by="Journeyman")
             case NeedsApproval():
                 self._asked.add(name)
-                return await await_approval(
-                    run, verdict.request.id, verdict, lambda: self._check_call(call, name, options)
+                decision = await await_approval(
+                    run, verdict.request.id, verdict, lambda: self._check_call(shown, name, options)
                 )
+                if decision.allowed:
+                    by = ALLOWED_BY_USER if decision.decided_by == "user" else decision.decided_by
+                    await run.record(CallAllowed(name, by))
+                else:
+                    await self._calls.refuse(call, refusal_text(decision))
+                return decision
 
     async def _check_call(self, call: ExternalCall, name: str, options: tuple[PermissionOption, ...]) -> PolicyDecision:
         """Check the call as if Journeyman's own tools accessed its files or ran its command.
@@ -207,14 +221,14 @@ class ExternalAgentHost:
         if kind != call.kind and call.kind != "other":
             reason = f"{reason} {DECLARED_DIFFERENTLY.format(visible(call.kind)[:40])}"
         return PermissionRequest(
-            permission_id(run.session, name),
-            name,
-            kind,
-            call.target(run.tool_context.folder),
-            folder,
-            "none",
-            fingerprint(kind, arguments, folder, "none", untrusted_sources),
-            reason,
+            id=permission_id(run.session, name),
+            call_id=name,
+            tool=kind,
+            object=call.target(run.tool_context.folder),
+            cwd=folder,
+            sandbox_level="none",
+            fingerprint=fingerprint(kind, arguments, folder, "none", untrusted_sources),
+            reason=reason,
             access=ACCESS_BY_KIND.get(kind, ""),
             untrusted_sources=untrusted_sources,
             options=options,
@@ -236,7 +250,10 @@ class ExternalAgentHost:
     # Files
 
     async def _read_file(self, params: Params) -> Params:
-        """Read a file for the agent. Unlike our tool, return all lines; hooks, permission and events are the same."""
+        """Read a file for the agent, with the same hooks, permissions and events as the `read` tool.
+
+        Unlike that tool, return the lines unnumbered and without a limit.
+        """
         run, path = self._run, relative_path(str(params["path"]), self._run.tool_context.folder)
         call = await self._calls.record_call("read", {"path": path})
         checked = await run_call_hooks(run, call, ReadArguments(path))
@@ -307,7 +324,7 @@ class ExternalAgentHost:
         return self._run.full_text(result.text)
 
     async def _check_own_call(self, run: RunContext, tool: Tool, call: str, parameters: Any) -> PolicyDecision | None:
-        """Check a call made for the agent. Allow it if the user has just approved the agent's own call for it."""
+        """Check a call that Journeyman executes for the agent. Allow it if the user approved the equivalent call."""
         verdict = await self._evaluate(run, tool, call, parameters)
         if isinstance(verdict, NeedsApproval):
             if verdict.request.fingerprint in self._approved_before_restart:
@@ -321,7 +338,7 @@ class ExternalAgentHost:
         return verdict
 
     async def _covers(self, shown: ExternalCall, tool: Tool, parameters: Any) -> bool:
-        """Return whether the call that the user saw is this one: the same command, or a write of the same contents."""
+        """Return whether the approved call equals this one: the same command or path, and the same new contents."""
         if not any(
             own is tool and _subject(own, arguments) == _subject(tool, parameters)
             for own, arguments in self._equivalent_calls(shown)
@@ -336,7 +353,7 @@ class ExternalAgentHost:
             return len(shown.files()) == 1 and str(parameters.content) in contents
         if diffs[-1].after == str(parameters.content):
             return True
-        body = ""  # The diffs may show only the parts that change.
+        body = ""  # The diffs may contain only the changed parts, so apply them to the current contents.
         with suppress(Problem, RpcError):
             body = await self._contents(parameters.path, {"path": parameters.path})
         for diff in diffs:

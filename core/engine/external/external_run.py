@@ -2,7 +2,8 @@
 
 import asyncio
 import base64
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.agents.agent_pool import AgentPool
@@ -33,7 +34,7 @@ from core.engine.run.run_context import RunContext
 from core.engine.state.limits import limits_near
 from core.settings.schema import ExternalAgentSettings
 
-MAX_UNKNOWN_UPDATES = 100  # The most unrecognized updates recorded per run.
+MAX_UNKNOWN_UPDATES = 100  # Maximum number of unrecognized updates recorded per run.
 MAX_UPDATE_CHARS = 20_000
 UNKNOWN_RESULT = "[Journeyman was closed while this call was running, so its result is unknown.]"
 RESUMED = "[Journeyman was closed while you were working. Continue with the task.]"
@@ -63,6 +64,19 @@ async def run_external_agent(run: RunContext, pool: AgentPool) -> RunEnded | Run
             await pool.end(run.session)
 
 
+@dataclass(slots=True)
+class _EarlierSession:
+    """The ACP session that the external agent used before its process ended.
+
+    `id` is empty if there was none. `settings` are those that the agent listed when it started. `changed` contains the
+    values to which they were changed later, by setting ID or category.
+    """
+
+    id: str = ""
+    settings: tuple[ExternalAgentSetting, ...] = ()
+    changed: dict[str, str] = field(default_factory=dict)
+
+
 class ExternalRun:
     """One run of an external agent."""
 
@@ -73,7 +87,7 @@ class ExternalRun:
         self._calls = ExternalCalls(run, self._files)
         self._unknown_updates = 0
         self._used = AgentUsage(0, 0)
-        self._recorded_cost = 0.0  # The part of the agent's reported session cost that is already recorded.
+        self._recorded_cost = 0.0  # How much of the session cost reported by the agent is recorded already.
         self._limit_reached = False
         self._approved_before_restart: set[str] = set()  # See ExternalAgentHost.
 
@@ -106,15 +120,15 @@ class ExternalRun:
                     return ended or await complete_run(run)
 
     async def _resolve_open_calls(self) -> None:
-        """Fail the calls that were open when Journeyman exited, and tell the agent what the user answered to each."""
+        """Record the calls that were open when Journeyman exited as failed, with the user's answer to each request."""
         run = self._run
         for name, call in list(run.conversation.pending.items()):
             answer, approved = await answer_from_before_restart(run, name)
             if approved and run.resolution != "skip":
                 self._approved_before_restart.add(approved)
+            description = run.conversation.started.get(name, "") or run.full_text(call.arguments)[:500]
             note = f" The user was asked about it and answered: {answer}." if answer else ""
             await run.record(ToolReturned(name, Text(f"{UNKNOWN_RESULT}{note}"), failed=True))
-            description = run.conversation.started.get(name, "") or run.full_text(call.arguments)[:500]
             hint = " Repeat it if it is still needed." if run.resolution != "skip" else " Do not repeat it."
             text = f"{UNKNOWN_RESULT[1:-1]} The call was: {description}.{note}{hint}"
             await run.record(HarnessMessage(Text(f"[{text}]"), "an open call was resolved"))
@@ -150,7 +164,7 @@ class ExternalRun:
             await self._pool.end(run.session)
             await host.close()
             await self._calls.interrupt("the external agent failed")
-            if isinstance(problem, StorageProblem):  # The run can be resumed.
+            if isinstance(problem, StorageProblem):  # Raise it, so that the run is only paused and can be resumed.
                 raise
             return RunEnded("failed", problem.details.message, problem.details, Text(run.last_reply_text()))
         finally:
@@ -161,11 +175,13 @@ class ExternalRun:
 
         Return None if the turn was interrupted by an urgent message or by a limit.
         """
-        run = self._run
+        run, timeout = self._run, run_timeout(self._run)
         try:
-            async with run_timeout(run) as run.reading:
+            async with timeout as run.reading:
                 return await connection.prompt(blocks)
         except TimeoutError:
+            if not timeout.expired():  # It comes from a hook or the disk.
+                raise
             self._limit_reached = self._limit_reached or not run.conversation.queued
         finally:
             run.reading = None
@@ -197,18 +213,19 @@ class ExternalRun:
         """Return the connection to the agent. If there is none, start the agent's process and record that."""
         run = self._run
         existing = self._pool.get(run.session)
-        agent_session = "" if existing else await self._earlier_session()
-        connection = await self._pool.connect(run.session, self._agent(), run.tool_context.folder, agent_session)
+        earlier = _EarlierSession() if existing else await self._earlier_session()
+        connection = await self._pool.connect(run.session, self._agent(), run.tool_context.folder, earlier.id)
         if connection is not existing:
+            await _restore_settings(connection, earlier)
             command = " ".join(connection.agent.argv())
             await run.record(
                 ExternalAgentStarted(
-                    connection.name,
-                    connection.version,
-                    command,
-                    connection.agent_session_id,
-                    connection.settings,
-                    connection.has_history,
+                    agent=connection.name,
+                    version=connection.version,
+                    command=command,
+                    agent_session_id=connection.agent_session_id,
+                    settings=connection.settings,
+                    has_history=connection.has_history,
                 )
             )
         return connection
@@ -217,13 +234,21 @@ class ExternalRun:
         start = self._run.conversation.start
         return self._pool.find_agent(self._run.model_name, start.agent_command if start else "")
 
-    async def _earlier_session(self) -> str:
-        """Return the session ID that the agent itself used earlier in this session, or "". ACP can load it again."""
-        agent_session, agent = "", self._agent()
+    async def _earlier_session(self) -> _EarlierSession:
+        """Return the ACP session that the agent used in this session before, so that ACP can load it again."""
+        earlier, command, is_own = _EarlierSession(), " ".join(self._agent().argv()), False
         async for entry in self._run.journal.read(self._run.session):
-            if isinstance(entry.event, ExternalAgentStarted) and entry.event.command == " ".join(agent.argv()):
-                agent_session = entry.event.agent_session_id
-        return agent_session
+            match entry.event:
+                case ExternalAgentStarted() as started:
+                    is_own = started.command == command
+                    if is_own:
+                        earlier.id, earlier.settings = started.agent_session_id, started.settings or earlier.settings
+                case ExternalAgentSettingChanged(setting_id=setting, value=value) if is_own:
+                    earlier.changed.pop(setting, None)  # Insert it at the end, so that the last changes are in order.
+                    earlier.changed[setting] = value
+                case _:
+                    pass
+        return earlier
 
     async def _handle_update(self, update: Params) -> None:
         """Handle one `session/update` notification."""
@@ -283,6 +308,26 @@ class ExternalRun:
             except UnicodeDecodeError:
                 return {"type": "resource", "resource": {**resource, "blob": base64.b64encode(body).decode()}}
         return {"type": "text", "text": f"[The user attached the file {attachment.name}, which you do not support.]"}
+
+
+async def change_setting(connection: AgentConnection, setting: ExternalAgentSetting, value: str) -> None:
+    """Change a setting of an agent. Raise Problem if the agent does not accept the value."""
+    await connection.change_setting(setting, value)
+    if (changed := with_setting(connection.settings, setting.id, value)) is not None:
+        connection.settings = changed
+
+
+async def _restore_settings(connection: AgentConnection, earlier: _EarlierSession) -> None:
+    """Set the settings again that were changed before the agent's process ended, because agents do not store them.
+
+    A value that the agent no longer accepts is left out; the event of its start lists the values in effect.
+    """
+    connection.settings = connection.settings or earlier.settings
+    for name, value in earlier.changed.items():
+        setting = next((setting for setting in connection.settings if name in (setting.id, setting.category)), None)
+        if setting and setting.value != value and value in {option.value for option in setting.options}:
+            with suppress(Problem):
+                await change_setting(connection, setting, value)
 
 
 def with_setting(

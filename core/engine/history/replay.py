@@ -6,8 +6,8 @@ statistics, and it would need a different ID than the original session.
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -72,7 +72,7 @@ EventOrigin = Literal["supplied", "played", "different"]
 """*supplied*: the recording supplied the event, such as a message of the user. *played*: the engine did the same again.
 *different*: the engine would have done something else, so the recording supplied the event."""
 NoteOrigin = Callable[[EventRecord, EventOrigin, SessionEvent | None], None]
-SETTLE_ITERATIONS = 60  # After this many event loop iterations the engine has offered its next event or is blocked.
+SETTLE_ITERATIONS = 60  # If the engine has not offered an event after so many event loop iterations, it is blocked.
 REQUEST = "request"
 BLOB_FIELDS = frozenset({"blob", "before", "after"})
 
@@ -96,7 +96,7 @@ class _Offer:
     """Events that the engine is about to append, and the future that resolves once they are written."""
 
     events: list[SessionEvent]
-    written: "asyncio.Future[EventRecord]"
+    written: asyncio.Future[EventRecord]
 
 
 class _ReplayJournal(Journal):
@@ -109,7 +109,7 @@ class _ReplayJournal(Journal):
 
     def start_append(
         self, session: str, *events: SessionEvent, blobs: Mapping[str, bytes] | None = None
-    ) -> "asyncio.Future[EventRecord]":
+    ) -> asyncio.Future[EventRecord]:
         if self.closed:
             raise asyncio.CancelledError
         offer = _Offer(
@@ -119,7 +119,7 @@ class _ReplayJournal(Journal):
         return offer.written
 
     def stage(self, session: str, *events: SessionEvent) -> list[EventRecord]:
-        return []  # so that each event is offered as it happens
+        return []  # No event is staged, so that the engine offers each one at once with `append`.
 
 
 async def replay_session(
@@ -197,7 +197,7 @@ class _Replayer:
         return self._result
 
     async def _write(self, entry: EventRecord) -> None:
-        """Write the recorded event, whether the engine offered it or not, and resolve the matching offer."""
+        """Write the recorded event and note whether the engine offered the same one. Resolve the offer if so."""
         event, kind = entry.event, EVENT_KINDS[type(entry.event)]
         offer = await self._find_offer(entry)
         if offer:
@@ -229,7 +229,7 @@ class _Replayer:
     async def _find_offer(self, entry: EventRecord) -> _Offer | None:
         """Return the engine's offer for this event, or None.
 
-        If the engine took another path because it could not know the following events, restart it once and try again.
+        If the engine offers something else, restart it once with the events written so far, and try again.
         """
         for _ in range(2):
             if offer := await self._wait_for_offer(entry.event):
@@ -253,10 +253,10 @@ class _Replayer:
         return None
 
     def _is_external(self, event: SessionEvent) -> bool:
-        """Return whether the event came from outside the engine, as every event in a run of an external agent does."""
+        """Return whether the engine cannot produce the event, such as user input, or any event of an external agent."""
         start = self._conversation.start
         if isinstance(event, SubagentEnded | UntrustedContentRead) and event.call_id in self._conversation.background:
-            return True  # the end of a sub-agent in the background, which can come at any time
+            return True  # A sub-agent in the background has ended, which can happen at any time.
         return is_external_input(event) or (start is not None and start.model.startswith(AGENT_PREFIX))
 
     def _ends_injected_start(self, event: SessionEvent) -> bool:
@@ -282,6 +282,7 @@ class _Replayer:
             live_updates=LiveUpdates(),
             attended=start.interactive,
             evaluate=self._recorded_decision,
+            admit_question=self._recorded_admission,
             has_time_limits=False,
             delegate=self._delegate,
             check_agent=self._delegate,
@@ -293,7 +294,10 @@ class _Replayer:
         self._task = self._tasks.create_task(self._run_engine(run))
 
     def _recorded_window(self) -> int:
-        """Return the context window of the recorded requests, on which the length of a recalled result depends."""
+        """Return the context window, in tokens, recorded in the next request; 0 without one.
+
+        The replay needs it because the length of a recalled result depends on it.
+        """
         requests = (entry.event for entry in self._entries[self._index :])
         return next((event.context_window for event in requests if isinstance(event, RequestSent)), 0)
 
@@ -314,10 +318,15 @@ class _Replayer:
                 await self._task
             self._task = None
 
+    @asynccontextmanager
+    async def _recorded_admission(self, _run: RunContext, _question: str, call: str) -> AsyncIterator[bool]:
+        """Return whether the call asked the user; otherwise the recording has its refusal."""
+        yield not any(isinstance(event, CallRefused) and event.call_id == call for event in self._upcoming())
+
     async def _recorded_decision(
         self, run: RunContext, _tool: Tool, call: str, _parameters: Any
     ) -> PolicyDecision | None:
-        """Return the recorded policy decision, or None if the user's decision or the start of the call comes next."""
+        """Return the recorded policy decision on a call; None if the call starts, or the user decides, next."""
         for event in self._upcoming():
             match event:
                 case PermissionRequested(request=request, arguments=arguments) if request.call_id == call:
@@ -333,7 +342,10 @@ class _Replayer:
         return None
 
     def _recorded_hooks(self, moment: HookMoment, details: Mapping[str, object]) -> HookOutcome:
-        """Return what the hooks for a call decided in the recording: other moments only add events."""
+        """Return what the recorded `before_call` hooks of a call decided.
+
+        The hooks of other moments only add events, which the replay takes from the recording.
+        """
         call = details.get("call")
         if moment != "before_call" or not isinstance(call, dict):
             return NO_OUTCOME
@@ -383,8 +395,8 @@ class _Replayer:
 def matches_recorded(offered: SessionEvent, recorded: SessionEvent) -> bool:
     """Return whether the event that the engine offers equals the recorded event.
 
-    Three differences are ignored: the wait before a retry, which is random, the time to the first token, and the model
-    and size of a request, which depend on the settings at the time.
+    Three differences are ignored: the random wait before a retry, the time to the first token, and the model and size
+    of a request, which depend on the settings.
     """
     if isinstance(offered, Replied) and isinstance(recorded, Replied):
         return replace(offered, first_token_s=recorded.first_token_s) == recorded
@@ -418,7 +430,7 @@ def is_external_input(event: SessionEvent) -> bool:
 
 
 def blob_names(value: Any) -> Iterator[str]:
-    """Yield the name of every blob that an event refers to."""
+    """Yield the hash of every blob that an event, or a value in it, refers to."""
     if isinstance(value, tuple):
         for item in value:
             yield from blob_names(item)

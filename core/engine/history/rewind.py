@@ -62,7 +62,10 @@ class RewindPlan:
 
 @dataclass(frozen=True, slots=True)
 class FileHistory:
-    """The target contents of a file, and all contents that the recorded events may have left in it."""
+    """The blob hashes of a file's contents at the target of a rewind, and of the contents it may have now.
+
+    If its current contents are not among `expected_hashes`, something other than the agent has changed it.
+    """
 
     path: str
     target_hash: str
@@ -76,13 +79,13 @@ def file_histories(entries: Iterable[EventRecord], to_seq: int) -> list[FileHist
     for seq, path, before, after, rewound, mode in _changes(entries):
         if seq > to_seq:
             first = histories.get(path, FileHistory(path, before, frozenset(), mode))
-            # After a crash between recording a rewind and applying it, the file still has the contents from before it.
+            # A crash may have prevented a recorded rewind from being applied, so also expect the contents before it.
             histories[path] = replace(first, expected_hashes=frozenset({before, after} if rewound else {after}))
     return list(histories.values())
 
 
 def commands_since(entries: Iterable[EventRecord], to_seq: int) -> tuple[str, ...]:
-    """Return the shell commands run after the event `to`, without duplicates."""
+    """Return the shell commands run after the event `to_seq`, without duplicates."""
     commands = [
         entry.event.object
         for entry in entries
@@ -153,7 +156,19 @@ def plan_replacement(folder: Path, to_seq: int, path: str, expected_hash: str, b
         why = "It was changed outside this session since."
         raise Problem(f"{path} does not have the contents shown.", why, "Look at it in an editor.")
     added, removed = count_changed_lines(contents or b"", body)
-    return RewindPlan(to_seq, (FilePlan(path, "change", expected_hash, blob_hash(body), added, removed),))
+    return RewindPlan(
+        to_seq,
+        (
+            FilePlan(
+                path=path,
+                action="change",
+                current_hash=expected_hash,
+                target_hash=blob_hash(body),
+                added=added,
+                removed=removed,
+            ),
+        ),
+    )
 
 
 def rewind_event(plan: RewindPlan) -> FilesRewound:
@@ -186,7 +201,7 @@ def apply_plan(folder: Path, plan: RewindPlan, read_blob: ReadBlob) -> tuple[str
 def current_contents(broker: FileBroker, path: str) -> bytes | None:
     """Return a file's contents, or None if there is no such file.
 
-    Raise Problem if it is not a regular file, or if a link in place of a folder leads to another one.
+    Raise Problem if it is not a regular file, or if a folder in its path was replaced by a symbolic link.
     """
     folder = path.rpartition("/")[0]
     if folder and broker.resolve(folder) != folder:
@@ -196,7 +211,7 @@ def current_contents(broker: FileBroker, path: str) -> bytes | None:
 
 @contextmanager
 def _open_folder(folder: Path) -> Iterator[FileBroker]:
-    """Open the folder of a session. Raise Problem if it cannot be opened, for example because it is gone."""
+    """Open the folder of a session. Raise Problem if it cannot be opened, for example because it was deleted."""
     try:
         broker = FileBroker(folder)
     except OSError as error:
@@ -208,9 +223,9 @@ def _open_folder(folder: Path) -> Iterator[FileBroker]:
 
 
 def _write_file(broker: FileBroker, file: FilePlan, body: bytes | None) -> bool:
-    """Write or remove one file and return whether that worked.
+    """Write or remove one file. Return False if it has changed since planning or cannot be written.
 
-    A protected file, too, if the user sees that it is one: a path that only leads to a protected place is refused.
+    A protected file is written only if the path itself shows that it is protected, not if a link leads to one.
     """
     protected = is_protected(file.path)
     try:

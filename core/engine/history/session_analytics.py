@@ -1,57 +1,67 @@
 """Reports and comparisons of past runs, computed from the event log by the functions in `core.timeline`."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
+from typing import Any
 
+from core.domain.clock import Clock, now
 from core.domain.problems import Problem
 from core.domain.steps import Step, first_line
+from core.domain.text import Text
 from core.engine.state.conversation import Conversation
 from core.engine.state.token_counts import message_tokens
 from core.store.journal import Journal
 from core.store.reader import Reader
+from core.timeline.call_arguments import ARGUMENT_KINDS, find_arguments
 from core.timeline.context_item import ContextItem
 from core.timeline.run_alignment import Alignment, align_runs
 from core.timeline.run_queries import Failure, recent_failures
 from core.timeline.run_report import DEFAULT_THRESHOLDS, RunReport, Thresholds, report_run
 from core.timeline.run_summary import RunSummary, RunSummaryBuilder
 from core.timeline.used_knowledge import KNOWLEDGE_KINDS, UsedKnowledge, find_used_knowledge
+from core.tools.catalogue import tool_named
+from core.tools.tool import READ_ONLY_ACCESS
 
 PAGE_SIZE = 1000
 MAX_SEQ = (1 << 31) - 1  # Higher than any sequence number.
 
 
 class SessionAnalytics:
-    """Answers questions about past runs. It never writes."""
+    """Answers questions about past runs. It never writes.
 
-    def __init__(self, journal: Journal, reader: Reader) -> None:
+    `is_active` returns whether a run of a session is active. The duration of an active run extends to `clock()`.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        reader: Reader,
+        is_active: Callable[[str], bool] = lambda session: False,
+        clock: Clock = now,
+    ) -> None:
         self._journal = journal
         self._reader = reader
+        self._is_active = is_active
+        self._clock = clock
 
     async def runs(self, session: str) -> list[RunSummary]:
         """Return the runs of a session in order."""
-        builder = RunSummaryBuilder()
+        builder = RunSummaryBuilder(self._full_text)
         async for entry in self._journal.read(session):
             builder.apply(entry)
-        return list(builder.summaries.values())
+        runs = list(builder.summaries.values())
+        if runs and self._is_active(session):
+            runs[-1].ended_at = max(runs[-1].ended_at, self._clock())
+        return runs
+
+    def _full_text(self, text: Text) -> str:
+        return self._reader.blob(text.blob).decode("utf-8", "replace") if text.blob else text.head
 
     async def context(self, session: str, seq: int = 0) -> list[ContextItem]:
-        """Return the context item by item: that of the next request, or of the request that is event `seq`."""
+        """Return the items in the context of the request that is event `seq`, or of the next request if `seq` is 0."""
         return context_items(await self._conversation(session, seq))
-
-    async def compacted_items(self, session: str, seq: int) -> list[ContextItem]:
-        """Return the items that the compaction at event `seq` removed, with their full contents."""
-        remaining = {
-            (item.seq, item.call_id)
-            for item in context_items(await self._conversation(session, seq))
-            if not item.truncated
-        }
-        return [
-            item
-            for item in context_items(await self._conversation(session, seq - 1))
-            if (item.seq, item.call_id) not in remaining
-        ]
 
     async def _conversation(self, session: str, until: int) -> Conversation:
         conversation = Conversation()
@@ -87,7 +97,7 @@ class SessionAnalytics:
 
     def compare(self, a: str, b: str, run_a: int = 0, run_b: int = 0) -> Alignment:
         """Compare two sessions step by step, or one run of each."""
-        alignment = align_runs(self._steps(a, run_a), self._steps(b, run_b))
+        alignment = align_runs(self._steps(a, run_a), self._steps(b, run_b), self._arguments(a), self._arguments(b))
         return replace(alignment, used_a=self._used_knowledge(a, run_a), used_b=self._used_knowledge(b, run_b))
 
     async def compare_in_thread(self, a: str, b: str) -> Alignment:
@@ -100,11 +110,22 @@ class SessionAnalytics:
         return await asyncio.to_thread(work)
 
     def _used_knowledge(self, session: str, run: int) -> UsedKnowledge:
-        rows, after = [], 0
-        while page := self._reader.events_of(session, KNOWLEDGE_KINDS, after, MAX_SEQ, PAGE_SIZE):
-            rows += [row for row in page if not run or row["run"] == run]
+        return find_used_knowledge(
+            line for line in self._events(session, KNOWLEDGE_KINDS) if not run or line["run"] == run
+        )
+
+    def _arguments(self, session: str) -> Mapping[str, str]:
+        """Return the arguments of calls that may have changed something, by call ID, to compare two sessions.
+
+        The timeline row of any other call shows the call in full, so comparing the rows is enough.
+        """
+        return find_arguments(self._events(session, ARGUMENT_KINDS), _may_change)
+
+    def _events(self, session: str, kinds: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
+        after = 0
+        while page := self._reader.events_of(session, kinds, after, MAX_SEQ, PAGE_SIZE):
+            yield from page
             after = page[-1]["seq"]
-        return find_used_knowledge(rows)
 
     def _steps(self, session: str, run: int) -> list[Step]:
         row = self._reader.session(session)
@@ -116,6 +137,11 @@ class SessionAnalytics:
         return [step for step in rows if not run or step.run == run]
 
 
+def _may_change(name: str) -> bool:
+    tool = tool_named(name)
+    return tool is not None and tool.access not in READ_ONLY_ACCESS
+
+
 def _merged(failures: list[Failure], runs: list[RunSummary], limit: int) -> list[Failure]:
     return sorted([*failures, *recent_failures(runs, limit)], key=lambda failure: -failure.at)[:limit]
 
@@ -124,12 +150,12 @@ def context_items(conversation: Conversation) -> list[ContextItem]:
     """Return the items of a conversation for the context panel."""
     return [
         ContextItem(
-            message.seq,
-            message.category,
-            first_line(message.text) or first_line(", ".join(call.tool for call in message.calls)),
-            message_tokens(message),
-            message.call_id,
-            message.role == "tool" and message.call_id in conversation.compacted_calls,
+            seq=message.seq,
+            category=message.category,
+            description=first_line(message.text) or first_line(", ".join(call.tool for call in message.calls)),
+            tokens=message_tokens(message),
+            call_id=message.call_id,
+            truncated=message.role == "tool" and message.call_id in conversation.compacted_calls,
         )
         for message in conversation.messages
     ]

@@ -38,7 +38,7 @@ from core.store.reader import Reader
 from core.workspace.threads import run_to_completion
 
 if TYPE_CHECKING:
-    from core.engine.history.stepped_replay import SteppedReplay  # imports what only a replay needs
+    from core.engine.history.stepped_replay import SteppedReplay  # imported at runtime only when a replay starts
 
 StartRun = Callable[[str, tuple[SessionEvent, ...]], Awaitable[None]]
 CheckStart = Callable[[RunStarted], object]
@@ -49,8 +49,8 @@ HoldIdle = Callable[[str], AbstractAsyncContextManager[None]]
 class RunInput:
     """How a run was started: its first event, the user messages it began with, and its RunStarted event.
 
-    `queued_seqs` are the sequence numbers of those messages that the user had queued during the previous run. They are
-    the first of `messages`.
+    `queued_seqs` are the sequence numbers of messages that were queued during the previous run. They come first in
+    `messages`.
     """
 
     first_seq: int
@@ -111,7 +111,7 @@ class SessionHistory:
         await self._start_run(prepared.session_id, prepared.events)
 
     async def last_seq_of_step(self, session: str, number: int) -> int:
-        """Return the sequence number of the last event of a step, at which a fork or a rewind to that step ends."""
+        """Return the sequence number of a step's last event, up to which a fork or rewind to the step extends."""
         step = self._reader.step_by_number(session, number) if number else None  # 0 marks rows without a number.
         if step is None:
             last = self._row(session).steps
@@ -131,10 +131,11 @@ class SessionHistory:
         start = start or next((e.event for e in reversed(entries[:seq]) if isinstance(e.event, RunStarted)), None)
         if start is None:
             raise Problem("This message did not start a run.", "", "Send it as a new one.")
-        start = self._with_current_mode(session, start)
+        start = self._with_current_mode(session, _with_last_model(start, entries))
         self._check_start(start)
         name = await self.fork(session, seq - 1, "edit")
-        return PreparedFork(name, (replace(message, text=Text(text)), start))
+        typed = None if message.typed is None else 0  # Which characters the user typed is unknown after an edit.
+        return PreparedFork(name, (replace(message, text=Text(text), typed=typed), start))
 
     async def edit_run_message(self, session: str, run: int, text: str) -> PreparedFork:
         """Fork before a run (0 for the last one) and replace the message that started it."""
@@ -144,12 +145,13 @@ class SessionHistory:
     async def edit_message(self, session: str, seq: int, text: str) -> PreparedFork:
         """Fork before a message of the user and replace its text.
 
-        If a run started with messages that were queued during the one before, fork before that run and keep the others.
+        If the message was queued during a run and started the next run together with others, keep the others.
         """
         run_input = await self.run_input(session, await self.run_of_message(session, seq))
         if seq not in run_input.queued_seqs:
             return await self.edit(session, seq, text)
-        start = self._with_current_mode(session, run_input.start)
+        entries = await self._entries(session, self._row(session).last_seq)
+        start = self._with_current_mode(session, _with_last_model(run_input.start, entries))
         self._check_start(start)
         name = await self.fork(session, run_input.first_seq - 1, "edit")
         change = QueueChanged("edited", seq, run_input.queued_seqs, Text(text))
@@ -174,7 +176,10 @@ class SessionHistory:
         return PreparedFork(name, (*new_messages, start))
 
     def _with_current_mode(self, session: str, start: RunStarted) -> RunStarted:
-        """Return the start with the session's current mode; for an imported session, without any permissions."""
+        """Return the start configuration with the session's current permission mode.
+
+        For an imported session, also remove everything that grants permissions.
+        """
         row = self._row(session)
         if row.imported_from:
             return cast(RunStarted, without_permissions(start, row.imported_from))
@@ -234,7 +239,10 @@ class SessionHistory:
         return event
 
     def _load_blobs(self, names: Iterable[str]) -> ReadBlob:
-        """Read these blobs now and return a lookup for other threads, which cannot use the database connection."""
+        """Read these blobs now, and return a function that looks them up in memory.
+
+        Other threads need it, because they cannot use the database connection.
+        """
         return {name: self._reader.find_blob(name) for name in names}.get
 
     async def rate(
@@ -272,11 +280,17 @@ class SessionHistory:
             (message for message in conversation.queued if message.category == USER),
             key=lambda message: message.seq >= first,
         )
-        user_messages = tuple(UserMessage(message.text, message.attachments) for message in messages)
+        sent = {entry.seq: entry.event for entry in entries if isinstance(entry.event, UserMessage)}
+        user_messages = tuple(
+            sent[message.seq]
+            if sent[message.seq].text == message.text
+            else UserMessage(message.text, message.attachments, None if sent[message.seq].typed is None else 0)
+            for message in messages
+        )
         return RunInput(first, user_messages, start, tuple(message.seq for message in messages if message.seq < first))
 
     async def run_of_message(self, session: str, seq: int) -> int:
-        """Return the run that received a message: the one that was active when it was sent, or else the next one."""
+        """Return the number of the run that received a message: the active run when it was sent, or else the next."""
         run = next((entry.run for entry in await self._entries(session, seq) if entry.seq == seq), 0)
         next_run = await self.run_input(session, run + 1) if run < self._row(session).runs else None
         return run + 1 if next_run and seq in next_run.queued_seqs else run
@@ -289,7 +303,7 @@ class SessionHistory:
         return await merge_child_events(await self._entries(session, self._row(session).last_seq), self._journal.read)
 
     def _writable_row(self, session: str) -> SessionRow:
-        """Return the session's row. Raise Problem if the session was imported: its files are not ours to change."""
+        """Return the session's row. Raise Problem for an imported session, because its files must not be changed."""
         row = self._row(session)
         if row.imported_from:
             message, cause = "The files of an imported session cannot be reverted.", "Imported sessions are read-only."
@@ -301,3 +315,15 @@ class SessionHistory:
         if row is None:
             raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
         return row
+
+
+def _with_last_model(start: RunStarted, entries: Iterable[EventRecord]) -> RunStarted:
+    """Return the start configuration with the model and model options that the session uses now."""
+    last = fold_events(entries).start or start
+    return replace(
+        start,
+        model=last.model,
+        effort=last.effort,
+        max_output_tokens=last.max_output_tokens,
+        temperature=last.temperature,
+    )

@@ -1,4 +1,4 @@
-"""A replay that goes on one step at a time, and tells for each row what was played and what was recorded."""
+"""A replay that the user advances step by step. For each timeline row it reports whether the engine did the same."""
 
 import asyncio
 import tempfile
@@ -23,14 +23,14 @@ from core.engine.history.replay import EventOrigin, replay_session
 from core.store.journal_update import JournalUpdate
 from core.store.reader import Reader
 
-STEP_EVENTS: Final = (UserMessage, RequestSent, CallStarted, CallRefused, QuestionAsked)  # the first event of each step
+STEP_EVENTS: Final = (UserMessage, RequestSent, CallStarted, CallRefused, QuestionAsked)  # each begins a step
 TO_THE_END: Final = -1
 SEVERITY: Final[Mapping[EventOrigin, int]] = {"supplied": 0, "played": 1, "different": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedRow:
-    """A row that was replayed. `played` says what the engine would have done instead, if that is different."""
+    """A timeline row that was replayed. If the engine deviated, `played` describes what it would have done."""
 
     step: Step
     origin: EventOrigin
@@ -75,23 +75,23 @@ class SteppedReplay:
         self._instead = ""
         self._allowed = 0
         self._until_row = -1
-        self._moved = asyncio.Event()
+        self._step_requested = asyncio.Event()
         self._closed = False
 
     def advance(self, steps: int = 1) -> None:
-        """Go on by this many steps, or `TO_THE_END`."""
+        """Replay this many more steps, or all remaining steps with TO_THE_END."""
         self._allowed = steps
-        self._moved.set()
+        self._step_requested.set()
 
     def advance_to(self, row: int) -> None:
-        """Go on until the row with this number is next."""
+        """Replay until the row with this number is next."""
         self._until_row = row
         self.advance(TO_THE_END)
 
     def close(self) -> None:
         """End the replay where it is."""
         self._closed = True
-        self._moved.set()
+        self._step_requested.set()
 
     async def run(self, reader: Reader) -> None:
         """Play the session in a temporary data folder."""
@@ -111,8 +111,8 @@ class SteppedReplay:
                 self._allowed, self._until_row = 0, -1
             while self._allowed == 0 and not self._closed:
                 self._send(ended=False)
-                self._moved.clear()
-                await self._moved.wait()
+                self._step_requested.clear()
+                await self._step_requested.wait()
             self._allowed -= self._allowed > 0
         if self._closed:
             raise _ReplayClosed
@@ -138,7 +138,7 @@ class SteppedReplay:
 
 
 def describe_event(entry: EventRecord, event: SessionEvent) -> str:
-    """Return an event as a short text, such as the text of the row that it would add."""
+    """Describe an event in a short text. `entry` provides the session, time and number for the text of its row."""
     if isinstance(event, Replied):
         return event.text.head or ", ".join(call.tool for call in event.calls)
     record = EventRecord(entry.session, entry.seq, entry.run, entry.at, event)

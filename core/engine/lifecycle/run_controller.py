@@ -33,15 +33,23 @@ from core.engine.run.delegate import STOPPED_WITH_PARENT, SubAgents
 from core.engine.run.run_context import RunContext
 from core.engine.state.conversation import Conversation, next_run_start
 from core.engine.state.stored_conversation import find_unresolved_calls, load_conversation
-from core.engine.state.unresolved_calls import UNFINISHED, Resolution, UnresolvedCallsError, resolution_events
+from core.engine.state.unresolved_calls import (
+    UNFINISHED,
+    Resolution,
+    UnresolvedCallsError,
+    resolution_events,
+    root_session,
+)
 from core.models.model import Model
 from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
 from core.store.reader import Reader
+from core.tools.recover_commands import recover_folders
 from core.tools.tool_context import ToolContext
 
 STOPPED_BY_USER = "stopped by you"
 INTERRUPTED_REASON = "Journeyman exited while the run was active."
+RECOVERED = " What its command changed in files that other programs execute or follow was reverted: {}."
 IMPORT_CUT = "Journeyman exited while the session was being imported."
 ANSWER_NOT_RECEIVED = "The answer came after Journeyman had exited, so the run has not received it yet."
 ENDED = {
@@ -85,19 +93,29 @@ class RunController:
         self._closing = False
         self._unsubscribe = journal.listen(self._on_event)
         self.sub_agents = SubAgents(
-            journal, reader, self.check_start, self._open, self.resume, self.stop, self.is_active,
-            lambda: self._closing, factory.preferred_model, factory.check_delegated_model, self._send_to_sub_agent,
-            self._pause_and_wait,
-        )  # fmt: skip
+            journal=journal,
+            reader=reader,
+            check=self.check_start,
+            start_child=self._open,
+            resume=self.resume,
+            stop=self.stop,
+            is_active=self.is_active,
+            shutting_down=lambda: self._closing,
+            preferred_model=factory.preferred_model,
+            check_model=factory.check_delegated_model,
+            send=self._send_to_sub_agent,
+            pause=self._pause_and_wait,
+        )
 
     def is_active(self, session: str) -> bool:
         return session in self._live
 
-    async def recover(self, partial_replies: Mapping[str, str]) -> None:
+    async def recover(self, data: Path, partial_replies: Mapping[str, str]) -> None:
         """Mark every run that a crash ended as interrupted. Called at startup. No run is resumed automatically.
 
-        `partial_replies` are the replies that the crash interrupted, by session.
+        `data` is the data folder; `partial_replies` are the replies that the crash interrupted, by session.
         """
+        reverted = await recover_folders(data, lambda folder: self._open_tools(folder, ""))
         for row in self._reader.sessions():
             if row.imported_from and row.status in UNFINISHED:
                 await self._journal.append(row.id, RunEnded("stopped", IMPORT_CUT))
@@ -109,13 +127,14 @@ class RunController:
                     if issubclass(last, QuestionAnswered | PermissionDecided)
                     else INTERRUPTED_REASON
                 )
+                why += RECOVERED.format(", ".join(names)) if (names := reverted.get(row.folder)) else ""
                 events: list[SessionEvent] = [RunInterrupted(why, calls)]
                 if (text := partial_replies.get(row.id)) and self._awaits_reply(row):
                     events.insert(0, ReplyInterrupted(Text(text), INTERRUPTED_REASON))
                 await self._journal.append(row.id, *events)
 
     def _awaits_reply(self, row: SessionRow) -> bool:
-        """Return whether the last request has not been replied to."""
+        """Return whether the session's last request to the model has no recorded reply."""
         kinds = (self._reader.event(row.id, seq)["kind"] for seq in range(row.last_seq, 0, -1))
         return next((kind for kind in kinds if kind in REQUEST_KINDS), "") == "request_sent"
 
@@ -126,13 +145,14 @@ class RunController:
         began: RunStarted,
         *origin: SessionEvent,
         attached: tuple[Attachment, ...] = (),
+        typed: int | None = None,
     ) -> str:
         """Create a session with its first run in one transaction and return the session's ID.
 
-        `origin` are events that record what started the session, such as a schedule.
+        `origin` are events that record what started the session, such as a schedule. `typed` is as in UserMessage.
         """
         name = opened.session_id or session_id()
-        await self._open(name, opened, task, began, *origin, attached=attached)
+        await self._open(name, opened, task, began, *origin, attached=attached, typed=typed)
         return name
 
     async def _open(
@@ -143,12 +163,13 @@ class RunController:
         began: RunStarted,
         *origin: SessionEvent,
         attached: tuple[Attachment, ...] = (),
+        typed: int | None = None,
     ) -> None:
         model = self.check_start(began)
         began = await self._prepare_start(began, Path(opened.folder))
         async with self.session_lock(name):
             self._refuse_closing()
-            events = (replace(opened, session_id=name), *origin, UserMessage(Text(task), attached), began)
+            events = (replace(opened, session_id=name), *origin, UserMessage(Text(task), attached, typed), began)
             await self._launch(name, opened.folder, *events, model=model)
 
     async def start(self, session: str, events: tuple[SessionEvent, ...]) -> None:
@@ -172,16 +193,22 @@ class RunController:
         return self._factory.check_start(began)
 
     async def send_message(
-        self, session: str, text: str, *, now: bool = False, attached: Sequence[Attachment] = ()
+        self,
+        session: str,
+        text: str,
+        *,
+        now: bool = False,
+        attached: Sequence[Attachment] = (),
+        typed: int | None = None,
     ) -> None:
-        """Send a message.
+        """Send a message; `typed` is as in UserMessage.
 
         An active run receives the message after its current turn, or at once with `now`, which interrupts the reply. An
         interrupted or paused run is resumed with the message. Otherwise the message starts the next run.
         """
         async with self.session_lock(session):
             refuse_imported(self._row(session))
-            message = UserMessage(Text(text), tuple(attached))
+            message = UserMessage(Text(text), tuple(attached), typed)
             if live := self._live.get(session):
                 await self._journal.append(session, message)
                 if now:
@@ -192,7 +219,7 @@ class RunController:
             elif self._row(session).status in UNFINISHED:
                 # Only queue the message if the user must first decide about unresolved calls, or if this session is
                 # that of a sub-agent, which its parent resumes.
-                if self.sub_agents.root_session(session) != session or await self.unresolved_calls(session):
+                if root_session(self._reader, session) != session or await self.unresolved_calls(session):
                     await self._journal.append(session, message)
                 else:
                     await self._resume(session, "", message)
@@ -200,7 +227,7 @@ class RunController:
                 await self._start(session, message, next_run_start(await self.conversation(session)))
 
     async def _send_to_sub_agent(self, session: str, text: str, untrusted_sources: tuple[str, ...]) -> None:
-        """Send a message to a sub-agent that works. Raise Problem if it has ended in the meantime.
+        """Send a message from an agent to its running sub-agent. Raise Problem if the sub-agent has ended.
 
         The untrusted sources that the sender has read become those of the sub-agent. They are recorded with every
         message, because they also say that the user has not written it.
@@ -231,7 +258,7 @@ class RunController:
 
     async def _pause_and_wait(self, session: str) -> None:
         """Pause a run that may be active, and wait until it is paused."""
-        with suppress(Problem):  # it is not active
+        with suppress(Problem):  # No run is active.
             await self.pause(session)
         await self.wait_idle(session)
 
@@ -423,7 +450,10 @@ class RunController:
         return end
 
     async def _run_to_end(self, live: LiveRun, work: Awaitable[RunOutcome | None]) -> RunOutcome | None:
-        """Await work and return the event that ends the run; None if Journeyman exits while it waits for the user."""
+        """Await `work` and return the event that ends the run, also if it fails or is canceled.
+
+        Return None if Journeyman exits while the run waits for the user.
+        """
         try:
             return await work
         except asyncio.CancelledError:
@@ -448,7 +478,7 @@ class RunController:
         raise Problem(f"There is no session {session}.", "", "List them with `journeyman sessions`.")
 
     def session_lock(self, session: str) -> asyncio.Lock:
-        """Return the lock of a session. It prevents, for example, a stop between recording a start and running it."""
+        """Return the lock that serializes start, stop and resume of a session."""
         return self._locks.setdefault(session, asyncio.Lock())
 
     def _refuse_closing(self) -> None:

@@ -1,7 +1,7 @@
 """Builds the context of a run (conversation, models, rules, tools) and executes it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from core.agents.agent_pool import AgentPool
@@ -17,6 +17,7 @@ from core.engine.policy.trust import trust_decision
 from core.engine.run.delegate import SubAgents
 from core.engine.run.loop import run_turns
 from core.engine.run.policy_check import check_policy
+from core.engine.run.question_slots import QuestionSlots
 from core.engine.run.run_context import RunContext
 from core.engine.services.skills import SkillService
 from core.engine.state.conversation import next_run_start
@@ -43,6 +44,7 @@ class RunFactory:
         skills: the skill library; None if runs use no skills.
         proposals: the store of changes that agents propose; None if runs cannot propose changes.
         preferred_model: returns the model or tier that an agent profile prefers; empty if it has no preference.
+        question_slots: the limit on questions, which a run shares with its sub-agents.
     """
 
     journal: Journal
@@ -56,6 +58,7 @@ class RunFactory:
     skills: SkillService | None = None
     proposals: ProposalStore | None = None
     preferred_model: Callable[[str], str] = lambda _: ""
+    question_slots: QuestionSlots = field(default_factory=QuestionSlots)
 
     def check_start(self, began: RunStarted) -> Model:
         """Return the model that the run would use, or raise Problem if its model, script or grants are invalid.
@@ -68,9 +71,10 @@ class RunFactory:
         return self.models.model(choose_model(self.tiers(), began.model, ()).model, self._full_text(began.script))
 
     def check_delegated_model(self, own: str, chosen: str) -> None:
-        """Raise Problem unless an agent may choose this model for a sub-agent: its own, or one of the user's tiers.
+        """Raise Problem unless an agent with the model `own` may choose this model for a sub-agent.
 
-        A task can contain what was read. So a model on this computer chooses only others on this computer.
+        Allowed are its own model and those of the user's tiers. A model on this computer may choose only models on this
+        computer, because the task that it writes may contain private data.
         """
         tiers = self.tiers()
         if chosen != own and chosen not in (*TIER_NAMES, *tiers.small, *tiers.mid, *tiers.frontier):
@@ -97,7 +101,8 @@ class RunFactory:
             session=session, tool_context=tool_context, model_name=started.model, model=model,
             attended=started.interactive, conversation=conversation, journal=self.journal, reader=self.reader,
             live_updates=self.drafts,
-            evaluate=partial(check_policy, self.book), models=models, tiers=self.tiers,
+            evaluate=partial(check_policy, self.book), admit_question=self.question_slots.admit,
+            models=models, tiers=self.tiers,
             accepts_images=self._accepts_images, compact_at=self.compact_at,
             supports_tool_calls=self.models.supports_tools, note_prompt_speed=self.models.note_prompt_speed,
             record_tool_support=self.models.record_tool_support,
@@ -107,7 +112,7 @@ class RunFactory:
         )  # fmt: skip
 
     def _accepts_images(self, model: str) -> bool | None:
-        """Return whether a model accepts images; None if that is unknown, also because its provider was removed."""
+        """Return whether a model accepts images; None if unknown, for example because its provider was removed."""
         try:
             return self.models.known_info(model).images
         except Problem:

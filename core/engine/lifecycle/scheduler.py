@@ -31,7 +31,7 @@ from core.store.schedule_store import ScheduleStore
 from core.workspace.paths import check_workspace
 from core.workspace.worktrees import repository_root
 
-CHECK_INTERVAL_S = 20.0  # Check this often, because waking from sleep is not reported.
+CHECK_INTERVAL_S = 20.0  # A single long timer would be late after the computer has slept.
 INTERRUPTED_START = "Journeyman exited while starting the session."
 
 
@@ -164,7 +164,7 @@ class Scheduler:
 
     def _seconds_to_next_check(self) -> float:
         now_us = self._clock()
-        waits = [(schedule.due - now_us) / SECOND for schedule in self.all() if schedule.due]
+        waits = [(schedule.due - now_us) / SECOND for schedule in self.all() if schedule.due is not None]
         return max(0.0, min([CHECK_INTERVAL_S, *waits]))
 
     async def start_due(self, on_due: Callable[[DueResult], object] = lambda result: None) -> list[DueResult]:
@@ -216,12 +216,12 @@ class Scheduler:
         if not model:
             raise Problem("No model is set up.", "Neither the schedule nor the settings name one.", "Choose a model.")
         return RunStarted(
-            model,
-            settings.max_turns,
-            Text(schedule.script),
-            settings.max_minutes,
-            settings.max_tokens,
-            settings.max_cost,
+            model=model,
+            max_turns=settings.max_turns,
+            script=Text(schedule.script),
+            max_minutes=settings.max_minutes,
+            max_tokens=settings.max_tokens,
+            max_cost=settings.max_cost,
             interactive=True,
             mode=next((mode for mode in MODES if mode == schedule.mode), DEFAULT_MODE),
         )
@@ -238,5 +238,5 @@ def _first_due(request: ScheduleRequest, now_us: int) -> int:
 def _report_due(on_due: Callable[[DueResult], None], on_error: Callable[[Problem], None], result: DueResult) -> None:
     try:
         on_due(result)
-    except Exception as error:  # A bug in it must not end the scheduler.
+    except Exception as error:  # A bug in the callback must not end the scheduler.
         on_error(Problem(f"Internal error: {type(error).__name__}: {error}", "", "Report this to the developer."))

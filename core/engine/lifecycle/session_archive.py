@@ -41,6 +41,7 @@ class SessionArchive:
         self._purge_listeners.append(listener)
 
     async def rename(self, session: str, title: str) -> None:
+        """Rename a session; raise Problem if the title is empty."""
         name = " ".join(title.split())
         if not name:
             raise Problem("A session needs a name.", "The name is empty.", "Enter a name; the old one was kept.")
@@ -66,7 +67,7 @@ class SessionArchive:
         return await self._set_state(sessions, lambda row: not row.trashed, SessionTrashed(False))
 
     async def empty_trash(self, sessions: Sequence[str] | None = None) -> tuple[str, ...]:
-        """Purge the sessions in the trash, or only those of them in `sessions`. Return the purged IDs."""
+        """Purge all sessions in the trash, or only the trashed ones among `sessions`. Return the purged IDs."""
         chosen = [row.id for row in self._reader.sessions() if row.trashed and (sessions is None or row.id in sessions)]
         return await self.purge(chosen)
 
@@ -87,9 +88,10 @@ class SessionArchive:
         return tuple(sessions)
 
     async def _set_state(
-        self, sessions: Sequence[str], is_so: Callable[[SessionRow], bool], event: SessionEvent
+        self, sessions: Sequence[str], has_state: Callable[[SessionRow], bool], event: SessionEvent
     ) -> tuple[str, ...]:
-        changed = tuple(session for session in dict.fromkeys(sessions) if not is_so(self._row(session)))
+        """Record the event for each session for which `has_state` returns False, and return these sessions."""
+        changed = tuple(session for session in dict.fromkeys(sessions) if not has_state(self._row(session)))
         for session in changed:
             await self._journal.append(session, event)
         return changed

@@ -1,4 +1,4 @@
-"""What a command line can reach: the folders it works in, and the secrets whose contents it may show."""
+"""Determines which folders a command line works in, and which secret files it may print or pass on."""
 
 import posixpath
 import re
@@ -17,23 +17,23 @@ from core.domain.folder_reading import (
     only_reads_folder,
     words_without_pattern,
 )
+from core.domain.irreversible_commands import FIND_ACTIONS, irreversible_reason, possibly_irreversible_reason
 from core.domain.known_commands import changes_nothing, only_reads, recognize
-from core.domain.programs import FIND_ACTIONS, irreversible_reason, possibly_irreversible_reason
 from core.domain.sensitive_paths import is_git, is_hidden_from_commands, is_secret, shows_secrets
 from core.domain.shell_words import ANY_NAMES, GlobPattern
-from core.engine.policy.secret_files import MAX_MATCHES
+from core.engine.policy.folder_inspection import MAX_MATCHES
 
 DATA_BUILTINS = frozenset({"cd", "[", "export", ":", "exit", "set", "command", "type", "wait"})
-# Known programs that change files, but never run the text they are given.
+# Known programs that change files, but never execute text from their arguments or input.
 DATA_PROGRAMS = frozenset({"git", "mkdir", "touch", "tee"})
 NOTHING = "/dev/null"
 SHOW_NOTHING = frozenset({"rm", "rmdir", "chmod"})
-KEEP_NAMES = frozenset({"cp", "mv"})  # of the files in a folder, but not of a file that they are given
+KEEP_NAMES = frozenset({"cp", "mv"})  # copy a folder with its file names, so its secrets stay recognizable as such
 RECURSES = re.compile(r"-[A-Za-z]*[rR][A-Za-z]*|--recursive(=.*)?")
 FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 READING_BUILTINS = frozenset({"cd", "command", "type"})
-UNCLEAR_IN_GLOBS = frozenset("?[\\/")  # what grep reads differently than `fnmatch`
-# The options with which a program follows the links that it finds. Programs that are not listed are taken to do so.
+UNCLEAR_IN_GLOBS = frozenset("?[\\/")  # characters that grep interprets differently than `fnmatch`
+# The options that make a recursive program follow symbolic links. A program not listed is assumed to follow them.
 _GREP_FOLLOWS = ("-R", "--dereference-recursive")
 FOLLOWING: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {"git": (), "rg": ("-L", "--follow"), **dict.fromkeys(("grep", "egrep", "fgrep"), _GREP_FOLLOWS)}
@@ -43,11 +43,11 @@ Links = Callable[[], Mapping[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class CommandReach:
-    """The reach of a command line in a folder.
+    """The folders and files that a parsed command line may access.
 
     Attributes:
-        folders: the folders, relative to the workspace, in which its commands may run; None if one of them
-            is outside or in .git, or a command reads or writes outside.
+        folders: the folders, relative to the workspace, in which its commands may run after `cd`. None if one of
+            them is outside the workspace or in .git, or if input or output is redirected outside the workspace.
         expand: returns the files in the workspace that match a pattern.
         resolve: returns a path relative to the workspace, with its links resolved.
     """
@@ -59,7 +59,7 @@ class CommandReach:
 
     @property
     def is_understood(self) -> bool:
-        """Whether everything that the line does is known from its words, as far as the words can tell."""
+        """Whether the words of the line show everything that it does: no syntax hides a command or its arguments."""
         line = self.line
         if not line.special:
             return True
@@ -71,7 +71,7 @@ class CommandReach:
         return not hides_code or only_handles_text(line)
 
     def paths(self) -> Iterator[str]:
-        """Yield every path that the line may name: its words in each folder, and the files its patterns match."""
+        """Yield every word of the line as a path in each of `folders`, with patterns replaced by matching files."""
         yield from self._paths(word for part in self.line.parts for word in part)
 
     def _paths(self, words: Iterable[str]) -> Iterator[str]:
@@ -92,13 +92,19 @@ class CommandReach:
         outside_links: Callable[[], Sequence[str]],
         links: Links = dict,
     ) -> bool:
-        """Return whether the line does nothing that the tools for reading and searching may not do unasked.
+        """Return whether the line only reads files in the workspace that are not secret.
 
-        `locate` returns a path with its links resolved, relative to the workspace, and a path that begins with `..` if
-        it is outside. `enforced` means that the sandbox prevents everything but reading, `offline` that no approval
-        would give the line network access, and `masked` that the sandbox hides the contents of some secrets.
-        `plain_git` returns whether no configuration in the workspace makes git run programs, `outside_links` the links
-        that lead out of the workspace, and `links` those in it with what they lead to.
+        Such a line needs no approval, just like the tools for reading and searching.
+
+        Args:
+            secret_files: returns the secret files in the workspace.
+            locate: returns a path with its links resolved, relative to the workspace; it begins with `..` if outside.
+            masked: whether the sandbox hides the contents of some secret files.
+            enforced: whether the sandbox prevents everything but reading.
+            offline: whether the line has no network access, and would have none after an approval either.
+            plain_git: returns whether no configuration in the workspace makes git run programs.
+            outside_links: returns the links that lead out of the workspace.
+            links: returns the other links in the workspace, each with its target.
         """
         line = self.line
         if self.folders is None or line.outputs or line.assignments:
@@ -122,7 +128,7 @@ class CommandReach:
             if part[0] == "git" and not (enforced or plain_git()):
                 return False
             elsewhere = part[0] == "git" and (self.folders != ("",) or names_folder_of_git(part))
-            # The repository there may be another one, with other programs in its configuration.
+            # Another folder may be in another repository, whose configuration may make git run programs.
             if elsewhere and not (enforced and self._hides_all(secret_files, masked=masked)):
                 return False
         if not self._matches_are_plain():
@@ -136,14 +142,14 @@ class CommandReach:
     def _client_shows_nothing(
         self, words: Sequence[str], secret_files: Callable[[], Sequence[str]], masked: bool
     ) -> bool:
-        """Return whether a command is a client of a network or service, and no secret is there for it to show."""
+        """Return whether a command only reads from a network service, and the sandbox hides every secret file."""
         return is_reading_client(words) and self._hides_all(secret_files, masked=masked)
 
     def _hides_all(self, secret_files: Callable[[], Sequence[str]], *, masked: bool) -> bool:
         return all(masked and is_hidden_from_commands(path) for path in secret_files())
 
     def _matches_are_plain(self) -> bool:
-        """Return whether every pattern stands for names of files that no program takes for options."""
+        """Return whether no file name matched by a pattern could be taken for an option, such as `-rf`."""
         for word in (word for part in self.line.parts for word in part if isinstance(word, GlobPattern)):
             for folder in self.folders or ("",) if word is not ANY_NAMES else ():
                 matching = self.expand(posixpath.join(folder, word))
@@ -161,10 +167,11 @@ class CommandReach:
         shows: Callable[[str], bool] = shows_secrets,
         links: Links = dict,
     ) -> tuple[str, ...]:
-        """Return the files with secrets whose contents a command may show.
+        """Return the secret files whose contents a command of the line may show.
 
-        `secret_files` returns those in the workspace, `shows` selects those that count if a whole folder is read,
-        `masked` means that the sandbox hides the contents of some, and `links` returns the links within the workspace.
+        `secret_files` returns all in the workspace. `shows` selects those that count when a whole folder is read.
+        `masked` means that the sandbox hides the contents of some. `links` returns the links within the workspace,
+        each with its target.
         """
         secrets: dict[str, None] = {}
         inputs = (posixpath.join(folder, name) for folder in self.folders or ("",) for name in self.line.inputs)
@@ -193,7 +200,7 @@ class CommandReach:
         recursive = recognized.command.contents == "tree" or _recurses(recognized)
         roots: list[str] = []
         if recursive and (_searches_all(recognized) or not recognized.complete):
-            roots = [folder, self.resolve(folder)] if folder else ["."]  # `cd` may have followed a link
+            roots = [folder, self.resolve(folder)] if folder else ["."]  # `folder` may be a link that `cd` followed
         for word in recognized.operands:
             path = posixpath.normpath(posixpath.join(folder, word))
             paths = self.expand(path) if isinstance(word, GlobPattern) else (path,)
@@ -205,7 +212,7 @@ class CommandReach:
         reached = _with_linked(roots, links) if secrets and _follows(recognized) else roots
         for path in secrets:
             above = [root for root in reached if _contains(root, path)]
-            # A link to a file has a name of its own, by which the command decides.
+            # A path reached only through a link may be included by the name of the link, so exclusion is uncertain.
             if shows(path) and not all(
                 (root != path or root in roots) and _is_left_out(recognized, root, path) for root in above
             ):
@@ -219,7 +226,7 @@ class CommandReach:
         shows: Callable[[str], bool],
         links: Links,
     ) -> Iterator[str]:
-        """Yield the secrets that a command of unknown effect is given: by name, by pattern, or with a whole folder."""
+        """Yield the secret files in the arguments of an unknown command: by name, by pattern, or in a whole folder."""
         if part[0] in DATA_BUILTINS or program_name(part[0]) in SHOW_NOTHING:
             return
         if ANY_NAMES in part:
@@ -237,14 +244,14 @@ class CommandReach:
 
     @property
     def runs_other_code(self) -> bool:
-        """Whether a command may run code, which could read any file."""
+        """Whether the line may execute code from other files or its arguments, which could read any file."""
         return bool(self.line.assignments) or not only_handles_text(self.line)
 
 
 def read_reach(
     line: ReadLine, workspace: str, expand: Callable[[str], Sequence[str]], resolve: Callable[[str], str]
 ) -> CommandReach:
-    """Return the reach of a command line that runs in the workspace."""
+    """Return what a fully parsed command line may access when it runs in the workspace."""
     folders = [""]
     for part in line.parts:
         if part[0] == "cd":
@@ -262,7 +269,7 @@ def read_reach(
 
 
 def guess_reach(command: str, expand: Callable[[str], Sequence[str]], resolve: Callable[[str], str]) -> CommandReach:
-    """Return the reach that the words of a command line suggest if it is not fully understood."""
+    """Return what a command line that could not be parsed may access, derived from its words alone."""
     parts = (
         tuple(GlobPattern(word) if has_magic(word) else word for word in words) for words in split_loosely(command)
     )
@@ -270,7 +277,7 @@ def guess_reach(command: str, expand: Callable[[str], Sequence[str]], resolve: C
 
 
 def matches_name(path: str, pattern: str) -> bool:
-    """Return whether a path, or a part of it up to its end, matches a pattern."""
+    """Return whether a path matches a glob pattern, as a whole or from any folder in it to the end."""
     return fnmatchcase(path, pattern) or fnmatchcase(path, f"*/{pattern}")
 
 
@@ -280,7 +287,7 @@ def _is_inside(path: str, workspace: str) -> bool:
 
 
 def only_handles_text(line: ReadLine) -> bool:
-    """Return whether no command of the line can run the text in its arguments and here-documents."""
+    """Return whether no command of the line can execute text from its arguments or here-documents as code."""
     for part in line.parts:
         recognized = recognize(part)
         if not (recognized and recognized.complete) and not _is_builtin(part):
@@ -291,7 +298,7 @@ def only_handles_text(line: ReadLine) -> bool:
 
 
 def irreversible_line_reason(command: str) -> str:
-    """Return why a command may be irreversible, or "". What is not understood is checked word by word."""
+    """Return why a command line may be irreversible, or "". If it cannot be parsed, each of its words is checked."""
     line = read_line(command)
     if isinstance(line, ReadLine):
         own = bool(line.assignments)
@@ -304,7 +311,7 @@ def irreversible_line_reason(command: str) -> str:
 
 
 def _finds_by_reading(part: Sequence[str]) -> bool:
-    """Return whether a command other than find, or what find runs on each file, is known to only read."""
+    """Return whether the actions of a find command, such as `-exec`, only read. True for any other command."""
     actions = [word for word in part if word in FIND_ACTIONS]
     if program_name(part[0]) != "find" or not actions:
         return True
@@ -312,7 +319,10 @@ def _finds_by_reading(part: Sequence[str]) -> bool:
 
 
 def _split_find(part: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """Return a find command without its action, and the command that it runs on each file; empty for other commands."""
+    """Split `find … -exec COMMAND ;` before `-exec`, and return both commands.
+
+    The second is () for any other command, and for find with other or several actions.
+    """
     actions = [index for index, word in enumerate(part) if word in FIND_ACTIONS]
     if (
         program_name(part[0]) != "find"
@@ -325,7 +335,7 @@ def _split_find(part: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _finds(part: Sequence[str], link: str) -> bool:
-    """Return whether a find command may name this link, or files that it leads to."""
+    """Return whether a find command may output the path of this link, or follow it to other files."""
     following = {"-L", "-H", "-follow", "-o", "-or", "!", "-not", ","}.intersection(part)
     names = [word for option, word in pairwise(part) if option == "-name"]
     if following or isinstance(part[-1], GlobPattern):
@@ -335,7 +345,7 @@ def _finds(part: Sequence[str], link: str) -> bool:
 
 
 def _shows_found(part: Sequence[str]) -> bool:
-    """Return whether a command of find may show the contents of the files that it finds."""
+    """Return whether a find command runs a command that may show the contents of the files found."""
     inner = _split_find(part)[1]
     if not inner:
         return program_name(part[0]) == "find" and not FIND_RUNS.isdisjoint(part)
@@ -365,7 +375,7 @@ def _recurses(recognized: Recognized) -> bool:
 
 
 def _follows(recognized: Recognized) -> bool:
-    """Return whether a recursive command reads what the links that it finds lead to."""
+    """Return whether a recursive command may follow symbolic links below the folders that it searches."""
     following = FOLLOWING.get(recognized.command.words[0])
     if following is None or not recognized.complete:
         return True
@@ -373,18 +383,21 @@ def _follows(recognized: Recognized) -> bool:
 
 
 def _searches_all(recognized: Recognized) -> bool:
-    """Return whether a recursive command reads the whole folder: it names no other, or only a revision."""
+    """Return whether a recursive command searches the current folder, because it names no path.
+
+    The first operand is the pattern to search for. `git grep` may name a revision in place of a path.
+    """
     return len(recognized.operands) < 2 or recognized.command.words[:2] == ("git", "grep")
 
 
 def _names_in(word: str) -> set[str]:
-    """Return what may be the name of a file in a word, such as `@name`, `--option=name`, `-oname` and `host:name`."""
+    """Return the file names that a word may contain, as in `@name`, `--option=name`, `-oname` and `host:name`."""
     attached = [word[2:]] if re.match(r"-[^-]", word) else []
     return {name for name in (word, *attached, *re.split(r"[=:@,]", word)) if name}
 
 
 def _with_linked(roots: Iterable[str], links: Links) -> list[str]:
-    """Return these paths, and those that links below them lead to."""
+    """Return these paths and the targets of all links below them, including links below such a target."""
     reached = dict.fromkeys(roots)
     waiting = list(reached)
     known = links()
@@ -401,7 +414,7 @@ def _contains(folder: str, path: str) -> bool:
 
 
 def _is_left_out(recognized: Recognized, root: str, path: str) -> bool:
-    """Return whether the command's options, or its habits, keep it from reading this file below `root`."""
+    """Return whether grep or ripgrep certainly skips this file in a search of `root`, such as by `--exclude`."""
     if not recognized.complete:
         return False
     parts = (posixpath.basename(path) if path == root else posixpath.relpath(path, root)).split("/")
@@ -420,9 +433,9 @@ def _is_excluded_by_grep(recognized: Recognized, parts: Sequence[str]) -> bool:
     if any(fnmatchcase(part, pattern) for pattern in folders for part in parts[:-1]):
         return True
     if included and excluded:
-        return False  # the order of the options decides
+        return False  # which of the two wins depends on the order of the options
     if any(UNCLEAR_IN_GLOBS.intersection(pattern) for pattern in (*included, *excluded)):
-        return False  # grep reads them in its own way
+        return False  # grep would match these patterns differently
     matching = any(fnmatchcase(parts[-1], pattern) for pattern in (*included, *excluded))
     return matching if excluded else bool(included) and not matching
 
@@ -430,9 +443,9 @@ def _is_excluded_by_grep(recognized: Recognized, parts: Sequence[str]) -> bool:
 def _is_excluded_by_ripgrep(recognized: Recognized, parts: Sequence[str]) -> bool:
     flags = [word for word in recognized.options if word[:1] == "-" and word[:2] != "--"]
     if any("g" in word[1:] and word != "-g" for word in flags):
-        return False  # a pattern is attached to the option, or follows several
+        return False  # not parsed: `-gPATTERN`, or -g combined with other letters
     globs = [glob for name in ("-g", "--glob", "--iglob") for glob in _values(recognized, name) if glob[:1] != "!"]
-    if globs:  # they take precedence over the rule that hidden files are left out
+    if globs:  # An explicit pattern also includes hidden files.
         unclear = any(set("/{[\\").intersection(glob) for glob in globs)
         return not unclear and not any(fnmatch(parts[-1].casefold(), glob.casefold()) for glob in globs)
     shows_hidden = {"--hidden", "--unrestricted", "--no-ignore"}.intersection(recognized.options) or any(
@@ -442,7 +455,7 @@ def _is_excluded_by_ripgrep(recognized: Recognized, parts: Sequence[str]) -> boo
 
 
 def _values(recognized: Recognized, option: str) -> list[str]:
-    """Return the values given to an option, after `=` or as the next word."""
+    """Return all values of an option, both in `--option=VALUE` and in `--option VALUE`."""
     attached = [word.partition("=")[2] for word in recognized.options if word.startswith(f"{option}=")]
     following = [
         value for word, value in zip(recognized.options, recognized.options[1:], strict=False) if word == option

@@ -1,4 +1,4 @@
-"""New files whose names untrusted content may have dictated, and commands that it contains."""
+"""Detects calls that untrusted content may have dictated: commands that it contains, and new files that it names."""
 
 import posixpath
 import re
@@ -14,28 +14,27 @@ from core.domain.command_tables import program_sets
 from core.domain.text import normalized
 from core.domain.visible import visible_name
 from core.engine.policy.proposed_call import ProposedCall
+from core.engine.policy.script_paths import INTERPRETERS, PROGRAMS
 
 WRITTEN_BY_CONTENT = "You have not written `{}`, but untrusted content that the run has read contains it."
 NAMED_BY_CONTENT = "{} is a new file that you have not named, but untrusted content that the run has read has."
 COMPUTED = "The run has read untrusted content, and this command runs text that only its execution determines."
-INTERPRETERS = frozenset({"python", "pypy", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua"})
 SHELL_PREFIXES = frozenset({".", "source", "exec", "command", "builtin", "eval", "then", "do", "else", "!"})
-# All repetitions are limited, so that no text makes the search slow.
+# All repetitions in these patterns are limited, so that no text can make the search slow.
 OPTIONS_BETWEEN = r"(?: -\S{0,80}){0,6}"
-MAX_PREFIX = 80  # characters before a name that are examined
-MAX_PLACES = 1_000  # at which a name is examined; a text with more of them counts as one that contains the command
+MAX_PREFIX = 80  # how many characters before a match are examined for what makes it a command
+MAX_PLACES = 1_000  # matches examined in a text; if there are more, the text counts as containing the command
 _FOLDERS = r"(?:[\w.~@+-]*/)*"
 _IS_PROGRAM = re.compile(rf"(?<![\w./-]){_FOLDERS}\Z")
-# A script is run by its path, or after the name of a program or a word that says so.
+# A script name counts as a command after a path, the name of an interpreter or shell, or a word such as `Run`.
 _RUNNERS = rf"\.|source|[Rr]un|[Ee]xecute|[Ss]tart|{_FOLDERS}(?:\w*sh|{'|'.join(sorted(INTERPRETERS))})[\d.]*"
 _IS_SCRIPT = re.compile(rf"(?:(?<![\w./-])(?:{_RUNNERS}){OPTIONS_BETWEEN} {_FOLDERS}|(?<![\w-])[\w.~@+-]*/)\Z")
 
 
 BASE64 = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{12,20000}={0,2}(?![\w+/=-])")
 URL_SAFE = str.maketrans("-_", "+/")
-MAX_TOKENS = 2_000  # in base64 that are decoded
-MAX_COMPARED = 20_000  # characters of a command
-_PROGRAMS = rf"(?:\w*sh|{'|'.join(sorted(INTERPRETERS))})[\d.]*"
+MAX_TOKENS = 2_000  # base64 tokens decoded in all texts together
+MAX_COMPARED = 20_000  # characters; a longer command counts as one that runs computed text
 _WRAPPERS = r"sudo|doas|env|timeout|nohup|nice|xargs|stdbuf|time|exec|command|setsid"
 _BEFORE = (
     rf"\|&?[ \t]{{0,20}}(?:(?:{_WRAPPERS}|-\S{{1,40}}|\d\S{{0,20}}|\w{{1,40}}=\S{{0,80}})[ \t]{{1,20}}){{0,8}}"
@@ -43,12 +42,12 @@ _BEFORE = (
 )
 _BEGINNING = r"(?:^|[;&|(\n{!]|\b(?:then|do|else|exec|command|builtin|env|sudo|nohup|xargs)\s)[ \t]{0,20}"
 RUNS_COMPUTED = re.compile(
-    # A shell or an interpreter that is given nothing to run but its input, which comes from a pipe or a program.
-    rf"{_BEFORE}{_PROGRAMS}(?:[ \t]{{1,20}}-[\w-]{{0,40}}){{0,6}}"
+    # A shell or an interpreter that runs its input from a pipe, or the output of a program in `<(…)`.
+    rf"{_BEFORE}{PROGRAMS}(?:[ \t]{{1,20}}-[\w-]{{0,40}}){{0,6}}"
     r"(?:[ \t]{0,20}(?:$|[;&|)<>\n`])|[\"'])"
     rf"|{_BEFORE}\w*sh[ \t]{{1,20}}-s\b"
-    rf"|(?<![\w./-])(?:source|\.|{_PROGRAMS})[ \t]{{1,20}}<\("
-    # A command whose name is computed, also one for `eval` or a shell.
+    rf"|(?<![\w./-])(?:source|\.|{PROGRAMS})[ \t]{{1,20}}<\("
+    # A command whose name is a variable or the output of a command, `eval`, and `sh -c` with such text.
     rf"|{_BEGINNING}\"?(?:[`]|\$[({{\w'])"
     r"|(?<![\w./-])eval\b"
     r"|(?<![\w.-])(?:\w*sh)[ \t]{1,20}(?:-\w{1,20}[ \t]{1,20}){0,4}-\w{0,20}c[ \t]{1,20}\"?[$`]",
@@ -61,9 +60,10 @@ def dictation_reason(
     untrusted_texts: Callable[[], Sequence[str]],
     user_words: Sequence[str],
 ) -> str:
-    """Return why a call needs approval that untrusted content may have dictated; "" if it has not.
+    """Return why untrusted content may have dictated a call, so that it needs approval; "" if it has not.
 
-    `content_mark` returns "" for a file that does not exist; `untrusted_texts` loads the texts, if they are needed.
+    `content_mark` returns "" for a file that does not exist. `untrusted_texts` loads the untrusted content and is
+    called only for commands and new files. `user_words` are the messages of the user.
     """
     if call.access == "execute":
         texts = untrusted_texts()
@@ -76,7 +76,7 @@ def dictation_reason(
 
 
 def dictated_file(paths: Sequence[str], untrusted_texts: Sequence[str], user_words: Sequence[str]) -> str:
-    """Return the first of the new files that untrusted content names and the user does not; "" if there is none."""
+    """Return the first of these new files whose name occurs in untrusted content but in no user message, or ""."""
     for path in paths:
         named = re.compile(rf"(?<![\w-]){re.escape(posixpath.basename(path))}(?![\w-])", re.IGNORECASE).search
         if any(map(named, untrusted_texts)) and not any(map(named, user_words)):
@@ -85,11 +85,11 @@ def dictated_file(paths: Sequence[str], untrusted_texts: Sequence[str], user_wor
 
 
 def dictated_command(command: str, untrusted_texts: Sequence[str], user_words: Sequence[str]) -> str:
-    """Return the first part of a command line that untrusted content contains and the user has not written, or "".
+    """Return the first command of a line that untrusted content contains and the user has not written, or "".
 
-    A part is also found if it is spelled differently: quoted, run through a wrapper such as `timeout` or by another
-    shell, as `./x` instead of `sh x`, with further options, or in base64, here or in the content. What the user has
-    written must be the same command.
+    A command is also found in the content if it is spelled differently: quoted, run through a wrapper such as `timeout`
+    or by another shell, as `./x` instead of `sh x`, with further options, or in base64 on either side. The user's
+    message must contain the command with the same options.
     """
     content, written = (
         _plain((*untrusted_texts, *_decoded(untrusted_texts))),
@@ -110,31 +110,36 @@ def dictated_command(command: str, untrusted_texts: Sequence[str], user_words: S
 
 
 def _decoded(texts: Sequence[str]) -> list[str]:
-    """Return what is in these texts in base64, as far as it is text."""
+    """Decode the base64 tokens in these texts, and return those that contain UTF-8 text."""
     found = []
     tokens = (match[0] for text in texts for match in BASE64.finditer(text))
     for token in islice(tokens, MAX_TOKENS):
         padded = token.translate(URL_SAFE).rstrip("=") + "=" * (-len(token.rstrip("=")) % 4)
-        with suppress(ValueError):  # no base64 after all, or not of a text
+        with suppress(ValueError):  # It is not valid base64, or does not contain UTF-8.
             found.append(b64decode(padded, validate=True).decode())
     return found
 
 
 def _runs_computed_text(command: str, user_words: Sequence[str]) -> bool:
-    """Return whether a command runs text that it computes, so that no comparison can tell what it runs."""
-    is_written = any(normalized(command) in normalized(words) for words in user_words)
-    return not is_written and bool(RUNS_COMPUTED.search(command[:MAX_COMPARED]) or len(command) > MAX_COMPARED)
+    """Return whether a command executes text that is known only at run time, and the user has not written it."""
+    is_computed = bool(RUNS_COMPUTED.search(command[:MAX_COMPARED])) or len(command) > MAX_COMPARED
+    return is_computed and not is_written(command, user_words)
+
+
+def is_written(command: str, user_words: Sequence[str]) -> bool:
+    """Return whether a message of the user contains this command line, apart from white space."""
+    return any(normalized(command) in normalized(words) for words in user_words)
 
 
 @lru_cache(maxsize=4)
 def _plain(texts: tuple[str, ...]) -> str:
-    """Return texts without what quotes and escapes in a command line add, as `split_loosely` leaves it out, too."""
+    """Join texts without quotes, escapes and repeated spaces, to compare them with words from `split_loosely`."""
     text = unicodedata.normalize("NFKC", " ".join(texts))
     return " ".join(re.sub(r"['\"`\\]", "", re.sub(r"\$\{?IFS\}?|\\\r?\n", " ", text)).split())
 
 
 def _unwrapped(words: Sequence[str]) -> Iterator[list[str]]:
-    """Yield a command, and the commands that its first words may run, such as those after `env X=1` or `sh -c`."""
+    """Yield a command, and each command that it may wrap, such as the words after `env X=1` or `sh -c`."""
     yield list(words)
     for index in range(1, len(words)):
         before = words[index - 1]
@@ -146,7 +151,7 @@ def _unwrapped(words: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _runs_another(word: str) -> bool:
-    """Return whether a word can precede a command without being a part of it."""
+    """Return whether a word can precede a wrapped command: a wrapper, a shell, an assignment, or a duration."""
     programs = program_sets()
     return (
         program_name(word) in {*programs.wrappers, *programs.shells, *UNWRAPPED, *INTERPRETERS, *SHELL_PREFIXES}
@@ -156,7 +161,9 @@ def _runs_another(word: str) -> bool:
 
 
 def _with_other_options(words: Sequence[str]) -> Iterator[str]:
-    """Yield patterns for this command with other options: without those that it has, and without their values."""
+    """Yield patterns that match this command with any options: one with all its operands, and one without those
+    that may be values of options.
+    """
     operands = [word for word in words[1:] if not word.startswith("-")]
     values = [word for option, word in pairwise(words) if option.startswith("-")]
     yield _pattern([words[0], *operands], OPTIONS_BETWEEN)
@@ -169,14 +176,20 @@ def _as_it_is(words: Sequence[str]) -> str:
 
 
 def _pattern(words: Sequence[str], between: str) -> str:
-    """Return a pattern for these words one after the other, from the name of the program without its folder."""
+    """Return a regular expression for a command: the program name without its folder, then the other words.
+
+    `between` is the expression for what may precede each of the other words, such as further options.
+    """
     name = re.escape(posixpath.basename(words[0]))
     operands = (rf"{between} (?:\./)?{re.escape(word.removeprefix('./'))}" for word in words[1:])
     return rf"(?<![\w-]){name}{''.join(operands)}(?![\w/-])"
 
 
 def _contains(text: str, pattern: str, *, is_script: bool) -> bool:
-    """Return whether a text contains a command as `_pattern` describes it, at a place where a command can begin."""
+    """Return whether a text contains a match of `pattern` where a command can begin, such as after a folder.
+
+    A pattern for a single word matches only as a script: the name alone would occur in ordinary prose.
+    """
     is_single = " " not in pattern
     for count, match in enumerate(re.finditer(pattern, text)):
         if count == MAX_PLACES:

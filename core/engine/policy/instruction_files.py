@@ -19,8 +19,9 @@ from core.workspace.paths import is_own
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
 MAX_PARENTS = 8
-MAX_IMPORTS, MAX_IMPORT_DEPTH = 20, 4  # imported files of one folder, and imports within imports
-MAX_FILE_SIZE = 4 << 20  # bytes
+MAX_IMPORTS = 20  # imported files in each folder
+MAX_IMPORT_DEPTH = 4  # levels of imports within imported files
+MAX_FILE_SIZE = 4 << 20  # in bytes; a larger file is reported as unreadable
 _CODE = re.compile(r"^(```|~~~).*?(?:^\1|\Z)|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 _IMPORT = re.compile(r"(?<!\S)@([^\s@`]+)")
 
@@ -39,7 +40,7 @@ class FoundInstructions:
 
 
 def instruction_files(folder: Path) -> Iterator[FoundInstructions]:
-    """Yield the files in the order in which they apply: the outermost folder first, and imports after their file."""
+    """Yield the instruction files in prompt order: from the outermost folder inward, each followed by its imports."""
     for prefix in parent_prefixes(folder):
         try:
             with FileBroker(folder / prefix if prefix else folder) as broker:
@@ -50,9 +51,9 @@ def instruction_files(folder: Path) -> Iterator[FoundInstructions]:
 
 
 def parent_prefixes(folder: Path) -> list[str]:
-    """Return the relative paths of the folders whose instructions apply, outermost first, then the folder.
+    """Return the prefixes (such as `../`) of the folders whose instructions apply: outermost first, "" for `folder`.
 
-    Outside of a repository, or in one of another user, only the folder itself counts.
+    Outside a git repository, and in a repository owned by another user, only the folder itself counts.
     """
     for levels, parent in enumerate((folder, *folder.parents[:MAX_PARENTS])):
         if os.path.lexists(parent / ".git"):
@@ -68,9 +69,9 @@ def _is_own(path: Path) -> bool:
 
 
 def imported_names(text: str, name: str) -> list[str]:
-    """Return the paths that a file imports, relative to its folder's root; `name` is its own path there.
+    """Return the paths that the instruction file `name` imports with `@path`. All paths are relative to one folder.
 
-    Code is skipped. A path that leaves the root is not an import.
+    `text` is the contents of the file. Code in it is skipped, and paths outside the folder are not imports.
     """
     words = (match.rstrip(".,;:!?)") for match in _IMPORT.findall(_CODE.sub("", text)))
     paths = (

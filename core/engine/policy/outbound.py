@@ -1,4 +1,4 @@
-"""Calls that leave the computer after the run has read untrusted content, which may have dictated them."""
+"""Checks calls to MCP servers and the web: untrusted content that the run has read may have dictated their values."""
 
 import json
 import re
@@ -11,32 +11,35 @@ from core.domain.text import normalized
 from core.engine.policy.proposed_call import ProposedCall
 from core.tools.mcp_tools import mcp_server_of
 
-# Words in the name of a tool that say whether it only reads.
-READING_WORDS = words_of("get list search read find describe show view count check lookup query fetch status")
+# Verbs at the beginning of a tool name which indicate that the tool only reads.
+READING_WORDS = words_of("get list search read find describe show view count check lookup fetch status")
+# A reading verb followed by one of these words is a different verb, as in `check_out`.
+PARTICLES = words_of("in off on out up")
+CONJUNCTIONS = words_of("and or then")
 CHANGING_WORDS = words_of("""
     add append apply approve archive assign cancel change clear close comment commit copy create delete deploy disable
     dispatch edit email enable execute fork forward import insert invite mark merge move patch pay post publish purge
     push put remove rename reply replace reserve reset restore resume revoke run save schedule send set share start stop
     submit subscribe transfer trigger update upload upsert write
 """)
-# A host name is tried only from its beginning, or a line of dashes would take minutes.
+# The lookbehind makes a host name match only from its beginning: otherwise a line of dashes would take minutes.
 ADDRESS = re.compile(r"://|\w@\w|(?<![\w.-])(?:[\w-][\w.-]*)?[\w-]\.[a-z]{2,}(?![\w.])", re.IGNORECASE)
-MEMBER = re.compile(r"[A-Za-z][A-Za-z_-]{0,23}")  # a name that says what a value is, such as `due_date`
-SHOWN_CHARS = 60  # characters of a value that a request quotes
-DISTINCT_CHARS = 5  # a shorter value, such as the number 13, occurs in a message by coincidence
+MEMBER = re.compile(r"[A-Za-z][A-Za-z_-]{0,23}")  # an ordinary JSON member name, such as `due_date`
+SHOWN_CHARS = 60  # a longer value is truncated in the permission request
+DISTINCT_CHARS = 5  # a shorter value, such as the number 13, may occur in a message by coincidence
 
 
 def other_sources(tool: str, untrusted_sources: Sequence[str]) -> list[str]:
-    """Return the untrusted sources other than the MCP server that a call goes to.
+    """Return the untrusted sources without the MCP server whose `tool` is called.
 
-    Content that came from a server can be sent back to that server without disclosing anything.
+    Sending content back to the server that it came from discloses nothing.
     """
     own = _own_source(tool)
     return [source for source in untrusted_sources if source != own]
 
 
 def dictated_value(call: ProposedCall, untrusted_sources: Sequence[str], user_words: Sequence[str]) -> str:
-    """Return a value in a call to an MCP server that the content of this server may have dictated, or "".
+    """Return a value in a call to an MCP server that content from the same server may have dictated, or "".
 
     An honest server passes on what others wrote, such as an email. So once the run has read content of the server, the
     user must have written every value of a call that changes something, and every address in a call that reads. If such
@@ -45,7 +48,7 @@ def dictated_value(call: ProposedCall, untrusted_sources: Sequence[str], user_wo
     """
     if not mcp_server_of(call.tool) or _own_source(call.tool) not in untrusted_sources:
         return ""
-    written = normalized("\n".join(map(_without_quotes, user_words)))
+    written = normalized("\n".join(user_words))
     reads = only_reads_by_name(call.tool)
     values = list(_values(json.loads(call.arguments).get("arguments", {})))
     for value in values:
@@ -62,27 +65,42 @@ def _own_source(tool: str) -> str:
 
 
 def only_reads_by_name(tool: str) -> bool:
-    """Return whether the name of an MCP tool says that it reads, and contains no word for a change."""
+    """Return whether the name of an MCP tool indicates that it only reads, as in `search_and_list_issues`.
+
+    The first word (after the server's name, if the tool name begins with it) and each word after a conjunction must
+    be in READING_WORDS, and no word may be in CHANGING_WORDS.
+    """
     words = _words_in_name(tool)
-    return bool(words & READING_WORDS) and not words & CHANGING_WORDS
+    server = _words_of(mcp_server_of(tool))
+    if words[: len(server)] == server:
+        words = words[len(server) :]
+    verbs = [place for place, _ in enumerate(words) if place == 0 or words[place - 1] in CONJUNCTIONS]
+    is_reading = bool(verbs) and all(
+        words[place] in READING_WORDS and not PARTICLES & set(words[place + 1 : place + 2]) for place in verbs
+    )
+    return is_reading and not CHANGING_WORDS & set(words)
 
 
-def _words_in_name(tool: str) -> set[str]:
-    name = tool.partition("__")[2]
-    return {word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+def _words_in_name(tool: str) -> list[str]:
+    return _words_of(tool.partition("__")[2])
+
+
+def _words_of(name: str) -> list[str]:
+    return [word.casefold() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)]
 
 
 def _names_action(text: str, tool: str) -> bool:
-    """Return whether a text contains the verbs in the name of a tool, such as `delete` or `deleting`."""
-    words = _words_in_name(tool)
+    """Return whether a text contains all verbs in a tool name, also inflected: `deleting` for `delete_file`."""
+    words = set(_words_in_name(tool))
     verbs = words & CHANGING_WORDS or words
     return all(re.search(rf"(?<!\w){verb.removesuffix('e')}(e?s?|e?d|ing)(?!\w)", text) for verb in verbs)
 
 
 def _values(node: Any, depth: int = 0) -> Iterator[str]:
-    """Yield the values in the arguments of a call, and the names of members that can be values themselves.
+    """Yield all values in the JSON arguments of a call, except booleans, null and "".
 
-    Within an argument, the names of an object without values can be its values, as in `{"to": {"mallory": true}}`.
+    Also yield member names that may carry data: unusual ones (see MEMBER), and the names in a nested object without
+    values, as in `{"to": {"mallory": true}}`.
     """
     match node:
         case dict():
@@ -98,25 +116,7 @@ def _values(node: Any, depth: int = 0) -> Iterator[str]:
             yield f"{node:g}" if isinstance(node, float) else str(node)
 
 
-def _without_quotes(text: str) -> str:
-    """Return a message without fenced code and the lines above it, where comments on changes quote what an agent wrote.
-
-    Such a quote names the path of the file, which the agent has chosen, and its lines.
-    """
-    own: list[str] = []
-    fence = ""
-    for line in text.split("\n"):
-        marker = re.match(r"\s*(`{3,}|~{3,})", line)
-        if fence:
-            fence = "" if line.strip() == fence else fence
-        elif marker:
-            fence = marker[1]
-            del own[-1:]
-        else:
-            own.append(line)
-    return "\n".join(own)
-
-
 def _occurs_in(text: str, value: str) -> bool:
-    """Return whether a value occurs in a text, and not only as a part of another word."""
-    return re.search(rf"(?<!\w){re.escape(value)}(?!\w)", text) is not None
+    """Return whether a value occurs in a text as a whole word; an address must not be part of a longer address."""
+    before, after = (r"(?<!\w)(?<!\w[.+@-])", r"(?![.@-]?\w)") if ADDRESS.search(value) else (r"(?<!\w)", r"(?!\w)")
+    return re.search(rf"{before}{re.escape(value)}{after}", text) is not None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from core.domain.command_line import ParsedLine, ReadLine, parse_line, read_line, split_loosely
+from core.domain.control_files import control_files
 from core.domain.ids import permission_id
 from core.domain.modes import Mode
 from core.domain.permissions import (
@@ -24,7 +25,6 @@ from core.domain.permissions import (
     fingerprint,
 )
 from core.domain.problems import Problem
-from core.domain.programs import control_files
 from core.domain.protected_paths import all_read_only, changed_protected_paths, named_protected_paths
 from core.domain.rules import PermissionRule, allows, applies, may_match, suggest_patterns
 from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only, is_secret, names_secret
@@ -40,12 +40,13 @@ from core.engine.policy.command_reach import (
 from core.engine.policy.command_rules import covering_rules, offered_patterns
 from core.engine.policy.outbound import dictated_value, other_sources
 from core.engine.policy.proposed_call import RULE_SUBJECTS, ProposedCall
+from core.engine.policy.script_paths import marked_scripts
 from core.tools.mcp_tools import mcp_server_of
 
-MAX_COMMAND_CHARS = 20_000  # characters; nobody reads a longer command before approving it
-EXCLUDED = re.compile(r"['\"]?--exclude(-dir)?=")  # names files that a command skips, such as `--exclude=.env`
+MAX_COMMAND_CHARS = 20_000  # longer commands are denied, because nobody reads them before approving
+EXCLUDED = re.compile(r"['\"]?--exclude(-dir)?=")  # begins an option such as `--exclude=.env`, which accesses no file
 DICTATED = "The run has read content of {server}, and this call contains what you did not write: {value}"
-READING_MODES: frozenset[Mode] = frozenset({"ask", "accept-edits"})  # reading needs no approval, commands do
+READING_MODES: frozenset[Mode] = frozenset({"ask", "accept-edits"})  # need approval for commands, except read-only ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +59,22 @@ class PolicyContext:
         data_dir: Journeyman's own data folder.
         level: how strong the sandbox for commands is on this computer, as determined by its self-test.
         changed_files: files the agent has written in this session.
-        unsettled: paths that a command of this run left in a state that can neither be checked nor reverted.
+        unsettled: paths that a command of this run has left in a state that can be neither checked nor reverted.
         user_words: the messages that the user has written in this session.
-        dictation_reason: returns why a call needs approval that untrusted content may have dictated, or "".
+        dictation_reason: returns why untrusted content may have dictated a call, so that it needs approval, or "".
         hosts: hosts that commands of this run may reach; empty means no network access.
         granted_tools: tools that the user allowed when starting the run.
         agent: name of the sub-agent; empty for the session's main agent.
         posix_shell: whether commands are run by a POSIX shell.
         resolve: returns a path in the folder with its links resolved, relative to the folder.
-        is_trusted: returns whether other programs act on a file, by its name or as the folder is configured.
+        is_trusted: returns whether other programs trust a file and act on its contents, such as `.git/config`.
         content_mark: returns a digest of the current contents of a file in the folder, or "" without the file.
         expand: returns the files in the folder that match a pattern of the shell.
         secret_files: returns the files in the folder whose names say that they hold secrets.
         leads_outside: returns whether a path in the folder leads out of it through a link.
         outside_links: returns the links in the folder that lead out of it.
-        inner_links: returns the other links in the folder, with what they lead to.
-        searches_folder: returns whether the shell also looks for programs in the folder.
+        inner_links: returns the other links in the folder, as link → target.
+        searches_folder: returns whether the shell may run a program from the folder by its bare name.
         plain_git: returns whether no configuration in the folder makes git run programs.
     """
 
@@ -132,16 +133,17 @@ def evaluate_call(
         if rule.effect == "ask" and _rule_matches(rule, call, context):
             return ask(f"Your rule: {rule.description}", rule=rule.id, patterns=())
     by_rules = _allowed_by_rules(call, applicable, mode, context)
-    if by_rules and (value := dictated_value(call, untrusted_sources, context.user_words)):
+    allowed_before = by_rules or call.tool in context.granted_tools
+    if allowed_before and (value := dictated_value(call, untrusted_sources, context.user_words)):
         return ask(DICTATED.format(server=mcp_server_of(call.tool), value=visible_name(value)), patterns=())
-    if not by_rules and call.tool not in context.granted_tools and (reason := context.dictation_reason(call)):
+    if not allowed_before and (reason := context.dictation_reason(call)):
         return ask(reason)
     return by_rules or _allowed_by_mode(call, mode, context) or ask(_default_reason(call, mode, context))
 
 
 @dataclass(frozen=True, slots=True)
 class _RequestBuilder:
-    """Builds the permission request for one call."""
+    """Builds the permission request for one call. Its arguments: why approval is needed, and the rule that says so."""
 
     call: ProposedCall
     mode: Mode
@@ -193,7 +195,7 @@ def _offered_patterns(call: ProposedCall, mode: Mode, context: PolicyContext) ->
 
 
 def _protected_targets(call: ProposedCall, context: PolicyContext) -> tuple[str, ...]:
-    """Return the protected files that this call would change, or that a command names."""
+    """Return the protected files that a tool would write or that a command mentions; () for other calls."""
     if call.access == "execute":
         commands = _command_words(call.subjects[0])
         named_paths = named_protected_paths(_with_reach(call, context, commands), partial(_path_in_folder, context))
@@ -213,7 +215,7 @@ def _reach(call: ProposedCall, context: PolicyContext) -> CommandReach | None:
 
 
 def _with_reach(call: ProposedCall, context: PolicyContext, commands: list[list[str]]) -> list[list[str]]:
-    """Return the commands, with the paths they access once `cd` and patterns are resolved."""
+    """Return the commands and, as one further list of words, the paths they access after `cd` and glob expansion."""
     reach = _reach(call, context)
     return [*commands, list(reach.paths())] if reach and reach.line.special else commands
 
@@ -227,6 +229,8 @@ def _path_in_folder(context: PolicyContext, path: str) -> str:
 
 
 def _target_state(call: ProposedCall, context: PolicyContext, protected: tuple[str, ...]) -> tuple[str, ...]:
+    if call.access == "execute":
+        return (*protected, *marked_scripts(call.subjects[0], context.content_mark))
     if call.access != "write":
         return protected
     marks = tuple(context.content_mark(path) for path in call.subjects)
@@ -248,12 +252,12 @@ def _relative(path: str, context: PolicyContext) -> str:
 
 
 def _both_names(path: str, context: PolicyContext) -> tuple[str, str]:
-    """Return the path relative to the folder, as it is written and with its links resolved."""
+    """Return the path relative to the folder twice: as written, and with its links resolved."""
     return _relative(path, context), _relative(context.resolve(path), context)
 
 
 def _built_in_denial(call: ProposedCall, context: PolicyContext) -> Denied | None:
-    """Deny access to paths outside the folder, secrets and Journeyman's own data, which nothing can allow."""
+    """Deny access to paths outside the folder, secrets and Journeyman's data. No rule or approval can allow it."""
     if _is_path(call):
         for path in call.subjects:
             for relative in set(_both_names(path, context)):
@@ -280,13 +284,13 @@ def _built_in_denial(call: ProposedCall, context: PolicyContext) -> Denied | Non
 
 
 def _in_data_dir(path: str, context: PolicyContext) -> bool:
-    """Return whether a path is in Journeyman's data folder while the workspace is outside of it."""
+    """Return whether a path is in Journeyman's data folder; False if the workspace itself is in it."""
     data = context.data_dir.rstrip("/")
     return bool(data) and (path == data or path.startswith(data + "/")) and not context.workspace.startswith(data + "/")
 
 
 def _command_words(command: str) -> list[list[str]]:
-    """Return the words of each part of a command line, even if the line could not be parsed completely."""
+    """Return the words of each command of a line. If the line cannot be parsed, split it approximately."""
     line = parse_line(command)
     if isinstance(line, ParsedLine):
         return [list(part) for part in line.parts]
@@ -363,7 +367,7 @@ def _reach_of_protected(call: ProposedCall, context: PolicyContext) -> str:
         return f"It changes {_join(changed)}"
     line = read_line(call.subjects[0])
     reads = isinstance(line, ReadLine) and not line.outputs and all_read_only(p for p in line.parts if p[0] != "cd")
-    # To run a file such as `gradlew` is not to change it.
+    # Skip the first word of each command: running a protected file such as `gradlew` does not change it.
     commands = _with_reach(call, context, [words if is_read_only(words[0]) else words[1:] for words in commands])
     if (
         context.level == "verified"
@@ -393,7 +397,7 @@ def _readable_secrets(call: ProposedCall, context: PolicyContext) -> tuple[str, 
 
 
 def _only_reads_folder(call: ProposedCall, context: PolicyContext) -> bool:
-    """Return whether a command only does what the tools for reading do, which `READING_MODES` allow."""
+    """Return whether a command only reads files of the folder, so that READING_MODES allow it like the `read` tool."""
     reach = _reach(call, context)
     # Any sandbox prevents changes, but only a verified one hides secret files from code that the command runs, such as
     # a program that the configuration of git names, and it hides only some of them.
@@ -403,7 +407,7 @@ def _only_reads_folder(call: ProposedCall, context: PolicyContext) -> bool:
 
 
 def _needs_no_rule(mode: Mode, context: PolicyContext, reach: CommandReach) -> bool:
-    """Return whether the read-only commands of a compound command need no rule."""
+    """Return whether the mode allows these parts of a compound command without a rule, because they only read."""
     return mode in READING_MODES and _only_reads(reach, context, enforced=False)
 
 
@@ -423,7 +427,7 @@ def _only_reads(reach: CommandReach, context: PolicyContext, *, enforced: bool) 
 
 
 def _located(context: PolicyContext, path: str) -> str:
-    """Return a path relative to the folder with its links resolved; `..` if it leads out of the folder."""
+    """Return a path relative to the folder with its links resolved, or `..` if it is outside or not resolvable."""
     try:
         return ".." if context.leads_outside(path) else _relative(context.resolve(path), context)
     except (Problem, ValueError):
@@ -437,7 +441,6 @@ def _allowed_by_rules(
     allowing = [rule for rule in rules if rule.effect == "allow" and rule.subject == RULE_SUBJECTS[call.access]]
     if not allowing:
         return None
-    applied: list[PermissionRule] = []
     argv: tuple[str, ...] = ()
     matches: Sequence[PermissionRule | None]
     if call.access == "execute":
@@ -451,11 +454,8 @@ def _allowed_by_rules(
         matches = [next((rule for rule in allowing if all(allows(rule, p) for p in pair)), None) for pair in pairs]
     else:
         matches = [next((rule for rule in allowing if allows(rule, subject)), None) for subject in call.subjects]
-    for rule in matches:
-        if rule is None:
-            return None
-        applied.append(rule)
-    if not applied:
+    applied = [rule for rule in matches if rule]
+    if not applied or None in matches:
         return None
     descriptions = dict.fromkeys(rule.description for rule in applied)
     return Allowed(f"your rule: {'; '.join(descriptions)}", " ".join(dict.fromkeys(rule.id for rule in applied)), argv)
@@ -487,7 +487,7 @@ def _allowed_by_mode(call: ProposedCall, mode: Mode, context: PolicyContext) -> 
 
 
 def _default_reason(call: ProposedCall, mode: Mode, context: PolicyContext) -> str:
-    """Return the reason to show in a request that is needed because neither a rule nor the mode decides."""
+    """Return the reason for a permission request that no rule demands: the mode does not allow the call."""
     if call.access == "execute":
         if mode == "auto" and (readable := _readable_secrets(call, context)):
             return f"The sandbox on this computer cannot keep it from reading {_join(readable)}."

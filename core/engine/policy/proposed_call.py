@@ -15,7 +15,11 @@ RULE_SUBJECTS: dict[Access, Subject] = {
 
 @dataclass(frozen=True, slots=True)
 class ProposedCall:
-    """A tool call as the policy sees it. `subjects` are its paths, its command or its hosts."""
+    """What the permission policy needs to know about a tool call.
+
+    `subjects` are its paths, its command line (one item) or its hosts, depending on `access`. `object` is the text that
+    names them to the user.
+    """
 
     call_id: str
     tool: str
@@ -28,12 +32,13 @@ class ProposedCall:
 def propose_call(tool: Tool, parameters: Any, call_id: str, engine: str = "") -> ProposedCall:
     """Describe a call for the policy, with every file, command or host that it names.
 
+    These are the parameters `path`, `command` and `url`, and the files that `Tool.paths` returns.
     `engine` is the host of the web search engine, which is not among the parameters of a web search.
     """
     arguments = {name: getattr(parameters, name) for name in parameters.__dataclass_fields__}
     match tool.access:
         case "read" | "write":
-            subjects = tool.paths(parameters) if tool.paths else (str(arguments.get("path", ".")),)
+            subjects = tool.paths(parameters) if tool.paths else (str(arguments["path"]),)
         case "execute":
             subjects = (str(arguments["command"]),)
         case "network":
@@ -41,4 +46,11 @@ def propose_call(tool: Tool, parameters: Any, call_id: str, engine: str = "") ->
             subjects = (parse_url(str(arguments["url"])).netloc,) if "url" in arguments else (str(host),)
         case "none":
             subjects = ()
-    return ProposedCall(call_id, tool.name, tool.describe(parameters), tool.access, canonical_json(arguments), subjects)
+    return ProposedCall(
+        call_id=call_id,
+        tool=tool.name,
+        object=tool.describe(parameters),
+        access=tool.access,
+        arguments=canonical_json(arguments),
+        subjects=subjects,
+    )

@@ -23,15 +23,15 @@ from core.workspace.broker import FileBroker
 from core.workspace.installation import is_in_installation
 from core.workspace.paths import system_state_reason
 
-RULE_TOOL = "folder"  # trust is stored in the rule book under this tool name, so it is listed and revoked like any rule
+RULE_TOOL = "folder"  # tool name of the rules that store trust decisions, which are listed and revoked like other rules
 MCP_FILE = ".mcp.json"
 INSTRUCTION_FOLDERS = (".agents", ".claude/skills", ".claude/commands", ".journeyman")
-# The files that are listed to the user. All further instruction files belong to one of these.
+# The instruction files shown to the user. Every other one belongs to one of these, such as the files of a skill.
 LISTED_PATTERNS = (*NAMES, MCP_FILE, ".agents/commands/*.md", "*/skills/*/SKILL.md", ".journeyman/*")
 MAX_FILES, MAX_DEPTH = 2_000, 8
-# Files that the user can read before trusting them, and characters of each: never less than what the prompt contains.
+# How many files, and characters of each, are shown before the user decides on trust: at least what a prompt contains.
 MAX_SHOWN_FILES, MAX_SHOWN_CHARS = 20, 50_000
-UNREADABLE_MARK = "-"  # the mark of contents that cannot be pinned and are never followed
+UNREADABLE_MARK = "-"  # takes the place of a digest if a file cannot be read, so that it is never followed
 NOT_TRUSTED = "You have not trusted this folder (`journeyman trust`), so the file was ignored."
 CHANGED_SINCE_TRUST = "The file has changed since you trusted this folder (`journeyman trust`), so it was ignored."
 
@@ -65,7 +65,10 @@ class FolderTrust:
 
 @dataclass(frozen=True, slots=True)
 class FollowedFiles:
-    """The project files that a run follows: the files in `pins`, which maps paths to digests."""
+    """The project files that a run follows: `pins` maps their paths to the digests of the trusted contents.
+
+    An instance is called with a path and contents, and returns whether the run follows that file.
+    """
 
     pins: Mapping[str, str] = field(default_factory=dict)
 
@@ -77,7 +80,7 @@ class FollowedFiles:
         return self.pins.get(name) == digest
 
     def reason(self) -> str:
-        """Return the reason to show for a file that is not followed."""
+        """Return why files of the folder are ignored: it is not trusted, or they have changed since."""
         return CHANGED_SINCE_TRUST if self.pins else NOT_TRUSTED
 
 
@@ -98,7 +101,7 @@ def followed_files(book: LoadedRules, folder: Path) -> FollowedFiles:
 
 
 def inspect_folder(book: LoadedRules, folder: Path) -> FolderTrust:
-    """Return what the user needs to know to decide on trusting a folder."""
+    """Return the trust state of a folder with its instruction files, for the user's decision to trust it."""
     decision = _decision(book, str(folder))
     pins = _pins(decision) if decision and decision.effect == "allow" else None
     listed: list[str] = []
@@ -118,14 +121,22 @@ def inspect_folder(book: LoadedRules, folder: Path) -> FolderTrust:
     empty = next(folder.iterdir(), None) is None
     trusted = trust_decision(book, str(folder))
     instructions = tuple(sorted(listed))
-    return FolderTrust(_key(str(folder)), trusted, instructions, tuple(sorted(changed)), empty, digests, texts)
+    return FolderTrust(
+        folder=_key(str(folder)),
+        trusted=trusted,
+        instructions=instructions,
+        changed=tuple(sorted(changed)),
+        empty=empty,
+        digests=digests,
+        texts=texts,
+    )
 
 
 def find_instructions(folder: Path) -> dict[str, str]:
-    """Return the files that an agent in this folder would follow or execute, with digests of their contents.
+    """Return the files that an agent in this folder would follow or execute, as path → digest of the contents.
 
-    They include instructions in the folders above, up to the top of the repository, and imported files. Links that
-    lead out of the folder are not followed.
+    They include instructions in the parent folders, up to the top of the repository, and imported files. Symbolic
+    links out of the folder are skipped.
     """
     return {name: _digest(body) for name, body, _ in _followed_files(folder)}
 
@@ -135,7 +146,7 @@ def _digest(body: bytes | None) -> str:
 
 
 def _shown_text(body: bytes | None) -> str:
-    """Return the beginning of a file, as text. Blank lines before it are left out, as in the prompt."""
+    """Return the first MAX_SHOWN_CHARS characters of a file, stripped as in the prompt. None means unreadable."""
     if body is None:
         return "This file cannot be read."
     text = body.decode("utf-8", "replace").strip()
@@ -143,9 +154,9 @@ def _shown_text(body: bytes | None) -> str:
 
 
 def _followed_files(folder: Path) -> Iterator[tuple[str, bytes | None, bool]]:
-    """Yield the name and contents of each file that an agent would follow or execute, and whether a prompt contains it.
+    """Yield (path, contents, whether a prompt contains it) for each file that an agent would follow or execute.
 
-    The contents of an unreadable file are None. What cannot be examined is left out, because it is not followed.
+    The contents of an unreadable file are None. If the folder cannot be examined further, the iteration ends.
     """
     with suppress(Problem, OSError):
         yield from _read_followed(folder)
@@ -166,7 +177,7 @@ def _read_followed(folder: Path) -> Iterator[tuple[str, bytes | None, bool]]:
 
 
 async def save_trust(book: RuleStore, folder: str, trusted: bool, pins: Mapping[str, str], by: str = "user") -> None:
-    """Save the user's decision for these contents, replacing any earlier decision on the folder."""
+    """Save the decision whether to trust a folder, replacing an earlier one. `pins` maps its files to digests."""
     for rule in book.read().rules or ():
         if rule.tool == RULE_TOOL and rule.scope_id == _key(folder):
             await book.revoke(rule.id)
@@ -187,7 +198,10 @@ async def revoke_folder(book: RuleStore, folder: str) -> None:
 
 
 async def pin_files(book: RuleStore, folder: str, marks: Mapping[str, str]) -> None:
-    """Pin the current contents of files that the user wrote through Journeyman, if the folder is trusted already."""
+    """Keep files trusted that the user has just written through Journeyman. `marks` maps them to their new digests.
+
+    Does nothing unless the user trusts the folder.
+    """
     if (decision := _decision(book.read(), folder)) and decision.effect == "allow":
         await save_trust(book, folder, True, _pins(decision) | dict(marks), decision.author)
 
@@ -230,10 +244,10 @@ def _contents(broker: FileBroker, name: str) -> bytes | None:
 
 
 def refuse_unsafe_folder(folder: Path, data: Path) -> None:
-    """Raise Problem for folders in which commands of an agent could do too much damage.
+    """Raise Problem if commands of an agent could do too much damage in this folder.
 
-    These are a whole disk, a home folder, Journeyman's data folder, Journeyman itself, folders of the running system
-    or with sockets, and those in which every file would be protected if the agent worked in a folder above.
+    Refused are a whole disk, a home folder, Journeyman's data folder, Journeyman itself, folders of the running system
+    or with sockets, and folders such as `.git` in which every file would be protected from an agent in the parent.
     """
     real, home, data = folder.resolve(), Path.home().resolve(), data.resolve()
     why, do = system_state_reason(real), "Choose or create a folder inside it."
@@ -256,13 +270,13 @@ def refuse_unsafe_folder(folder: Path, data: Path) -> None:
 
 
 def _socket_folders() -> Iterator[Path]:
-    """Yield the folders with the sockets of all running programs, and with the files that our sandbox uses."""
+    """Yield the folders in which running programs keep their sockets, such as /tmp. The sandbox uses them too."""
     yield from (Path(path).resolve() for path in (tempfile.gettempdir(), "/tmp", "/var/tmp"))
     if path := os.environ.get("XDG_RUNTIME_DIR"):
         yield Path(path).resolve()
 
 
 async def copy_trust(book: RuleStore, folder: str, other: str) -> None:
-    """Apply the user's decision on a folder to a copy of the folder, pinned to the same contents."""
+    """Apply the user's trust decision on `folder` to its copy `other`, with the same pinned contents."""
     if decision := _decision(book.current(), folder):
         await save_trust(book, other, decision.effect == "allow", _pins(decision), decision.author)

@@ -8,22 +8,25 @@ from core.domain.events import SessionEvent, UntrustedContentRead
 from core.domain.provenance import ContentSource, Origin, is_untrusted, mark_as_data, source_label
 from core.domain.redact import Redactor
 from core.tools.catalogue import TOOLS
+from core.tools.check import CHECK
 from core.tools.mcp_tools import mcp_server_of
 from core.tools.memory_tools import RECALL
+from core.tools.recall_dropped import RECALL_DROPPED
 from core.tools.tool import Access, Tool
 
 ACCESS_ORIGINS: dict[Access, Origin] = {"read": "folder", "execute": "command", "network": "web"}
-REREADING_TOOLS = ("recall_dropped", "check")  # tools that return earlier, possibly untrusted results again
 CERTAIN_REDACTOR = Redactor(uncertain=False)
 FULL_REDACTOR = Redactor()
 
 
 def result_source(tool: str, target: str) -> ContentSource | None:
-    """Return the source of the result of a call, or None if the result contains only text of the tool itself.
+    """Return where the content of a call's result comes from; None if it only contains messages of the tool.
 
-    `target` is the object of the call: a path, a command or a URL.
+    `target` is what the call accesses: a path, a command or a URL.
     """
-    if tool in REREADING_TOOLS:
+    if tool == CHECK.name:
+        return ContentSource("command", target)
+    if tool == RECALL_DROPPED:  # it returns earlier, possibly untrusted results again
         return ContentSource("folder", target)
     if tool == RECALL:
         return ContentSource("memory", target)
@@ -36,7 +39,7 @@ def result_source(tool: str, target: str) -> ContentSource | None:
 
 @lru_cache(maxsize=256)
 def fallback_boundary(session: str) -> str:
-    """Derive the marker around untrusted content for old runs, which did not store a random marker."""
+    """Return the token in the tags around untrusted content for old runs, which did not store a random token."""
     # The recorded prompts of the old runs contain this hash, so the hashed text must not change.
     return hashlib.sha256(f"the words of others in {session}".encode()).hexdigest()[:16]
 

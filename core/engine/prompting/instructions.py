@@ -1,4 +1,4 @@
-"""Loads the instructions for a run: the user's own, and those of the project that the user trusts."""
+"""Loads the instruction files for a run: the user's own file, and those of a trusted project folder."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -11,16 +11,17 @@ from core.models.token_estimate import estimate_tokens
 from core.tools.folder_walk import FolderWalk, printable_path
 
 OWN_NAME = "AGENTS.md"
-INSTRUCTIONS_MAX_CHARS = 32_000  # characters of one file
-TOTAL_MAX_CHARS = 96_000  # characters of all files
+INSTRUCTIONS_MAX_CHARS = 32_000  # a longer file is cut off
+TOTAL_MAX_CHARS = 96_000  # limit for all instruction files together; further files are left out
 TOO_MUCH = f"All instructions together are longer than {TOTAL_MAX_CHARS:,} characters, so the file was left out."
 IMPORTER_NOT_USED = "It is imported by {}, which is not used."
-MAX_WALKED, MAX_NESTED = 20_000, 30  # files
+MAX_WALKED = 20_000  # files examined to find instructions in subfolders
+MAX_NESTED = 30  # instruction files in subfolders that are listed in the prompt
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedInstructions:
-    """A file with instructions. `text` is empty if the file is not followed or cannot be read.
+    """An instruction file. `text` is empty if the file is not followed or cannot be read.
 
     `is_own` means that it is the user's own file, which applies in every folder.
     """
@@ -51,7 +52,7 @@ def nested_instructions(folder: Path) -> list[str]:
     nested = islice((path for path in files if len(path) > 1 and path[-1] in NAMES), MAX_NESTED)
     try:
         return [printable_path(path) for path in nested]
-    except OSError:  # the folder is gone, which the start of the run reports
+    except OSError:  # The folder was deleted; the start of the run reports this.
         return []
 
 
@@ -67,7 +68,10 @@ def _own(home: Path) -> list[LoadedInstructions]:
 def _load(
     found: FoundInstructions, follows: FollowedFiles, loaded: list[LoadedInstructions]
 ) -> LoadedInstructions | None:
-    """Return a project file with its text or the reason against it; None if it has nothing new to say."""
+    """Return a project file with its text, or with the reason why it is not used.
+
+    None if it is empty or an already loaded file has the same text.
+    """
     if found.error:
         return LoadedInstructions(InstructionFile(found.name, error=found.error))
     size = len(found.contents)

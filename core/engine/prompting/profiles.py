@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from core.domain.memory import MEMORY_KINDS
 from core.domain.problems import Problem
 from core.domain.tiers import TIER_NAMES, Tiers
+from core.mcp.tool_definition import NAME_SEPARATOR
 from core.memory.saving import LearningLimits
 from core.tools.catalogue import tool_names
 
@@ -27,7 +28,7 @@ class LearningRules:
     Attributes:
         may: topics that may be remembered; empty means all topics.
         never: topics that are not remembered, even if `may` lists them.
-        least: number of similar outcomes from which a heuristic is proposed.
+        least: after so many runs with similar outcomes, a general lesson (heuristic) is proposed.
     """
 
     may: tuple[str, ...] = ()
@@ -116,7 +117,7 @@ def preferred_model(home: Path, agent: str, tiers: Tiers) -> str:
 
 
 def memory_limits(home: Path, agent: str) -> LearningLimits:
-    """Return what may be remembered of an agent's work. If the profile cannot be read, nothing may."""
+    """Return which topics of an agent's work may be remembered. If the profile cannot be read, none may."""
     try:
         learn = load_profile(home, agent).learn
     except Problem:
@@ -136,11 +137,21 @@ def _parsed(text: str, name: str) -> AgentProfile:
         raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from error
     if profile.tier and profile.tier not in TIER_NAMES:
         raise ValueError(f"tier: there is no tier {profile.tier!r}; use one of {', '.join(sorted(TIER_NAMES))}")
+    if profile.learn.least < 1:
+        raise ValueError("learn.least: there must be at least one outcome")
+    if not all(name.strip() and value.strip() for name, value in profile.setting.items()):
+        raise ValueError("setting: each entry needs a name and a value")
     for tool in profile.tools or ():
-        if tool not in tool_names():
+        if tool not in tool_names() and NAME_SEPARATOR not in tool:  # Accept tools of MCP servers not yet added.
             close = get_close_matches(tool, tool_names(), n=1)
             raise ValueError(f"tools: there is no tool {tool!r}" + (f", did you mean {close[0]!r}?" if close else ""))
-    return profile
+    return replace(profile, tools=tuple(map(_without_mcp_prefix, profile.tools))) if profile.tools else profile
+
+
+def _without_mcp_prefix(tool: str) -> str:
+    """Return Journeyman's name of a tool: without the prefix `mcp__` that other agents put before MCP tools."""
+    name = tool.removeprefix(f"mcp{NAME_SEPARATOR}")
+    return name if NAME_SEPARATOR in name else tool
 
 
 def _invalid(name: str, why: str, fix: str) -> Problem:

@@ -6,6 +6,7 @@ tools in a request: the system prompt and the tools are a prefix that providers 
 """
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import date, datetime
@@ -32,8 +33,8 @@ from core.tools.more_tools import DEFERRED_TOOLS, MORE_TOOLS_NAME
 from core.tools.recall_dropped import RECALL_DROPPED
 from core.tools.skill_tools import USE_SKILL
 
-MAX_LISTED_FILES, MAX_LIST_CHARS = 20, 600  # of the folder, in a compact prompt
-SKILLS_MAX_CHARS = 4_000  # characters of a skill list
+MAX_LISTED_FILES, MAX_LIST_CHARS = 20, 600  # limits of the list of the folder's files in a compact prompt
+SKILLS_MAX_CHARS = 4_000  # limit of each of the two skill lists in a prompt
 SKILL_DESCRIPTION_MAX_CHARS = DESCRIPTION_LIMIT
 SkillOffers = Sequence[tuple[OfferedSkill, SkillRow]]
 
@@ -88,7 +89,7 @@ def _prepare(
         tools = tuple(name for name in tools if name in COMPACT_TOOLS)
     if not DEFERRED_TOOLS.keys() & set(tools):
         tools = tuple(name for name in tools if name != MORE_TOOLS_NAME)
-    tools = tools or (RECALL_DROPPED,)  # an empty tuple would mean all tools
+    tools = tools or (RECALL_DROPPED,)  # In RunStarted, an empty tuple would mean all tools.
     offered = [offer for offer in offered if offer[0].name not in began.excluded] if USE_SKILL in tools else ()
     if began.reviewed_session:
         instructions = []
@@ -97,11 +98,12 @@ def _prepare(
     system = _replaceable(home, "review") if began.reviewed_session else system_prompt(profile, home, compact=compact)
     own = _own_instructions(instructions)
     project = [loaded for loaded in instructions if not loaded.is_own]
-    context = session_context(folder, today(), boundary, skills_section(project_skills, "folder_skills"), project)
+    files = file_list(folder) if compact and not is_external_agent(began.model) else ""
+    context = session_context(
+        folder, today(), boundary, skills_section(project_skills, "folder_skills"), project, files
+    )
     if follows and not began.reviewed_session and (nested := nested_instructions(folder)):
         context = _sections(context, _nested_list(nested, boundary))
-    if compact and not is_external_agent(began.model):
-        context = _sections(context, file_list(folder, boundary))
     if began.script_role:
         context += "\n\n" + _template("helper", name=began.script_role)
     if began.output_schema.head:
@@ -109,7 +111,7 @@ def _prepare(
     return replace(
         began,
         system_prompt=Text(_sections(system, own, _template("data"), skills_section(other_skills, "skills"))),
-        session_context=Text() if is_external_agent(began.model) else Text(context),  # those have their own
+        session_context=Text() if is_external_agent(began.model) else Text(context),  # an external agent has its own
         tools=tools,
         instruction_files=tuple(loaded.file for loaded in instructions),
         boundary=boundary,
@@ -118,7 +120,7 @@ def _prepare(
 
 
 def _replaceable(home: Path, name: str, /, **values: str) -> str:
-    """Return a prompt: the user's own in the folder `prompts` of the data folder, or else the built-in one."""
+    """Return the prompt `name`, filled in with `values`: the user's file in `prompts`, or else the built-in one."""
     own = home / "prompts" / f"{name}.md"
     try:
         text = own.read_text("utf-8").strip()
@@ -160,16 +162,24 @@ def _one_line(text: str, max_chars: int) -> str:
 
 def system_prompt(agent: AgentProfile, home: Path, *, compact: bool = False) -> str:
     """Return the part of the system prompt that describes the agent and its working style."""
-    role = f" {agent.role.strip()}" if agent.role.strip() else ""
-    first = _replaceable(home, "compact" if compact else "agent", name=agent.name, role=role)
-    return _sections(first, profile_prompt(agent), "" if compact else _replaceable(home, "manners"))
+    names = {"name": agent.name, "role": f" {agent.role.strip()}" if agent.role.strip() else ""}
+    first = _replaceable(home, "compact" if compact else "agent", **names)
+    return _sections(first, profile_prompt(agent), "" if compact else _replaceable(home, "manners", **names))
 
 
-def session_context(folder: Path, day: date, boundary: str, skills: str, instructions: list[LoadedInstructions]) -> str:
-    """Return the text that precedes the first user message of a session."""
+def session_context(
+    folder: Path, day: date, boundary: str, skills: str, instructions: list[LoadedInstructions], files: str
+) -> str:
+    """Return the text that precedes the first user message of a session.
+
+    Text that does not change between sessions in this folder comes first, so that it stays in prompt caches. It is
+    followed by the random data token (`boundary`) and the project instructions, which are marked with it.
+    """
     return _sections(
-        _template("folder", folder=str(folder), today=f"{day:%A}, {day.isoformat()}", boundary=boundary),
+        _template("folder", folder=str(folder), today=f"{day:%A}, {day.isoformat()}"),
+        files,
         skills,
+        _template("token", boundary=boundary),
         _template("guides") if any(loaded.text for loaded in instructions) else "",
         *(_marked_instructions(loaded, boundary) for loaded in instructions if loaded.text),
     )
@@ -182,20 +192,22 @@ def _own_instructions(instructions: Sequence[LoadedInstructions]) -> str:
 
 
 def _nested_list(names: Sequence[str], boundary: str) -> str:
-    """Return the hint at instructions in subfolders. The names are marked as data, because anyone may choose them."""
+    """Return the section that lists instruction files in subfolders, marked as data: file names are untrusted."""
     listed = mark_as_data("\n".join(names), ContentSource("folder", "files"), boundary)
     return f"{_template('nested')}\n{listed}"
 
 
-def file_list(folder: Path, boundary: str) -> str:
-    """Return the names of the files in the folder, marked as data; "" if it has none.
+def file_list(folder: Path) -> str:
+    """Return the section with the first file names in the folder, for small models, which otherwise guess names.
 
-    Small models guess names rather than look for them. Of a large folder, only the first names are given.
+    The names are JSON strings, so that no name can end the list. "" if the folder has no files.
     """
-    paths = list(islice(FolderWalk(folder).files(), MAX_LISTED_FILES + 1))
-    names, more = paths[:MAX_LISTED_FILES], "\n…" if len(paths) > MAX_LISTED_FILES else ""
-    text = "\n".join(printable_path(path) for path in names)[:MAX_LIST_CHARS] + more
-    return mark_as_data(text, ContentSource("folder", "files"), boundary) if paths else ""
+    paths = [printable_path(path) for path in islice(FolderWalk(folder).files(), MAX_LISTED_FILES + 1)]
+    names = paths[:MAX_LISTED_FILES]
+    while sum(map(len, names)) > MAX_LIST_CHARS:
+        names.pop()
+    listed = [*names, "…"] if len(names) < len(paths) else names
+    return _template("files", names=json.dumps(listed, ensure_ascii=False)) if paths else ""
 
 
 def _sections(*parts: str) -> str:

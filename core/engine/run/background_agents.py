@@ -11,20 +11,21 @@ from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
 from core.tools.background import SpawnTask
 
-POLL_S = 0.5  # between two looks at whether the user has asked for a pause, which no event tells
-AGENT_REASON = "a sub-agent in the background has ended"  # the reason of a HarnessMessage
+POLL_S = 0.5  # seconds; a pause request is not an event in the log, so it has to be polled
+AGENT_REASON = "a sub-agent in the background has ended"  # recorded with the message about the end
 
 
 @dataclass(slots=True)
 class BackgroundAgents:
-    """The followers of sub-agents, by the ID of the call that started each.
+    """The asyncio tasks that follow the background sub-agents of a run, by the ID of the `delegate` call.
 
-    `keeps` says that the sub-agents outlast their followers, because the run is paused or Journeyman exits.
+    `keeps` is true while the tasks are canceled without stopping their sub-agents, because the run is paused or
+    Journeyman exits.
     """
 
     spawn: SpawnTask | None = None
     keeps: bool = False
-    _followers: "dict[str, asyncio.Task[None]]" = field(default_factory=dict)
+    _followers: dict[str, asyncio.Task[None]] = field(default_factory=dict)
 
     def follow(self, call: str, work: Coroutine[Any, Any, None]) -> None:
         assert self.spawn is not None
@@ -32,20 +33,20 @@ class BackgroundAgents:
 
     @property
     def active(self) -> tuple[str, ...]:
-        """The calls whose sub-agents have not ended."""
+        """The IDs of the `delegate` calls whose sub-agents have not ended."""
         return tuple(call for call, task in self._followers.items() if not task.done())
 
     async def wait(self, call: str, seconds: float) -> None:
-        """Wait until a sub-agent has ended and its end is recorded, or until the time is over."""
+        """Wait up to `seconds` until the sub-agent of the call has ended and its end is recorded."""
         if task := self._followers.get(call):
             await asyncio.wait({task}, timeout=seconds)
 
     async def stop(self, call: str) -> None:
-        """End the follower of one sub-agent, which stops the sub-agent and records that."""
+        """Stop the sub-agent of the call and record its end, by canceling the task that follows it."""
         await _cancel([task] if (task := self._followers.get(call)) else [])
 
     async def close(self, *, keep: bool) -> None:
-        """End the followers. They stop their sub-agents and record that, unless these are kept."""
+        """Cancel all tasks. With `keep` the sub-agents stay as they are, otherwise they are stopped."""
         self.keeps = keep
         await _cancel([task for task in self._followers.values() if not task.done()])
         for task in self._followers.values():
@@ -55,7 +56,7 @@ class BackgroundAgents:
         self.keeps = False
 
 
-async def _cancel(tasks: "list[asyncio.Task[None]]") -> None:
+async def _cancel(tasks: list[asyncio.Task[None]]) -> None:
     await asyncio.sleep(0)  # a task that is canceled before its first step would record nothing
     for task in tasks:
         task.cancel()

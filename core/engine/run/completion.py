@@ -7,7 +7,7 @@ from core.engine.run.acceptance import check_acceptance
 from core.engine.run.delegate import check_output_schema
 from core.engine.run.nudges import due_nudge
 from core.engine.run.run_context import RunContext
-from core.engine.run.work_done import check_state
+from core.engine.run.work_done import check_state, has_acted, is_denied
 from core.models.stop_reasons import REPEATED
 from core.models.text_call_adapter import FINAL_STATE
 from core.models.work_phrases import check_command
@@ -15,7 +15,7 @@ from core.models.written_call_reader import task_of
 
 NO_CALL_REMINDER = "[You called nothing, so nothing happened. Call a tool, or call final when you are done.]"
 HOOK_PREFIX = "[A user hook says: "
-MAX_HOOK_OBJECTIONS = 5  # to the end of a run, so that a faulty hook cannot keep it going forever
+MAX_HOOK_OBJECTIONS = 5  # how often hooks may keep a run from ending, so that a faulty hook cannot do so forever
 REPEATED_NUDGE = (
     "[Your reply repeated one passage without end and was stopped. Do not write it again. Make the next tool call, "
     "or say in a few sentences what you did.]"
@@ -25,20 +25,19 @@ NO_CALL_REASON = "the model neither called a tool nor declared that it was done"
 
 
 async def check_completion(run: RunContext) -> RunEnded | None:
-    """Check whether the run may end after a reply without calls.
+    """Check whether the run may end after a reply without tool calls.
 
-    Queue a message for the model if the run has to continue, because a model with text-based tool calls did not declare
-    that it was done, the reply does not match the output schema, a hook objects, or an acceptance check fails. Return
-    an event if the run has to end as failed, otherwise None.
+    If it has to continue, queue a message for the model, for example because the reply does not match the output
+    schema, a hook objects, or an acceptance check fails. Return a failed RunEnded if the run must not continue either.
+    None therefore means: the run has completed unless a message is queued.
     """
     conversation = run.conversation
     if conversation.stop_reason == REPEATED and not conversation.has_new_input:
         return await _after_repetition(run)
-    if run.uses_text_calls(conversation.last_request[0]):
-        if _ended_without_final(run):
-            await run.record(HarnessMessage(Text(NO_CALL_REMINDER), NO_CALL_REASON))
-            return None
-    elif nudge := due_nudge(run):
+    if _ended_without_final(run):
+        await run.record(HarnessMessage(Text(NO_CALL_REMINDER), NO_CALL_REASON))
+        return None
+    if nudge := due_nudge(run):
         await run.record(HarnessMessage(Text(nudge.text), nudge.reason), *_text_calls_from_now_on(run))
         return None
     if ended := await check_output_schema(run):
@@ -51,23 +50,35 @@ async def check_completion(run: RunContext) -> RunEnded | None:
 
 
 def _end_with_failed_check(run: RunContext) -> RunEnded | None:
-    """Return a failed end if the command that the task names as its check fails, whatever the model says."""
+    """Return a failed RunEnded if the user's message names a check command that did not succeed, otherwise None.
+
+    A run that changed nothing and ran no command fails too, because its check cannot have begun to succeed.
+    """
     command = check_command(task_of(run.request()))
     if not command or run.conversation.has_new_input:
         return None
     since = max(run.conversation.task, default=0)
-    if not check_state(run.conversation, command, since).failed:
+    if check_state(run.conversation, command, since).failed:
+        reason = f"the task names a command that still fails: {command}"
+    elif not has_acted(run.conversation, since) and not is_denied(run.conversation):
+        reason = f"nothing was done, and the task names a command that has to succeed: {command}"
+    else:
         return None
-    return RunEnded(
-        "failed", f"the task names a command that still fails: {command}", summary=Text(run.last_reply_text())
-    )
+    return RunEnded("failed", reason, summary=Text(run.last_reply_text()))
 
 
 def _ended_without_final(run: RunContext) -> bool:
-    """Return whether a model with text-based tool calls has not called `final`, and got no reminder."""
+    """Return whether a model with text-based tool calls ended without calling `final` and was not reminded yet.
+
+    False for models with the compact prompt: asked to call a tool, a small model withdraws a good answer. It gets the
+    more specific nudges instead.
+    """
+    if run.has_compact_prompt or not run.uses_text_calls(run.conversation.last_request.model):
+        return False
     messages = run.conversation.messages
     last = next((message for message in reversed(messages) if message.role == "assistant"), None)
-    reminded = any(message.role == "user" and message.text.head == NO_CALL_REMINDER for message in messages)
+    since = max(run.conversation.task, default=0)
+    reminded = any(message.seq > since and message.text.head == NO_CALL_REMINDER for message in messages)
     return last is not None and last.provider_state.head != FINAL_STATE and not reminded
 
 
@@ -86,7 +97,10 @@ async def _run_end_hooks(run: RunContext) -> None:
 
 
 async def _after_repetition(run: RunContext) -> RunEnded | None:
-    """Tell the model once for each task that its reply was stopped; the second time, end the run as failed."""
+    """Handle a reply that was stopped because it repeated itself: tell the model.
+
+    When it happens again after the same user message, return a failed RunEnded instead.
+    """
     since = max(run.conversation.task, default=0)
     if any(message.seq > since and message.text.head == REPEATED_NUDGE for message in run.conversation.messages):
         fix = "Try another model, or a larger one."
@@ -97,12 +111,12 @@ async def _after_repetition(run: RunContext) -> RunEnded | None:
 
 
 def _text_calls_from_now_on(run: RunContext) -> tuple[TextCallsEnabled, ...]:
-    """Return the switch to text-based tool calls if the model has written calls into its replies and then gave up.
+    """Return the event that enables text-based tool calls if the model wrote tool calls into its reply text.
 
-    Such models keep to a format that the system prompt describes better than to the one of their provider. With a
-    compact prompt they do not need it: their provider is slow, and would have to read the whole prompt again.
+    Such models follow a call format from the system prompt better than the format of their provider. With the compact
+    prompt nothing is enabled, because a slow local provider would have to process the whole changed prompt again.
     """
-    model = run.conversation.last_request[0]
-    if run.has_compact_prompt:
+    model = run.conversation.last_request.model
+    if run.has_compact_prompt or run.uses_text_calls(model):
         return ()
     return (TextCallsEnabled(model, WRITTEN_REASON),) if run.conversation.written_replies.get(model) else ()

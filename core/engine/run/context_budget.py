@@ -11,7 +11,7 @@ from core.domain.text import Text
 from core.domain.tiers import NO_TIERS, ModelChoice, TierCondition, choose_model
 from core.engine.policy.untrusted import with_untrusted_event
 from core.engine.run.run_context import RunContext
-from core.engine.run.summary import summarize
+from core.engine.run.summary import summarize, to_do_list
 from core.engine.state.compaction import apply_compaction
 from core.engine.state.compaction_plan import SUMMARY_SHARE, CompactionPlan, compaction_event, plan_compaction
 from core.engine.state.conversation import TOO_LONG_REASON
@@ -23,15 +23,14 @@ from core.models.token_estimate import ATTACHMENT_NOTE_TOKENS, attachment_tokens
 from core.tools.tool import Tool
 
 WINDOW_SHARE = 0.8  # compact when the context reaches this share of the context window
-WORTHWHILE_SHARE = (
-    0.9  # a compaction must shrink the context to this share, or it is not worth invalidating the prompt cache
-)
-RETRY_GROWTH = 1.05  # after a compaction in vain, the context must grow by this factor before the next one
-MAX_RESULT_TOKENS = 25_000  # tokens of one result, in a large or unknown context window
+# A compaction must shrink the context to this share. Otherwise it is not worth invalidating the prompt cache.
+WORTHWHILE_SHARE = 0.9
+RETRY_GROWTH = 1.05  # after a futile compaction, the context must grow by this factor before the next attempt
+MAX_RESULT_TOKENS = 25_000  # maximum tokens of one tool result, however large the context window is
 RESULT_SHARE = 0.25  # share of the compaction threshold that one result may take
 REPLY_RESULTS_SHARE = 0.5  # share of the compaction threshold that the results of one reply may take together
 MIN_RESULT_TOKENS = 160
-MIN_SUMMARIZED_TOKENS = 200  # tokens; fewer are not worth a summary
+MIN_SUMMARIZED_TOKENS = 200  # shorter sections of the conversation are not worth a summary
 REQUESTED_REASON = "by hand"  # stored as the reason of a compaction that the user requested
 
 
@@ -54,7 +53,7 @@ def choose_request_model(run: RunContext) -> ModelChoice:
 
 
 def _new_results(messages: Sequence[Message]) -> Iterable[Message]:
-    """Return the messages after the last reply, which no model has seen yet."""
+    """Return the messages after the last reply: the next request is the first that sends them to a model."""
     return takewhile(lambda message: message.role != "assistant", reversed(messages))
 
 
@@ -63,7 +62,7 @@ def _has_images(messages: Iterable[Message]) -> bool:
 
 
 def _prefer_vision(choice: ModelChoice, accepts_images: Callable[[str], bool | None]) -> ModelChoice:
-    """Move the models of the tier that are known not to accept images behind the others."""
+    """Return the choice with the models that are known not to accept images moved to the end of the fallbacks."""
     models = (choice.model, *choice.fallbacks)
     first, *rest = sorted(models, key=lambda name: accepts_images(name) is False)
     if first == choice.model:
@@ -82,7 +81,14 @@ def request_event(run: RunContext, choice: ModelChoice) -> RequestSent:
     if (ratio := conversation.token_ratio(choice.model)) != 1.0:
         parts = {kind: round(tokens * ratio) for kind, tokens in parts.items()}
     window = run.model_of(choice.model).window
-    return RequestSent(choice.model, conversation.turns + 1, choice.tier, choice.reason, parts, window)
+    return RequestSent(
+        model=choice.model,
+        turn=conversation.turns + 1,
+        tier=choice.tier,
+        reason=choice.reason,
+        tokens=parts,
+        context_window=window,
+    )
 
 
 def compaction_threshold(run: RunContext, choice: ModelChoice) -> float:
@@ -93,7 +99,10 @@ def compaction_threshold(run: RunContext, choice: ModelChoice) -> float:
 
 
 def max_result_tokens(run: RunContext) -> int:
-    """Return how many estimated tokens of a result the model may receive, given the other calls of the same reply."""
+    """Return how many estimated tokens of one tool result the model may receive.
+
+    The calls of one reply share REPLY_RESULTS_SHARE of the compaction threshold.
+    """
     choice = choose_request_model(run)
     threshold = compaction_threshold(run, choice)
     if not threshold:
@@ -107,15 +116,18 @@ def max_result_tokens(run: RunContext) -> int:
 def result_events(
     run: RunContext, tool: Tool, call: str, target: str, events: Sequence[SessionEvent]
 ) -> list[SessionEvent]:
-    """Return the result of a call as it is recorded: with excerpts, and with the untrusted content that it read."""
+    """Return the events of a call's result to record.
+
+    Long results get an excerpt for the model. An UntrustedContentRead is added if the tool read untrusted content.
+    """
     recorded = run.conversation.permissions.untrusted
     return with_untrusted_event(recorded, tool, call, target, with_excerpts(run, events), trusted=run.trusted)
 
 
 def with_excerpts(run: RunContext, events: Sequence[SessionEvent]) -> list[SessionEvent]:
-    """Return the events, each result with an excerpt for the model if it is too long for the context window.
+    """Return the events, with an excerpt added to each tool result that is too long for the context window.
 
-    A replay keeps what was recorded.
+    A replay returns them unchanged, because the recorded results already have their excerpts.
     """
     return [
         replace(event, excerpt=Text(make_excerpt(run.full_text(event.output), max_result_tokens(run), event.call_id)))
@@ -208,8 +220,9 @@ async def compact(run: RunContext, choice: ModelChoice, why: str, threshold: flo
     await run.run_hooks("before_compaction", reason=why, tokens=before)
     if plan.summarized:
         summary = await summarize(run, [messages[index] for index in plan.summarized], budget)
+        to_do = to_do_list(messages, plan.summarized, run.full_text)
         event = replace(
-            event, summary=Text(summary.text), model=summary.model, usage=summary.usage, error=summary.error,
+            event, summary=Text(summary.text + to_do), model=summary.model, usage=summary.usage, error=summary.error,
             cost=summary.cost,
         )  # fmt: skip
     after = round(_tokens_after(event, messages, weights, fixed) * ratio)
@@ -222,7 +235,7 @@ async def compact(run: RunContext, choice: ModelChoice, why: str, threshold: flo
 def _tokens_after(
     event: ContextCompacted, messages: tuple[Message, ...], weights: tuple[int, ...], fixed: int, extra: int = 0
 ) -> int:
-    """Return the estimated tokens of the next request after a compaction: `fixed`, `more` and the messages."""
+    """Return the estimated tokens of the next request after the compaction: its messages plus `fixed` and `extra`."""
     counts = TokenCounts(list(weights))
     counts.update_after_compaction(*apply_compaction(messages, 0, event))
     return fixed + extra + sum(counts.counts)

@@ -61,8 +61,8 @@ class SubAgents:
     """Starts, resumes and stops the sessions of sub-agents. `shutting_down` says whether Journeyman is exiting.
 
     `preferred_model` returns the model or tier that an agent profile prefers; empty if it has no preference.
-    `check_model` is given the model of an agent and the one that it names for a sub-agent, and raises Problem unless
-    it may choose that one.
+    `check_model` receives the model of the calling agent and the model that it requests for the sub-agent, and raises
+    Problem if the agent may not choose that model. `stop` receives a session and the reason.
     """
 
     journal: Journal
@@ -117,7 +117,10 @@ class SubAgents:
     async def _follow(
         self, run: RunContext, call: ToolCall, request: DelegateArguments, child: str, began: RunStarted | None
     ) -> None:
-        """Follow a sub-agent in the background to its end, and record the end and a message with its result."""
+        """Wait until a background sub-agent has ended. Record its end, and queue a message with its result.
+
+        If this task is canceled, stop the sub-agent, unless sub-agents have to survive (`BackgroundAgents.keeps`).
+        """
         try:
             async with run.delegate_slots:
                 await self._run_child(run, call, request, child, began)
@@ -150,15 +153,15 @@ class SubAgents:
             run.agents.follow(call.id, self._follow(run, call, request, child, began))
 
     async def end_background(self, run: RunContext, end: object) -> None:
-        """End the following of sub-agents with a run: they pause with it, and otherwise they are stopped.
+        """End the tasks that follow background sub-agents when their run has ended with the event `end`.
 
-        If Journeyman exits, they are interrupted like the run itself.
+        If the run was paused, pause the sub-agents too. If it ended, stop them, unless Journeyman exits: then they
+        are left interrupted, like the run itself, so that they can be resumed.
         """
         if isinstance(end, RunPaused):
             for call in run.agents.active:
                 await self.pause(run.conversation.children[call])
-        keep = isinstance(end, RunPaused) or self.shutting_down() or not isinstance(end, RunEnded)
-        await run.agents.close(keep=keep)
+        await run.agents.close(keep=self.shutting_down() or not isinstance(end, RunEnded))
 
     async def check_agent(self, run: RunContext, call: ToolCall, request: CheckAgentArguments) -> None:
         """Execute a `check_agent` call."""
@@ -168,12 +171,15 @@ class SubAgents:
             text, failed = await self._checked(run, request, child), False
         except Problem as problem:
             text, failed = str(problem), True
-        # What the sub-agent says or does may repeat untrusted content that it has read.
+        # The result may repeat untrusted content that the sub-agent has read.
         taints = await self._taint_events(call, child) if self._exists(child) else []
         await run.record(*taints, ToolReturned(call.id, Text(text), failed))
 
     async def _checked(self, run: RunContext, request: CheckAgentArguments, child: str) -> str:
-        """Do what a `check_agent` call asks for, and return the state or the result of the sub-agent."""
+        """Send a message to the sub-agent, stop it or wait for it, as the call requests. Return its state or result.
+
+        `child` is the session of the sub-agent; "" raises Problem, because the requested ID is unknown.
+        """
         if not child:
             ids = ", ".join(run.conversation.children) or "none"
             raise Problem(f"There is no sub-agent {request.id!r}.", f"The ids are: {ids}.", "Start one with delegate.")
@@ -194,17 +200,11 @@ class SubAgents:
         _, returned = await self._end_of_child(run, request.id, child)
         return returned.output.head
 
-    def root_session(self, session: str) -> str:
-        """Return the session to resume: for a sub-agent its outermost unfinished ancestor, otherwise the session."""
-        row = self.reader.session(session)
-        above = self.reader.session(row.parent) if row and row.parent else None
-        return self.root_session(above.id) if above and above.status in UNFINISHED else session
-
     def _exists(self, child: str) -> bool:
         return bool(child) and self.reader.session(child) is not None
 
     async def _plan(self, run: RunContext, arguments: DelegateArguments) -> RunStarted:
-        """Return how to start the child's run. Raise Problem if the call is not allowed."""
+        """Return the configuration of the sub-agent's run. Raise Problem if the arguments are not allowed."""
         start, parent = run.conversation.start, self.reader.session(run.session)
         assert start is not None and parent is not None
         if parent.depth >= MAX_DEPTH:
@@ -256,13 +256,13 @@ class SubAgents:
                 parent = self.reader.session(run.session)
                 assert parent is not None
                 opened = SessionCreated(
-                    child,
-                    parent.folder,
-                    first_line(arguments.task),
-                    run.session,
-                    call.id,
-                    subagent_name(arguments),
-                    parent.depth + 1,
+                    session_id=child,
+                    folder=parent.folder,
+                    title=first_line(arguments.task),
+                    parent=run.session,
+                    parent_call=call.id,
+                    subagent=subagent_name(arguments),
+                    depth=parent.depth + 1,
                 )
                 await self.start_child(child, opened, arguments.task, began)
             elif self._status(child) in UNFINISHED and not self.is_active(child):
@@ -287,7 +287,7 @@ class SubAgents:
         return [used, *await self._taint_events(call, child), returned]
 
     async def _end_of_child(self, run: RunContext, call: str, child: str) -> tuple[SubagentEnded, ToolReturned]:
-        """Return the usage of a child that has ended, and its reply."""
+        """Return the event with the usage and status of a child that has ended, and the call result with its reply."""
         conversation, last = Conversation(), RunEnded("stopped", "it had not started")
         async for entry in self.journal.read(child):
             conversation.apply(entry)
@@ -295,19 +295,19 @@ class SubAgents:
                 last = entry.event
         spent = conversation.spent
         used = SubagentEnded(
-            call,
-            child,
-            last.status,
-            int(spent.get("turns", 0)),
-            int(spent.get("tokens", 0)),
-            spent.get("cost", 0.0),
-            spent.get("minutes", 0.0),
+            call_id=call,
+            child_session=child,
+            status=last.status,
+            turns=int(spent.get("turns", 0)),
+            tokens=int(spent.get("tokens", 0)),
+            cost=spent.get("cost", 0.0),
+            minutes=spent.get("minutes", 0.0),
         )
         text = _result_text(run, conversation, last)
         return used, ToolReturned(call, Text(text), last.status != "completed")
 
     async def _taint_events(self, call: ToolCall, child: str) -> list[SessionEvent]:
-        """Return events for the untrusted sources that the child read, because its reply may repeat their content."""
+        """Return an event for each untrusted source that the child read, because its reply may repeat the content."""
         entries = [entry async for entry in self.journal.read(child)]
         sources = dict.fromkeys(
             entry.event.source for entry in entries if isinstance(entry.event, UntrustedContentRead)
@@ -318,19 +318,17 @@ class SubAgents:
 def child_limits(
     conversation: Conversation, requested: SubagentLimits, *, is_background: bool = False
 ) -> dict[str, Any]:
-    """Compute the limits of a child: the requested ones, capped by its share of what the parent has left.
+    """Compute the limits of a child: the requested limits, capped by its share of what the parent has left.
 
-    One in the background gets no more than if as many as possible worked at once, because others may start later.
+    The share is divided by the number of pending `delegate` calls. For a background child it is divided by at least
+    MAX_PARALLEL, because more sub-agents may start while it works. Raise Problem if a limit is used up.
     """
     sharing_calls = max(1, sum(call.tool == NAME for call in conversation.pending.values()))
     if is_background or conversation.background:
         sharing_calls = max(sharing_calls, MAX_PARALLEL)
     limits: dict[str, Any] = {}
     for limit, name in LIMIT_FIELDS.items():
-        amount, allowance = (
-            getattr(requested, "turns" if limit == "turns" else limit),
-            conversation.allowed.get(limit, 0.0),
-        )
+        amount, allowance = getattr(requested, limit), conversation.allowed.get(limit, 0.0)
         available = allowance if limit == "turns" else (allowance - conversation.spent.get(limit, 0.0)) / sharing_calls
         if allowance and available <= 0:
             raise Problem(f"The limit of {allowance:g} {limit} is used up.", "", "Finish with what you have.")
@@ -355,7 +353,7 @@ def _result_text(run: RunContext, conversation: Conversation, last: RunEnded) ->
 
 
 def _end_message(call: str, name: str, status: str, result: str, untrusted: bool) -> str:
-    """Return the message that tells an agent that its sub-agent has ended, with the result unless it is `untrusted`."""
+    """Return the message to an agent about the end of its sub-agent. An `untrusted` result is left out of it."""
     head = f"[The sub-agent {name} ({call}) has ended: {status}.]"
     if untrusted:
         return f"{head} It read untrusted content. Call check_agent with this id to read its result."
@@ -374,7 +372,7 @@ async def check_output_schema(run: RunContext) -> RunEnded | None:
     schema = json.loads(run.full_text(start.output_schema))
     reply = next((m.text for m in reversed(conversation.messages) if m.role == "assistant"), Text())
     try:
-        errors = validation_errors(extract_json(run.full_text(reply)), schema)
+        errors = validation_errors(extract_json(run.full_text(reply)), schema, formats=True)
     except ValueError as error:
         errors = [f"it is not valid JSON: {error}"]
     if not errors:

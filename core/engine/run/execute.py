@@ -1,5 +1,6 @@
 """Execute one tool call and convert its outcome into events."""
 
+from dataclasses import replace
 from typing import Any
 
 from core.domain.events import FileChanged, SessionEvent, ToolReturned
@@ -8,12 +9,14 @@ from core.domain.text import Attachment, Text
 from core.store.blobs import blob_hash
 from core.timeline.text_diff import changed_blocks
 from core.tools.read_before_edit import updated_digests
-from core.tools.tool import READ_ONLY_ACCESS, FileChange, MediaContent, Tool, ToolResult
+from core.tools.tool import READ_ONLY_ACCESS, MediaContent, Tool, ToolResult
 from core.tools.tool_context import ToolContext
+from core.workspace.file_change import FileChange
 
-# Calls that change no file, and commands, which revert what background commands changed when they scan the folder.
+# Access kinds of tools before whose calls no scan for changes by background commands is needed: reading changes no
+# file, and a command scans the folder itself.
 WITHOUT_PRIOR_SCAN = READ_ONLY_ACCESS | {"execute"}
-MAX_COMPARED_BYTES = 1 << 20  # bytes; larger files are recorded without line counts, because comparing them is slow
+MAX_COMPARED_BYTES = 1 << 20  # larger files are recorded without line counts, because comparing them is slow
 
 
 async def execute_call(
@@ -21,12 +24,14 @@ async def execute_call(
 ) -> tuple[list[SessionEvent], dict[str, bytes]]:
     """Execute a tool call and return its events with the blobs they refer to, by hash.
 
-    An exception raised by the tool becomes a failed result, so that the model can react to it. `seen` maps the path of
-    each file that the run has read to the digest of its contents; it is updated in place.
+    An exception raised by the tool becomes a failed result, so that the model can react to it. `read_digests` maps the
+    path of each file that the run has read to the digest of its contents; it is updated in place.
     """
-    if tool.access not in WITHOUT_PRIOR_SCAN:
-        await context.commands.before_call(context.grant.protected_paths)
+    if tool.access == "execute":
+        context.commands.begin_command()
     try:
+        if tool.access not in WITHOUT_PRIOR_SCAN:
+            await context.commands.before_call(context.grant.protected_paths)
         result = await tool.run(
             tool.with_known_files(parameters, read_digests) if tool.with_known_files else parameters,
             context.for_call(call),
@@ -35,6 +40,8 @@ async def execute_call(
         result = ToolResult(str(problem), failed=True)
     except Exception as error:  # The model reads the error and may try another approach.
         result = ToolResult(f"{type(error).__name__}: {error}", failed=True)
+    if tool.access == "execute":
+        result = replace(result, changes=context.commands.own_changes(result.changes))
     context.commands.note_foreign_changes((change.path, change.after) for change in result.changes)
     updated = updated_digests(read_digests, result)  # This also removes deleted files.
     read_digests.clear()

@@ -63,11 +63,12 @@ async def _propose(
 
 
 async def _find_skill(run: RunContext, skills: SkillService, name: str) -> SkillRow | None:
-    """Return the skill with this name: the one offered to this run, else the one in the library, else None."""
+    """Return the skill with this name, or None. Prefer the skill offered to this run, then the one in the library."""
     offered_keys = {skill.name: skill.key for skill in run.conversation.start.skills} if run.conversation.start else {}
     key = offered_keys.get(name, f"{LIBRARY_PREFIX}{name}")
     rows = await skills.list(run.tool_context.folder)
-    return next((row for row in rows if row.key == key), None)
+    named = [row for row in rows if row.name == name]
+    return next((row for row in rows if row.key == key), named[0] if named else None)
 
 
 def _target(arguments: ManageSkillArguments, row: SkillRow | None) -> str:
@@ -75,7 +76,7 @@ def _target(arguments: ManageSkillArguments, row: SkillRow | None) -> str:
 
 
 def _changed_file(arguments: ManageSkillArguments) -> str:
-    """Return the path in the skill of the file that the call changes."""
+    """Return the path, relative to the skill's folder, of the file that the call changes."""
     return arguments.path if arguments.action in ("patch", "add_file") and arguments.path else SKILL_FILE
 
 
@@ -86,7 +87,10 @@ def _build_proposal(
     row: SkillRow | None,
     open_proposal: Proposal | None,
 ) -> Proposal:
-    """Check the change and return its proposal. A patch of an open proposal also includes what that one proposes."""
+    """Check the requested change and return a proposal for it. Raise Problem if the change is not possible.
+
+    If the session already has an open proposal for the same file, a patch applies to the text that it proposes.
+    """
     _refuse_secrets(f"{arguments.description}\n{arguments.text}\n{arguments.new_string}")
     path = _changed_file(arguments)
     if path != SKILL_FILE:
@@ -127,6 +131,7 @@ def _new_text(
         case "create":
             return _new_skill_text(arguments, row)
         case "add_file":
+            _refuse_existing_file(skills, arguments, row)
             return arguments.text
         case "patch" if open_proposal is not None:
             return _patched(open_proposal.text, arguments)
@@ -137,11 +142,26 @@ def _new_text(
             return ""
 
 
-def _last_step(run: RunContext, reviewed: str) -> tuple[int, ...]:
-    """Return the number of the step that the proposal is based on.
+def _refuse_existing_file(skills: SkillService, arguments: ManageSkillArguments, row: SkillRow | None) -> None:
+    """Raise Problem if the new file exists, or if its path needs a folder where the skill has a file or vice versa."""
+    if row is None:
+        return
+    paths = {file.path for file in skills.library.open(row.key).files}
+    if arguments.path in paths:
+        do = f"Read it with {USE_SKILL}, then change it with action patch."
+        raise Problem(f"The skill has a file {arguments.path!r} already.", "It was not overwritten.", do)
+    for path in paths:
+        if path.startswith(f"{arguments.path}/") or arguments.path.startswith(f"{path}/"):
+            raise Problem(
+                f"{arguments.path!r} is not possible next to {path!r}.", "A file is not a folder.", "Rename it."
+            )
 
-    For a review, it is the last step of the reviewed session. Otherwise it is this call, which is recorded after the
-    proposal.
+
+def _last_step(run: RunContext, reviewed: str) -> tuple[int, ...]:
+    """Return the number of the step that the proposal is based on, as a tuple; () if the session is unknown.
+
+    In the review of a session, this is the session's last step. Otherwise it is the current call, which becomes the
+    next step: its result is recorded after the proposal.
     """
     session = run.reader.session(reviewed or run.session)
     if session is None:
@@ -163,7 +183,7 @@ def _new_skill_text(arguments: ManageSkillArguments, row: SkillRow | None) -> st
 
 
 def _refuse_guarded(run: RunContext, arguments: ManageSkillArguments, row: SkillRow) -> None:
-    """Refuse to change a pinned skill or one that the run has not read, and to archive one outside the library."""
+    """Raise Problem if the skill is pinned, was not read by the run, or is outside the library and to be archived."""
     if row.pinned:
         raise Problem(
             f"The skill {arguments.name!r} is pinned.",

@@ -44,8 +44,10 @@ async def _recalled(run: RunContext, question: str, message_seq: int) -> Memorie
         return None
     scopes = scopes_of_run(memory.folder, start.profile if start else "", memory.session)
     similarities = await memory.memories.similarities(question, scopes)
-    already_recalled = run.conversation.recalled | set(start.excluded if start else ())
-    recall = memory.memories.recall(question, scopes, already_recalled=already_recalled, similarities=similarities)
+    known = run.conversation.recalled | set(start.excluded if start else ())
+    if not run.conversation.compactions:  # without a compaction the context still contains the earlier runs
+        known.update(item.id for item in memory.memories.listed(kind="outcome", session=memory.session))
+    recall = memory.memories.recall(question, scopes, already_recalled=known, similarities=similarities)
     if not recall.items:
         return None
     text = memory_message(recall.items, run.boundary())

@@ -33,7 +33,7 @@ NOT_ALLOWED = "The user did not allow this."
 NOT_ALLOWED_HINT = "Do it another way, or ask what they want instead."
 CHANGED_NOTE = "[The user changed this call of {tool} before allowing it. It was run with: {arguments}]"
 CHANGED_REASON = "you changed the call before it ran: {tool} {object}"
-MAX_NOTE_CHARS = 4_000  # characters of the changed arguments that the model reads; files it can read itself
+MAX_NOTE_CHARS = 4_000  # limit for the changed arguments in CHANGED_NOTE, which may contain the text of a whole file
 STALE_APPROVAL = (
     "Not run: something has changed since the user approved this call. Call again to request approval again."
 )
@@ -43,8 +43,8 @@ STALE_APPROVAL = (
 class PermittedCall:
     """A call that may execute.
 
-    `events` are recorded together with its start; `grant` is what the tool may do. `parameters` are those of the call,
-    as the user may have changed them.
+    `events` are recorded together with the start of the call. `grant` is passed to the tool: it allows more than usual,
+    such as writing a protected path. `parameters` include the changes that the user made before allowing the call.
     """
 
     parameters: Any
@@ -54,7 +54,10 @@ class PermittedCall:
 
 @dataclass(frozen=True, slots=True)
 class _CallUnderReview:
-    """A call that is evaluated repeatedly, because mode, rules and state may change while the user decides."""
+    """A call awaiting permission. It is evaluated again when the mode or rules change while the user decides.
+
+    `changes` counts how often the user has changed the arguments.
+    """
 
     run: RunContext
     tool: Tool
@@ -74,7 +77,7 @@ class _CallUnderReview:
         return verdict
 
     def changed(self, arguments: str) -> "_CallUnderReview":
-        """Return the call with the arguments that the user wrote. Raise Problem if they are invalid."""
+        """Return the call with these arguments from the user, in JSON. Raise Problem if they are invalid."""
         call = replace(self.call, arguments=Text(arguments))
         return replace(self, call=call, parameters=parse_call(self.run, call), changes=self.changes + 1)
 
@@ -103,9 +106,11 @@ async def obtain_permission(
     verdict = await review.now()
     requests = run.conversation.permissions.requests
     while isinstance(verdict, NeedsApproval) or review.name in requests:
+        if isinstance(verdict, NeedsApproval) and (why := _reason_not_to_ask(run, verdict)):
+            return review.refused(why)
         decision = await await_approval(run, review.name, verdict, review.now)
         if not decision.allowed:
-            return review.refused(_refusal_text(decision))
+            return review.refused(refusal_text(decision))
         if not decision.arguments.head:
             return await _recheck(review)
         shown, original = requests[review.name], await review.now()
@@ -127,8 +132,14 @@ async def obtain_permission(
             return review.permitted()
 
 
+def _reason_not_to_ask(run: RunContext, verdict: NeedsApproval) -> str:
+    """Return why an approval could not take effect, so that the user is not asked in vain; "" if it could."""
+    problem = run.tool_context.commands.reason_to_refuse() if verdict.request.protected_paths else None
+    return str(problem) if problem else ""
+
+
 def _approved_grant(approved: NeedsApproval) -> CallGrant:
-    """Return what a call may do that the user has approved."""
+    """Return the grant for a call that the user has approved: unsandboxed, and with the protected paths it writes."""
     request = approved.request
     return CallGrant(protected_paths=request.protected_paths, unsandboxed=True, irreversible=not request.reversible)
 
@@ -164,7 +175,7 @@ async def await_approval(
 
 
 def _may_decide(entry: EventRecord, session: str, name: str) -> bool:
-    """Return whether an event decides the request or may lead to its decision, such as a new mode or a new rule."""
+    """Return whether an event decides the request `name`, or changes the mode or rules that may decide it."""
     event = entry.event
     if isinstance(event, PermissionDecided):
         return event.request_id == name or bool(event.rule_ids)
@@ -172,7 +183,7 @@ def _may_decide(entry: EventRecord, session: str, name: str) -> bool:
 
 
 async def _decide_by_policy(run: RunContext, name: str, verdict: PolicyDecision | None) -> None:
-    """If the mode or a rule now decides the request, record that decision, unless the user is deciding it."""
+    """Record the decision if the call no longer needs approval, unless the user's decision is being recorded."""
     if verdict is None or isinstance(verdict, NeedsApproval) or name in run.claimed:
         return
     run.claimed.add(name)
@@ -186,7 +197,10 @@ async def _decide_by_policy(run: RunContext, name: str, verdict: PolicyDecision 
 
 
 async def _recheck(review: _CallUnderReview) -> PermittedCall | CallRefused:
-    """Evaluate an approved call again. An approval covers only what was shown and never overrides a denial."""
+    """Evaluate a call again after the user has approved it.
+
+    Refuse it if a rule now denies it, or if the call needs approval for more than the user was shown.
+    """
     verdict = await review.now()
     match verdict:
         case Denied(reason=reason, rule_id=rule):
@@ -201,8 +215,8 @@ async def _recheck(review: _CallUnderReview) -> PermittedCall | CallRefused:
             return review.permitted()
 
 
-def _refusal_text(decision: PermissionDecided) -> str:
-    """Return the refusal that the model reads."""
+def refusal_text(decision: PermissionDecided) -> str:
+    """Return the message to the model with the reason why its call was refused."""
     if decision.decided_by != "user":
         return decision.reason.head
     return (

@@ -2,7 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from core.domain.events import RunStarted
@@ -12,12 +14,8 @@ from core.domain.problems import Problem
 from core.domain.provenance import is_untrusted
 from core.domain.sensitive_paths import is_protected
 from core.domain.text import Text
-from core.engine.policy.dictation import dictation_reason
-from core.engine.policy.grants import parse_grants
-from core.engine.policy.policy import PolicyContext, evaluate_call
-from core.engine.policy.proposed_call import ProposedCall, propose_call
-from core.engine.policy.rule_input import rules_in_folder
-from core.engine.policy.secret_files import (
+from core.engine.policy.dictation import dictation_reason, is_written
+from core.engine.policy.folder_inspection import (
     has_plain_git,
     inner_links,
     leads_outside,
@@ -26,6 +24,11 @@ from core.engine.policy.secret_files import (
     searches_folder,
     secret_files,
 )
+from core.engine.policy.grants import parse_grants
+from core.engine.policy.policy import PolicyContext, evaluate_call
+from core.engine.policy.proposed_call import ProposedCall, propose_call
+from core.engine.policy.rule_input import rules_in_folder
+from core.engine.run.computed_scripts import Script, find_scripts, script_reason
 from core.engine.run.run_context import RunContext
 from core.engine.state.conversation import Conversation
 from core.store.rule_store import RuleStore
@@ -52,19 +55,22 @@ async def check_policy(book: RuleStore, run: RunContext, tool: Tool, call: str, 
     all_rules = None if rules is None else (*rules_in_folder(rules, folder), *grants.rules)
 
     in_thread = tool.access in ("execute", "write")
-    texts = await _untrusted_texts(run) if in_thread else []
-    untrusted_texts = cache(partial(_load_from_thread, run, texts, asyncio.get_running_loop()))
+    texts = await _untrusted_texts(run, commands=tool.access == "execute") if in_thread else []
+    load = partial(_load_from_thread, run, texts, asyncio.get_running_loop())
+    untrusted_texts: Callable[[], Sequence[str]] = cache(load) if texts else tuple
+    scripts = await find_scripts(run, proposed.subjects[0]) if tool.access == "execute" else []
 
     def evaluation(level: SandboxLevel) -> Callable[[], PolicyDecision]:
-        context = _policy_context(run, start, level, untrusted_texts, tool.access == "execute")
+        context = _policy_context(run, start, level, partial(_dictation_reason, run, untrusted_texts, scripts))
+        context = _for_commands(context, run.tool_context.folder) if tool.access == "execute" else context
         return partial(
             evaluate_call, proposed, start.mode, all_rules, tuple(run.conversation.permissions.untrusted), context
         )
 
     if tool.access == "execute":
         return await run_to_completion(evaluation((await run.tool_context.proven_sandbox()).level))
-    # Only for commands does the decision depend on the sandbox level, because FileBroker restricts file access.
-    # The sandbox is tested, which is slow, only if a request has to show the level.
+    # The decision depends on the sandbox level only for commands: other tools access files through FileBroker. So the
+    # slow test of the sandbox is only needed to show its level in a permission request.
     verdict = await run_to_completion(evaluation("verified")) if in_thread else evaluation("verified")()
     if not isinstance(verdict, NeedsApproval):
         return verdict
@@ -73,7 +79,7 @@ async def check_policy(book: RuleStore, run: RunContext, tool: Tool, call: str, 
 
 
 def _policy_context(
-    run: RunContext, start: RunStarted, level: SandboxLevel, untrusted_texts: Callable[[], Sequence[str]], runs: bool
+    run: RunContext, start: RunStarted, level: SandboxLevel, dictation: Callable[[ProposedCall], str]
 ) -> PolicyContext:
     name = run_id(run.session, run.conversation.run)
     return PolicyContext(
@@ -82,9 +88,9 @@ def _policy_context(
         workspace=str(run.tool_context.folder),
         data_dir=str(run.tool_context.data),
         level=level,
-        changed_files=frozenset(run.conversation.permissions.changed_files) if runs else frozenset(),
+        changed_files=frozenset(run.conversation.permissions.changed_files),
         user_words=tuple(run.conversation.permissions.user_words),
-        dictation_reason=partial(_dictation_reason, run, untrusted_texts),
+        dictation_reason=dictation,
         hosts=run.tool_context.network_access.hosts,
         granted_tools=parse_grants(start.allow, name).tools,
         unsettled=run.tool_context.unsettled.described(),
@@ -92,29 +98,40 @@ def _policy_context(
         resolve=cache(run.tool_context.broker.resolve),
         is_trusted=partial(_is_trusted, run.tool_context),
         content_mark=partial(_content_mark, run.tool_context.broker),
-        expand=cache(partial(matching_files, run.tool_context.folder)),
-        secret_files=cache(partial(secret_files, run.tool_context.folder)),
-        leads_outside=partial(leads_outside, run.tool_context.folder),
-        outside_links=partial(outside_links, run.tool_context.folder),
-        inner_links=cache(partial(inner_links, run.tool_context.folder)),
-        searches_folder=partial(searches_folder, run.tool_context.folder),
-        plain_git=cache(partial(has_plain_git, run.tool_context.folder)),
+    )
+
+
+def _for_commands(context: PolicyContext, folder: Path) -> PolicyContext:
+    """Return the context extended by the functions about files, links and git that only commands need."""
+    return replace(
+        context,
+        expand=cache(partial(matching_files, folder)),
+        secret_files=cache(partial(secret_files, folder)),
+        leads_outside=partial(leads_outside, folder),
+        outside_links=partial(outside_links, folder),
+        inner_links=cache(partial(inner_links, folder)),
+        searches_folder=partial(searches_folder, folder),
+        plain_git=cache(partial(has_plain_git, folder)),
     )
 
 
 def _load_from_thread(run: RunContext, texts: Sequence[Text], loop: asyncio.AbstractEventLoop) -> list[str]:
-    """Load texts in full, which is worth while only if a decision depends on them. Called in another thread."""
+    """Load the full texts in the thread of the event loop, and wait for them. Called from a worker thread."""
 
-    async def load() -> list[str]:  # by the thread that the reader belongs to
+    async def load() -> list[str]:  # a coroutine, because the database reader may be used only in the loop's thread
         return [run.full_text(text) for text in texts]
 
     return asyncio.run_coroutine_threadsafe(load(), loop).result()
 
 
-async def _untrusted_texts(run: RunContext) -> list[Text]:
-    """Return the untrusted content that the run has read, and for a sub-agent also that of the runs above it."""
+async def _untrusted_texts(run: RunContext, *, commands: bool) -> list[Text]:
+    """Return the untrusted content that the run has read, and for a sub-agent also what the agents above it have read.
+
+    With `commands`, files that the user attached count as untrusted too: they may name files to write, but must not
+    decide which commands are run.
+    """
     states, row = [run.conversation.permissions], run.reader.session(run.session)
-    is_subagent = bool(row and row.parent)  # its messages are written by agents, which have read what is checked here
+    is_subagent = bool(row and row.parent)  # the messages to a sub-agent are written by an agent, not by the user
     while row and row.parent and not run.is_replay:
         caller = run.callers.setdefault(row.parent, Conversation())
         async for entry in run.journal.read(row.parent, caller.last_seq):
@@ -126,17 +143,27 @@ async def _untrusted_texts(run: RunContext) -> list[Text]:
         for state in states
         for text in (
             *state.untrusted_texts,
-            *(() if is_subagent and state is states[0] else state.expanded_messages),
+            *(state.attached_texts if commands else ()),
+            *(
+                text
+                for text, typed in state.authorship.expanded.items()
+                if typed is not None or not (is_subagent and state is states[0])
+            ),
             *(text for text, source in state.sources.items() if is_untrusted(source, trusted=run.trusted)),
         )
     )
     return list(texts)
 
 
-def _dictation_reason(run: RunContext, untrusted_texts: Callable[[], Sequence[str]], call: ProposedCall) -> str:
-    """Return why a call needs approval because untrusted content may have dictated it."""
-    mark = partial(_content_mark, run.tool_context.broker)
-    return dictation_reason(call, mark, untrusted_texts, run.conversation.permissions.user_words)
+def _dictation_reason(
+    run: RunContext, untrusted_texts: Callable[[], Sequence[str]], scripts: Sequence[Script], call: ProposedCall
+) -> str:
+    """Return why untrusted content may have dictated a call or the scripts that it runs; "" if it has not."""
+    mark, words = partial(_content_mark, run.tool_context.broker), run.conversation.permissions.user_words
+    reason = dictation_reason(call, mark, untrusted_texts, words)
+    if reason or not scripts or is_written(call.subjects[0], words):
+        return reason
+    return script_reason(scripts, untrusted_texts(), words)
 
 
 def _is_trusted(context: ToolContext, path: str) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
-from core.domain.events import Replied, ToolCall
+from core.domain.events import READ_AHEAD, Replied, ToolCall
 from core.domain.ids import call_id
 from core.domain.problems import Problem
 from core.domain.text import Text
@@ -24,7 +24,6 @@ from core.engine.run.context_budget import request_event
 from core.engine.run.run_context import RunContext
 from core.engine.state.compaction import USER
 from core.models.catalog import SCRIPTED
-from core.models.stop_reasons import READ_AHEAD
 from core.models.work_phrases import check_command, named_files
 from core.models.written_call_reader import task_of
 from core.timeline.context_item import RESULTS_PREFIX
@@ -39,12 +38,12 @@ from core.workspace.broker import FileBroker
 
 CHANGES = (f"{RESULTS_PREFIX}{WRITE.name}", f"{RESULTS_PREFIX}{EDIT.name}")
 MAX_FILES, MAX_BYTES = 4, 4_000
-MAX_DATA_BYTES = 500  # of a file with data, which commands can search and count
+MAX_DATA_BYTES = 500  # limit for files with DATA_SUFFIXES, which the agent had better search with commands
 DATA_SUFFIXES = (".csv", ".jsonl", ".log", ".tsv", ".txt")
-MAX_MESSAGE_CHARS = 4_000  # of a longer message only the beginning is searched for names
+MAX_MESSAGE_CHARS = 4_000  # only this much of a user message is searched for file names and identifiers
 CHECK_NOTE = "Journeyman ran the command of which your message says that it has to pass."
 NOTE = "Journeyman read the files that your message names before it asked the model."
-MAX_SEARCHED = 500  # files
+MAX_SEARCHED = 500  # number of files searched for the identifiers in a message
 _VERSION = r"(?<![\w.])\d+(?:\.\d+){2,}(?!\w)"
 _IDENTIFIER = re.compile(
     rf"{_VERSION}|(?<![\w./-])(?:[A-Za-z]+(?:_\w+)+|[a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)(?![\w./-]*[\w/])"
@@ -52,7 +51,7 @@ _IDENTIFIER = re.compile(
 
 
 async def read_ahead(run: RunContext, choice: ModelChoice) -> bool:
-    """Record calls that read the files named by new messages of the user; return whether there are any."""
+    """Record calls that read the files that queued user messages are about. Return whether any were recorded."""
     conversation, context = run.conversation, run.tool_context
     if not _can_call(run, choice, READ.name):
         return False
@@ -64,7 +63,10 @@ async def read_ahead(run: RunContext, choice: ModelChoice) -> bool:
 
 
 async def check_ahead(run: RunContext, choice: ModelChoice) -> bool:
-    """Record a call of the command that the task names as its check; return whether a file has just been changed."""
+    """If the last call changed a file, record a call that runs the check command named by the task.
+
+    Return whether a call was recorded.
+    """
     messages = run.conversation.messages
     if not _can_call(run, choice, RUN.name) or run.conversation.queued or not messages:
         return False
@@ -88,7 +90,7 @@ def _can_call(run: RunContext, choice: ModelChoice, tool: str) -> bool:
 async def _record_calls(
     run: RunContext, choice: ModelChoice, tool: str, arguments: Sequence[Mapping[str, str]], note: str
 ) -> None:
-    """Record calls as those of a reply, so that the run executes them next."""
+    """Record a request and a reply with these calls, as if the model had made them, so that the run executes them."""
     turn = run.conversation.total_turns + 1
     calls = tuple(
         ToolCall(call_id(turn, number), tool, Text(json.dumps(each, ensure_ascii=False)))
@@ -98,7 +100,10 @@ async def _record_calls(
 
 
 def _files_to_read(texts: Sequence[str], folder: Path, broker: FileBroker, known: set[str]) -> list[str]:
-    """Return the paths of the short text files that the texts are about and that are not known yet."""
+    """Return the paths of up to MAX_FILES short text files that the texts name, without the `known` paths.
+
+    If they name none and nothing is known, return the files that contain an identifier from the texts.
+    """
     texts = [text[:MAX_MESSAGE_CHARS] for text in texts]
     names = dict.fromkeys(normalized_path(name) for text in texts for name in named_files(text))
     found = [name for name in names if name not in known and _short_text(name, broker)]
@@ -107,12 +112,12 @@ def _files_to_read(texts: Sequence[str], folder: Path, broker: FileBroker, known
         contains = re.compile(rb"(?<!\w)(?:%s)(?!\w)" % b"|".join(map(re.escape, sorted(identifiers)))).search
         paths = ("/".join(path) for path in islice(FolderWalk(folder).files(), MAX_SEARCHED))
         found = [path for path in paths if contains(_short_text(path, broker))]
-        found = found if len(found) <= MAX_FILES else []  # the name is too common to say what the message is about
+        found = found if len(found) <= MAX_FILES else []  # the identifiers are too common
     return found[:MAX_FILES]
 
 
 def _short_text(name: str, broker: FileBroker) -> bytes:
-    """Return the contents of a text file that is short enough to be read ahead, else nothing."""
+    """Return the contents of a file if it is text and short enough to be read ahead, otherwise b""."""
     try:
         status = broker.stat(name)
         limit = MAX_DATA_BYTES if name.endswith(DATA_SUFFIXES) else MAX_BYTES

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +55,7 @@ from core.tools.catalogue import tool_specs
 from core.tools.check_agent import CheckAgentArguments
 from core.tools.delegate import MAX_PARALLEL, DelegateArguments
 from core.tools.mcp_tools import mcp_tool_specs
-from core.tools.tool import FileChange, Tool
+from core.tools.tool import Tool
 from core.tools.tool_context import ToolContext
 
 NO_OUTPUT, EMPTY_CONTENT = "(no output)", "(empty)"
@@ -66,6 +67,7 @@ CallExecutor = Callable[
 ]
 Delegation = Callable[["RunContext", ToolCall, DelegateArguments], Awaitable[None]]
 AgentCheck = Callable[["RunContext", ToolCall, CheckAgentArguments], Awaitable[None]]
+QuestionAdmission = Callable[["RunContext", str, str], AbstractAsyncContextManager[bool]]
 PolicyEvaluator = Callable[["RunContext", Tool, str, Any], Awaitable[PolicyDecision | None]]
 
 
@@ -73,7 +75,8 @@ PolicyEvaluator = Callable[["RunContext", Tool, str, Any], Awaitable[PolicyDecis
 class RequestPrefix:
     """The constant prefix of every request in a run: system prompt and tools, with their token counts.
 
-    `built_from` is what it depends on: the start, the enabled tools, and whether the context was compacted.
+    `built_from` holds the inputs it was built from, to detect when it is outdated: the RunStarted event, the enabled
+    tools, and whether the context was compacted.
     """
 
     system: str = ""
@@ -89,6 +92,8 @@ class RunContext:
     Attributes:
         tool_context: the folder and everything else that tools may use; opened and closed with the run.
         evaluate: decides whether a call may execute; a replay returns the recorded decision.
+        admit_question: says whether a question, by its ID and its call, may be asked within the limit. It is recorded
+            in the context. A replay returns the recorded decision.
         trusted: whether the user trusts the folder.
         attended: whether a user is present to decide at a limit or after an error.
         read_digests: paths of files that the run has read, with digests of the contents. Other files cannot be edited.
@@ -133,7 +138,8 @@ class RunContext:
     journal: Journal
     reader: Reader
     live_updates: LiveUpdates
-    evaluate: "PolicyEvaluator"
+    evaluate: PolicyEvaluator
+    admit_question: QuestionAdmission
     trusted: bool = True
     attended: bool = False
     read_digests: dict[str, str] = field(default_factory=dict)
@@ -175,7 +181,7 @@ class RunContext:
 
     @property
     def is_replay(self) -> bool:
-        """Whether recorded outcomes take the place of the calls."""
+        """Whether this run replays a recorded session: calls return their recorded outcome and are not executed."""
         return self.execute is not execute_call
 
     @property
@@ -189,16 +195,16 @@ class RunContext:
         return self.conversation.start.tools if self.conversation.start else ()
 
     def model_of(self, name: str) -> Model:
-        """Return the model with this name, wrapped in an adapter that reads tool calls from text."""
+        """Return the model with this name, wrapped in an adapter that recognizes text-based tool calls."""
         model = self.model if name == self.model_name or self.models is None else self.models(name)
-        if self.is_replay:  # it has the recorded calls
+        if self.is_replay:  # recorded replies contain their calls already
             return model
         if not self.uses_text_calls(name):
             return WrittenCallReader(model, argument_fault)
         return TextCallAdapter(model, self.boundary(), argument_fault)
 
     def uses_text_calls(self, name: str) -> bool:
-        """Return whether this model uses text-based tool calls."""
+        """Return whether this model makes text-based tool calls, in a format that the system prompt describes."""
         start = self.conversation.start
         return name in self.conversation.text_call_models or bool(start and start.text_calls)
 
@@ -228,7 +234,7 @@ class RunContext:
         return self.prefix
 
     def _mcp_tools(self, start: RunStarted) -> tuple[ToolSpec, ...]:
-        """Return the specs of the MCP tools in `start` that the user still accepts."""
+        """Return the specs of the MCP tools that the run may use, except those that are no longer available."""
         available = mcp_tool_specs(self.tool_context.servers.all()) if self.tool_context.servers else {}
         return tuple(spec for name, spec in available.items() if name in start.tools)
 
@@ -262,7 +268,7 @@ class RunContext:
         )
 
     def boundary(self) -> str:
-        """Return the token of the tags that mark data in this run."""
+        """Return the random token in the tags around untrusted content, which that content therefore cannot close."""
         start = self.conversation.start
         return (start and start.boundary) or fallback_boundary(self.session)
 
@@ -270,14 +276,15 @@ class RunContext:
         """Return the JSON Schema that the provider should enforce, or None.
 
         The schema is enforced only after a reply was rejected, because constrained output would prevent tool calls.
+        Providers do not accept the schemas `true` and `false`.
         """
-        if start is None or not start.output_schema.head:
+        if start is None or not start.output_schema.head or not self._last_note().startswith(SCHEMA_MISMATCH_PREFIX):
             return None
-        sent_back = self._last_note().startswith(SCHEMA_MISMATCH_PREFIX)
-        return dict(json.loads(self.full_text(start.output_schema))) if sent_back else None
+        schema = json.loads(self.full_text(start.output_schema))
+        return schema if isinstance(schema, dict) else None
 
     def _last_note(self) -> str:
-        """Return the message of the engine to the model that its next reply answers; "" if there is none."""
+        """Return the user or harness message that the next reply answers; "" after a tool result."""
         last = self.conversation.messages[-1] if self.conversation.messages else None
         return last.text.head if last and last.role == "user" else ""
 
@@ -304,7 +311,7 @@ class RunContext:
             self.model_name = start.model
 
     def reply_options(self) -> ReplyOptions:
-        """Return the user's options for replies, such as effort and temperature; None means not sent."""
+        """Return the user's options for replies, such as effort and temperature. Options that are None are not sent."""
         start = self.conversation.start
         return (
             ReplyOptions(start.effort or None, start.max_output_tokens or None, start.temperature)
@@ -323,7 +330,7 @@ class RunContext:
     async def sandbox_events(self, tool: Tool) -> tuple[SessionEvent, ...]:
         """Return the event with the sandbox level if the tool runs commands and the run has not recorded it."""
         walls = self.tool_context.lazy_sandbox
-        if tool.access != "execute" or walls.recorded or self.is_replay:  # a replay runs no commands
+        if tool.access != "execute" or walls.recorded or self.is_replay:  # A replay executes no commands.
             return ()
         sandbox = await self.tool_context.proven_sandbox()
         walls.recorded = True
@@ -331,20 +338,19 @@ class RunContext:
         return (SandboxTested(sandbox.name, sandbox.level, *((proof.escapes, proof.known_gaps) if proof else ())),)
 
     async def command_ended(self, ended: CommandEnd) -> None:
-        """Record the changes and the end of a background command."""
+        """Record the files that a background command has changed, and its end if it has ended (`ended.done`)."""
         blobs: dict[str, bytes] = {}
-        changes = [FileChange(file.path, file.before, file.after, file.modes) for file in ended.changes]
-        events: list[SessionEvent] = [file_changed_event(ended.call, change, blobs) for change in changes]
+        events: list[SessionEvent] = [file_changed_event(ended.call, change, blobs) for change in ended.changes]
         if result := ended.done:
             events.append(
                 BackgroundCommandEnded(
-                    ended.call,
-                    ended.command,
-                    Text(result.output),
-                    result.exit_code,
-                    result.killed_because,
-                    ended.unrestorable,
-                    ended.changed_history,
+                    call_id=ended.call,
+                    command=ended.command,
+                    output=Text(result.output),
+                    exit_code=result.exit_code,
+                    reason=result.killed_because,
+                    unrestorable=ended.unrestorable,
+                    changed_history=ended.changed_history,
                 )
             )
         await self.record(*events, blobs=blobs)
@@ -369,14 +375,16 @@ class RunContext:
         return last.text.head if last else ""
 
     async def run_hooks(self, moment: HookMoment, tool: str = "", **details: object) -> HookOutcome:
-        """Run the user's hooks for a moment of the run, and record them and the context that they add.
+        """Run the user's hooks for this moment and tool; record their outcomes and the context that they add.
 
-        A replay runs no hooks, and takes what they decided from the recording.
+        `details` are passed to the hooks as JSON. A replay runs no hooks and returns their recorded outcome.
         """
         if self.is_replay:
             return self.recorded_hooks(moment, details)
+        if not (hooks := self._load_hooks()):
+            return NO_OUTCOME
         payload = {"session": self.session, "run": self.conversation.run, "model": self.model_name, **details}
-        ran = await run_hooks(self._load_hooks(), moment, tool, self.tool_context.folder, payload)
+        ran = await run_hooks(hooks, moment, tool, self.tool_context.folder, payload)
         outcome, added = decided(ran)
         if ran:
             await self.record(*ran, *added)
@@ -441,7 +449,10 @@ class RunContext:
         return answer
 
     async def _await_answer(self, question: Question, call_id: str, updated: asyncio.Event) -> None:
-        """Wait until the user answers or begins to answer. After the time limit, record that the question expired."""
+        """Wait until `updated` is set, because the user answers or begins to, or until the question expires.
+
+        If the question expires, record its default answer. May return early; the caller checks for the answer.
+        """
         expires = (
             self.has_time_limits and question.timeout_s > 0 and question.id not in self.conversation.being_answered
         )
@@ -451,12 +462,12 @@ class RunContext:
             else None
         )
         try:
-            # The clock of timeouts may stop while the computer sleeps, so the time of day is checked repeatedly.
+            # The event loop's clock may stop while the computer sleeps, so compare with the time of day repeatedly.
             async with asyncio.timeout(None if remaining_s is None else min(remaining_s, CLOCK_CHECK_S)):
                 await updated.wait()
         except TimeoutError:
             if remaining_s is not None and remaining_s > CLOCK_CHECK_S:
-                return  # the caller waits again
+                return  # The caller calls this again with the time that remains.
             if question.id in self.claimed:
                 await updated.wait()
                 return

@@ -3,7 +3,15 @@
 from datetime import datetime
 
 from core.domain.clock import SECOND
-from core.domain.events import CallRefused, CallStarted, SessionEvent, ToolCall, ToolReturned, UntrustedContentRead
+from core.domain.events import (
+    CallRefused,
+    CallStarted,
+    EventRecord,
+    SessionEvent,
+    ToolCall,
+    ToolReturned,
+    UntrustedContentRead,
+)
 from core.domain.problems import Problem
 from core.domain.provenance import ContentSource, mark_as_data, source_label
 from core.domain.sessions import SessionRow
@@ -13,21 +21,23 @@ from core.engine.run.recall_dropped import one_line
 from core.engine.run.run_context import RunContext
 from core.store.codec import decode_event, load_texts
 from core.store.search import searchable_texts
+from core.timeline.run_report import report_details, report_run
+from core.timeline.run_summary import RunSummaryBuilder
 from core.tools.read import READ
 from core.tools.search_sessions import SEARCH_SESSIONS, SearchSessionsArguments
 
 MAX_HITS = 20
-AROUND = 12  # events before and after a match
+AROUND = 12  # number of events shown before and after a requested event
 LINE_CHARS = 800
 
 
 async def search_sessions(run: RunContext, call: ToolCall, arguments: SearchSessionsArguments) -> None:
-    """Answer a `search_sessions` call.
+    """Execute a `search_sessions` call and record its result, which is marked as data for the model.
 
-    What the sessions contain is data for the model. If one of them had read untrusted content, the run has, too.
+    If a session in the result had read untrusted content, the run counts as having read it too.
     """
     started = CallStarted(call.id, SEARCH_SESSIONS, "search", f"earlier sessions: {arguments.query}")
-    if run.is_replay:  # a replay has no other sessions
+    if run.is_replay:  # A replay may run without the other sessions: use the recorded result.
         events, _ = await run.execute(READ, call.id, arguments, run.tool_context, run.read_digests)
         await run.record(started, *events)
         return
@@ -52,7 +62,7 @@ async def search_sessions(run: RunContext, call: ToolCall, arguments: SearchSess
 
 
 def _earlier_sessions(run: RunContext) -> list[SessionRow]:
-    """Return the sessions of the folder that are not this one, in the trash or imported."""
+    """Return the other sessions of this folder, without those in the trash and imported ones."""
     folder = str(run.tool_context.folder)
     return [
         row
@@ -74,13 +84,27 @@ def _hits(run: RunContext, query: str, names: set[str]) -> tuple[str, set[str]]:
 
 
 def _around(run: RunContext, session: str, seq: int) -> str:
-    """Return the texts of the events around one event, with its number."""
-    lines: list[str] = []
+    """Return the report of the run that contains event `seq`, and a line for each event around it."""
+    lines = [*_report_lines(run, session, seq), ""]
+    report_length = len(lines)
     for number, _, _, kind, payload in run.reader.raw_events(session, max(0, seq - AROUND - 1), seq + AROUND):
         event = load_texts(decode_event(kind, payload), run.reader.find_blob)
         text = " ".join(part for part in searchable_texts(event) if part)
         if text:
             lines.append(f"{number} {kind.replace('_', ' ')}: {one_line(text, LINE_CHARS)}")
-    if not lines:
+    if len(lines) == report_length:
         raise Problem(f"There is no event {seq} in that session.", "", "Search for its number.")
     return "\n".join(lines)
+
+
+def _report_lines(run: RunContext, session: str, seq: int) -> list[str]:
+    """Return the lines of the report on the run that contains event `seq`."""
+    builder, number = RunSummaryBuilder(run.full_text), 0
+    for event_seq, event_run, at, kind, payload in run.reader.raw_events(session):
+        number = event_run if event_seq <= seq else number
+        builder.apply(EventRecord(session, event_seq, event_run, at, decode_event(kind, payload)))
+    if number not in builder.summaries:
+        return []
+    report = report_run(builder.summaries[number])
+    lines = [f"Run {number}: {report.run.task}", report.narrative, *report_details(report)]
+    return [one_line(line, LINE_CHARS) for line in lines]

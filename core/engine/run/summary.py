@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from importlib import resources
 from string import Template
@@ -16,19 +16,21 @@ from core.domain.tiers import ModelChoice, choose_model
 from core.engine.policy.untrusted import FULL_REDACTOR
 from core.engine.run.recall_dropped import one_line
 from core.engine.run.run_context import RunContext
-from core.engine.state.compaction import HARNESS, SUMMARY, USER
+from core.engine.state.compaction import HARNESS, SUMMARY, TO_DO, USER
 from core.models.model import ReplyDelta, Request
 from core.models.token_estimate import estimate_tokens
 from core.tools.recall_dropped import CONVERSATION, RECALL_DROPPED
 
-CHARS_PER_TOKEN = 3.0  # characters per token, a low estimate
+CHARS_PER_TOKEN = 3.0  # a low estimate, so that a text cut to this length has no more tokens than allowed
 TIMEOUT_S = 180.0  # time limit for writing a summary
 MIN_SUMMARY_CHARS = 40  # characters; a shorter summary counts as empty
 MAX_SUMMARY_TOKENS = 4_000  # tokens of a summary
-# Maximum characters of a user message, an agent message, a call and a result. Later steps are shorter.
+# Maximum characters of a user message, a reply, a call and a result. If the transcript is too long, use the next step.
 SHORTENING_STEPS = ((2000, 1500, 400, 600), (1000, 600, 200, 200), (400, 300, 100, 80))
 TRANSCRIPT_SHARE = 0.6  # share of the context window that the transcript may take; the rest is for the reply
 UNKNOWN_WINDOW = 32_000  # tokens assumed if the context window of a model is unknown
+MAX_TO_DO_TOKENS = 1_000  # tokens of the to-do list after a summary
+TO_DO_HEADER = "\n\nYour to-do list:\n"
 SUMMARY_HEADER = (
     "[Summary of the earlier conversation, written by Journeyman to save context. "
     'Read the original with {tool} and the id "{talk}".]\n'
@@ -79,9 +81,9 @@ async def summarize(run: RunContext, messages: Sequence[Message], max_tokens: in
 async def _request_summary(
     run: RunContext, name: str, choice: ModelChoice, messages: Sequence[Message], max_tokens: int
 ) -> tuple[str, ReplyDelta]:
-    """Request a summary from one model. Return its text and the last delta, which carries usage and cost.
+    """Request a summary from the model `name`. Return its text, and the merged delta with the usage and cost.
 
-    Reading stops once the reply has ten times the allowed length.
+    Stop reading once the reply is ten times longer than allowed.
     """
     model = run.model_of(name)
     max_chars = round((model.window or UNKNOWN_WINDOW) * TRANSCRIPT_SHARE * CHARS_PER_TOKEN)
@@ -93,13 +95,13 @@ async def _request_summary(
     window, why = model.window, choice.reason or "a summary"
     await run.record(
         RequestSent(
-            name,
-            run.conversation.turns,
-            choice.tier,
-            why,
-            {SUMMARY: estimate_tokens(request.messages[0].text.head)},
-            window,
-            "summary",
+            model=name,
+            turn=run.conversation.turns,
+            tier=choice.tier,
+            reason=why,
+            tokens={SUMMARY: estimate_tokens(request.messages[0].text.head)},
+            context_window=window,
+            purpose="summary",
         )
     )
     chunks: list[str] = []
@@ -113,6 +115,21 @@ async def _request_summary(
             if size > max_tokens * CHARS_PER_TOKEN * 10:
                 break
     return "".join(chunks).strip(), last
+
+
+def to_do_list(messages: Sequence[Message], summarized: Collection[int], full_text: Callable[[Text], str]) -> str:
+    """Return the agent's current to-do list, to append to a summary. "" if it has none or the list stays in context.
+
+    `summarized` are the indexes of the messages that the summary replaces. One of them may be an earlier summary that
+    ends with the list.
+    """
+    for index, message in reversed(tuple(enumerate(messages))):
+        if message.category == TO_DO and not message.failed:
+            return "" if index not in summarized else TO_DO_HEADER + shorten(full_text(message.text), MAX_TO_DO_TOKENS)
+        if message.category == SUMMARY and index in summarized:
+            _, separator, earlier = full_text(message.text).rpartition(TO_DO_HEADER)
+            return separator + earlier if separator else ""
+    return ""
 
 
 def _prompt(conversation: str, max_tokens: int) -> str:
@@ -162,7 +179,7 @@ def outline(messages: Sequence[Message], max_tokens: int) -> str:
 
 
 def _redacted(message: Message) -> Message:
-    """Return the message with the heads of its texts redacted, before they are shortened and cut a secret in two."""
+    """Return the message with secrets redacted. This must precede shortening, which could cut a secret in two."""
     calls = (replace(call, arguments=Text(FULL_REDACTOR.redact(call.arguments.head))) for call in message.calls)
     return replace(message, text=Text(FULL_REDACTOR.redact(message.text.head)), calls=tuple(calls))
 

@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 
+from core.domain.events import READ_AHEAD
 from core.domain.messages import Message
 from core.domain.problems import Problem
 from core.domain.text import Text
 from core.engine.state.compaction import HARNESS, USER
 from core.engine.state.conversation import Conversation
 from core.models.model import AskedFile
-from core.models.stop_reasons import READ_AHEAD
 from core.models.work_phrases import (
     asks_for_calculation,
     asks_for_work,
@@ -42,16 +42,17 @@ SAME_TEXT_REMINDER = "[The task is: {0}\nThe file has this text already. First s
 WHOLE_TEXT = "Then give the whole new text of {} in one code block."
 RESULTS_OF_READ, RESULTS_OF_WRITE = f"{RESULTS_PREFIX}{READ.name}", f"{RESULTS_PREFIX}{WRITE.name}"
 RESULTS_OF_FILE_TOOLS = (RESULTS_OF_READ, RESULTS_OF_WRITE, f"{RESULTS_PREFIX}{EDIT.name}")
-MAX_REMINDER_CHARS, MAX_CODE_BYTES = 400, 1_500  # a longer file is edited, because writing it takes a small model long
+MAX_REMINDER_CHARS = 400
+MAX_CODE_BYTES = 1_500  # larger files are edited, because a small model takes long to write a whole file
 _ASKED_FILE = re.compile(r"give the whole new text of (\S+) in one code block\.\]$", re.IGNORECASE)
 
 
 def task_reminder(conversation: Conversation, broker: FileBroker, full_text: Callable[[Text], str]) -> list[Message]:
-    """Return the message that repeats the task after a tool result.
+    """Return the message that repeats the task to a small model, as a list; [] if there is nothing to repeat.
 
-    Small models report a failed call as done, or call tools on after they have read the answer. After a successful
-    call of a task that asks for work they get none: it made them stop before the work was finished. Only files that
-    were read for them are followed by the task, which they otherwise lose sight of.
+    Without it, small models report a failed call as done, or keep calling tools after they have read the answer. After
+    a successful call in a task that asks for work there is no reminder, because it made models stop too early. The
+    exception are files read ahead: after reading them, a small model loses sight of the task.
     """
     messages = conversation.messages
     if not messages or messages[-1].role != "tool":
@@ -86,27 +87,30 @@ def _reminder_text(conversation: Conversation, task: str, broker: FileBroker) ->
 
 
 def shortened(task: str) -> str:
-    """Return a task as it is repeated to a model."""
+    """Return the task in one short line, as it is repeated to a model."""
     return task if len(task) <= MAX_REMINDER_CHARS else task[:MAX_REMINDER_CHARS] + "…"
 
 
 def short_code_file(task: str, broker: FileBroker) -> str:
-    """Return the name of the file with code that a task asks to change or create, if it is short or does not exist."""
+    """Return the source file that a task asks to change or create, or "".
+
+    Also "" if the file is larger than MAX_CODE_BYTES, because a model should edit it instead of writing it whole.
+    """
     name = code_to_change(task)
-    with suppress(Problem):  # a path outside the folder, or a folder
+    with suppress(Problem):  # The path is a folder or outside the project folder.
         if name and ((status := broker.stat(name)) is None or status.st_size <= MAX_CODE_BYTES):
             return name
     return ""
 
 
 def asked_file(note: str, broker: FileBroker) -> AskedFile | None:
-    """Return the file whose whole text a message of the engine asks for, or None."""
+    """Return the file (with its current text) whose whole new text the harness message `note` requests, or None."""
     match = _ASKED_FILE.search(note)
     if not match:
         return None
     try:
         return AskedFile(match[1], broker.read(match[1], allow_secrets=False).decode("utf-8", "replace"))
-    except Problem:  # there is no such file
+    except Problem:  # The file does not exist or must not be read.
         return AskedFile(match[1])
 
 
@@ -125,7 +129,7 @@ def missing_file(task: str, broker: FileBroker) -> str:
 
 
 def _exists(name: str, broker: FileBroker) -> bool | None:
-    """Return whether there is such a file or folder; None if its path leads outside the folder."""
+    """Return whether a file or folder with this name exists; None if its path is outside the project folder."""
     try:
         return broker.stat(name) is not None
     except Problem:

@@ -4,14 +4,14 @@ from core.domain.events import TextCallsEnabled
 from core.engine.run.run_context import RunContext
 from core.models.model import ModelError
 
-WRITTEN_REPLIES = 2  # replies with calls in their text after which a model counts as one that writes its calls
+WRITTEN_REPLIES = 2  # after so many replies with text-based tool calls, a model is assumed to lack native calls
 KNOWN_REASON = "the provider reports it, or a model test or an earlier run detected it"
 
 
 async def enable_known_text_calls(run: RunContext, model: str) -> None:
     """Enable text-based tool calls before the first request if the model is known not to support tool calls."""
     if run.conversation.attempts and model in run.conversation.written_replies:
-        return  # Switching in the middle of a run would make the provider process the whole prompt again.
+        return  # In the middle of a run, the provider would have to process the whole changed prompt again.
     if run.supports_tool_calls(model) is False and not run.uses_text_calls(model):
         await run.record(TextCallsEnabled(model, KNOWN_REASON))
 
@@ -28,7 +28,11 @@ async def fall_back_to_text_calls(run: RunContext, model: str, fault: ModelError
 
 
 def remember_written_calls(run: RunContext) -> None:
-    """Remember a model that repeatedly wrote its calls into the reply text and made none natively, for later runs."""
-    model = run.conversation.last_request[0]
-    if run.conversation.written_replies.get(model, 0) == WRITTEN_REPLIES:
+    """Remember for later runs if the model repeatedly made text-based tool calls and no native ones.
+
+    With a compact prompt, such calls are read as they come, and the switch would cost more than it brings: the provider
+    is slow and would have to read the whole prompt again.
+    """
+    model = run.conversation.last_request.model
+    if not run.has_compact_prompt and run.conversation.written_replies.get(model, 0) == WRITTEN_REPLIES:
         run.record_tool_support(model, False)

@@ -33,19 +33,19 @@ MATCH_LINE = re.compile(r"(.+?):\d+: ")
 
 
 def with_untrusted_files(run: RunContext, tool: Tool, call: str, parameters: Any, events: list[SessionEvent]) -> None:
-    """Insert an UntrustedContentRead before the events of a call that has read untrusted files."""
+    """Insert an UntrustedContentRead at the start of `events` if the call has read untrusted files."""
     files = _read_files(run, tool, parameters, events)
-    if label := _label(run, files):  # also if the run has recorded it: this result is untrusted, too
+    if label := _label(run, files):  # Record it even if the run has already read them: it marks this result.
         events.insert(0, UntrustedContentRead(call, label))
 
 
 def paths_label(run: RunContext, paths: Iterable[str]) -> str:
-    """Return the label of the untrusted files among these, or "" if there are none."""
-    return "" if run.is_replay else _new(run, _label(run, _matching(run, paths)))
+    """Return the label of the untrusted files among these paths; "" if none is, or if the run has recorded it."""
+    return "" if run.is_replay else _new(run, _label(run, matching_files(run, paths)))
 
 
 def folder_label(run: RunContext) -> str:
-    """Return the label of all untrusted files in the folder of the run, or "" if there are none."""
+    """Return the label of all untrusted files in the run's folder; "" if none exist, or if the run has recorded it."""
     return _new(run, _label(run, run.reader.untrusted_files(str(run.tool_context.folder))))
 
 
@@ -62,7 +62,7 @@ def _read_files(
     match tool.name:
         case READ.name | EDIT.name | PATCH.name:
             paths = tool.paths(parameters) if tool.paths else (parameters.path,)
-            return _matching(run, paths)
+            return matching_files(run, paths)
         case SEARCH.name:
             lines = run.full_text(output).splitlines()
             return _named(run, {match[1] for line in lines if (match := MATCH_LINE.match(line))})
@@ -76,10 +76,10 @@ def _read_files(
             return _printable_files(run, parameters.command) if tool.access == "execute" else ()
 
 
-def _matching(run: RunContext, paths: Iterable[str]) -> list[UntrustedFile]:
-    """Return the untrusted files that these paths lead to: directly, through a link, or as an identical copy.
+def matching_files(run: RunContext, paths: Iterable[str]) -> list[UntrustedFile]:
+    """Return the untrusted files among these paths. Their `path` is replaced by the given path.
 
-    Each is returned under the path that was given.
+    A path matches if it is an untrusted file, a link to one, or a copy with the same contents.
     """
     if not run.reader.has_untrusted_files():
         return []
@@ -90,7 +90,7 @@ def _matching(run: RunContext, paths: Iterable[str]) -> list[UntrustedFile]:
         with suppress(Problem, OSError, ValueError):
             names[broker.resolve(path)] = None
             body = broker.read(path)
-        # Both what the run has read and what the file contains now, which a failed edit or a search reveals.
+        # Match the contents that the run has read, and the current contents, which a failed edit or a search reveals.
         digests = {run.read_digests.get(normalized_path(path), ""), content_digest(body) if body else ""}
         known = digests - {""} or {""}
         files = [(absolute_path(folder, name), digest, len(body)) for name in names for digest in sorted(known)]
@@ -100,7 +100,7 @@ def _matching(run: RunContext, paths: Iterable[str]) -> list[UntrustedFile]:
 
 
 def _named(run: RunContext, names: set[str]) -> list[UntrustedFile]:
-    """Return the untrusted files whose names a search or a listing shows."""
+    """Return the untrusted files among the names in the output of a search or listing."""
     folder = absolute_path(str(run.tool_context.folder), "")
     rows = run.reader.untrusted_files(folder)
     if not rows or not names:
@@ -111,7 +111,7 @@ def _named(run: RunContext, names: set[str]) -> list[UntrustedFile]:
         if any(row.covers(path, "") for path in _absolute(folder, names))
         or printable_path(tuple(posixpath.relpath(row.path, folder).split("/"))) in names
     ]
-    return by_name or _matching(run, names)
+    return by_name or matching_files(run, names)
 
 
 def _absolute(folder: str, names: Iterable[str]) -> list[str]:
@@ -127,11 +127,11 @@ def _printable_files(run: RunContext, command: str) -> list[UntrustedFile]:
         return rows
     folders = [f"{absolute_path(folder, path)}/" for path in printed] if rows else []
     under = [row for row in rows if row.path.startswith(tuple(folders))]
-    return [*_matching(run, printed), *under, *(shared if GIT_FOLDER in printed else ()), *_listed(rows)]
+    return [*matching_files(run, printed), *under, *(shared if GIT_FOLDER in printed else ()), *_listed(rows)]
 
 
 def _listed(rows: Iterable[UntrustedFile]) -> list[UntrustedFile]:
-    """Return the files of which a listing alone may show untrusted content: a name, or what a link leads to."""
+    """Return the files of which even a listing shows untrusted text: their name or the target of their link."""
     return [row for row in rows if row.name_is_text or any(map(is_text, _link_target(row.path).split("/")))]
 
 
@@ -142,14 +142,14 @@ def _link_target(path: str) -> str:
 
 
 def _shared_history(run: RunContext) -> list[UntrustedFile]:
-    """Return the row of the repository that a linked worktree belongs to, if its history is untrusted."""
+    """Return the row of the git repository to which the run's linked worktree belongs, if its history is untrusted."""
     if not run.reader.has_untrusted_files() or not (folders := worktree_git_folders(run.tool_context.folder)):
         return []
     return list(run.reader.match_untrusted_files([(str(folders[1]), "", 0)]).values())
 
 
 def _label(run: RunContext, rows: Iterable[UntrustedFile]) -> str:
-    """Return the label for untrusted files, or "" if there are none."""
+    """Return the text that names untrusted files and their sources in events and questions; "" without files."""
     files = {row.path: row for row in rows}
     if not files:
         return ""

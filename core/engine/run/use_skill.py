@@ -16,7 +16,7 @@ from core.engine.services.skills import SkillPermission, SkillService
 from core.skills.skill_md import decode_text, parse_skill
 from core.tools.skill_tools import USE_SKILL, UseSkillArguments, use_skill_text
 
-MAX_CHARS = 100_000  # characters of a skill or file returned at once
+MAX_CHARS = 100_000  # a longer skill or file is cut off in the result
 ALLOW, ASK_EACH_TIME = "Allow for this run", "Ask each time"
 ALLOWED_TOOL = re.compile(r"([A-Za-z_]+)(?:\((.*)\))?")
 EXTERNAL_TOOL_NAMES = {
@@ -45,7 +45,14 @@ async def use_skill(run: RunContext, call: ToolCall, arguments: UseSkillArgument
         return
     if skill and skill.tools:
         output += await _ask_for_tools(run, skills, call.id, offered, skill.tools)
-    event = SkillUsed(call.id, offered.name, offered.version, offered.source, offered.key, arguments.file)
+    event = SkillUsed(
+        call_id=call.id,
+        name=offered.name,
+        version=offered.version,
+        source=offered.source,
+        key=offered.key,
+        file=arguments.file,
+    )
     await run.record(started, event, ToolReturned(call.id, Text(output)))
 
 
@@ -61,7 +68,7 @@ def _offered(run: RunContext, name: str) -> tuple[SkillService, OfferedSkill]:
 
 
 def _loading_call(run: RunContext, offered: OfferedSkill, file: str) -> str:
-    """Return the id of the call that loaded the skill, if its full result is still in the context, else ""."""
+    """Return the ID of the call that loaded this file of the skill, if its result was not compacted; otherwise ""."""
     identity = (offered.key, offered.version, file)
     calls = {call for call, use in run.conversation.skills_used.items() if (use.key, use.version, use.file) == identity}
     complete_results = (
@@ -153,7 +160,7 @@ def requested_permissions(tools: Sequence[str]) -> tuple[SkillPermission, ...]:
 
 
 def _patterns(inner: str) -> Iterator[str]:
-    """Yield the patterns in Journeyman's syntax: `git:*` becomes `git *`. Skip patterns that match everything."""
+    """Yield the comma-separated patterns in Journeyman's syntax: `git:*` becomes `git *`. Skip those matching all."""
     for part in inner.split(","):
         pattern = part.strip().removeprefix("domain:").replace(":*", " *").strip()
         if pattern.strip("* /."):

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from core.domain.events import CallRefused, DecisionMade, RunStarted, ToolCall
 from core.domain.ids import question_id
 from core.domain.question import (
-    QUESTION_LIMITS,
     Answer,
     Question,
     QuestionAnswered,
@@ -14,6 +13,7 @@ from core.domain.question import (
     withdrawn_answer,
 )
 from core.domain.text import Text
+from core.engine.run.question_slots import question_limit
 from core.engine.run.run_context import RunContext
 from core.tools.ask_user import AskUserArguments, to_question
 
@@ -23,8 +23,9 @@ MINUTE_S = 60
 async def ask_user(run: RunContext, call: ToolCall, parameters: AskUserArguments) -> None:
     """Execute an `ask_user` call and record its result.
 
-    If the user has already answered the same question in this run, that answer is reused. Once the run has asked as
-    many questions as its autonomy level allows, the call is refused and the model has to decide without the user.
+    If the user has already answered the same question in this run, that answer is reused. Once the run and its
+    sub-agents have asked as many questions as the autonomy level allows, the call is refused and the model has to
+    decide without the user.
     """
     name = question_id(run.session, call.id)
     question = _with_time_limit(to_question(parameters, name), run.conversation.start)
@@ -33,12 +34,11 @@ async def ask_user(run: RunContext, call: ToolCall, parameters: AskUserArguments
             reused = replace(answer, answered_by="earlier_answer")
             await run.record(QuestionAsked(question, call.id), QuestionAnswered(name, call.id, reused))
             return
-        limit = (
-            QUESTION_LIMITS[run.conversation.start.autonomy] if run.conversation.start else QUESTION_LIMITS["balanced"]
-        )
-        if _questions_asked(run) >= limit:
-            await _decide_instead(run, question, call, limit)
-            return
+        async with run.admit_question(run, name, call.id) as is_admitted:
+            if not is_admitted:
+                await _decide_instead(run, question, call, question_limit(run))
+                return
+            await run.announce(QuestionAsked(question, call.id), question.id, question.text)
     await run.ask(question, call.id)
 
 
@@ -76,15 +76,9 @@ class CallQuestions:
 def _earlier_answer(run: RunContext, question: Question) -> Answer | None:
     for earlier in run.conversation.agent_questions.values():
         answer = run.conversation.questions.get(earlier.id)
-        if answer and not answer.expired and is_same_question(earlier, question):
+        if answer and answer.answered_by == "user" and not answer.expired and is_same_question(earlier, question):
             return answer
     return None
-
-
-def _questions_asked(run: RunContext) -> int:
-    """Return how many of the agent's questions the user had to answer. A form with several questions counts once."""
-    answers = (run.conversation.questions.get(name) for name in run.conversation.agent_questions)
-    return sum(answer is None or answer.answered_by != "earlier_answer" for answer in answers)
 
 
 async def _decide_instead(run: RunContext, question: Question, call: ToolCall, limit: int) -> None:

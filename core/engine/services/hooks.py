@@ -30,10 +30,10 @@ HookMoment = Literal[
 ]  # fmt: skip
 HOOK_MOMENTS: tuple[HookMoment, ...] = get_args(HookMoment)
 HOOKS_FILE = "hooks.toml"
-HOOK_REASON = "your hook"  # begins the reason of each message that a hook added
+HOOK_REASON = "your hook"  # begins the recorded reason of each harness message that comes from a hook
 MAX_FILE_BYTES = 64 << 10
 MAX_TIMEOUT_S, DEFAULT_TIMEOUT_S = 600.0, 10.0
-REFUSAL_EXIT_CODE = 2  # The exit code with which a hook refuses.
+REFUSAL_EXIT_CODE = 2  # A hook exits with this code to refuse a call.
 MAX_OUTPUT_CHARS = 20_000
 CONTEXT_MOMENTS: frozenset[HookMoment] = frozenset(
     (
@@ -41,7 +41,8 @@ CONTEXT_MOMENTS: frozenset[HookMoment] = frozenset(
         "before_calls", "before_call", "after_call", "call_failed", "after_calls",
     )
 )  # fmt: skip
-DIRECTIVES: Mapping[str, frozenset[HookMoment]] = {  # what a hook may decide, and at which moments
+# The keys in the JSON object that a hook may print, and the moments at which each has an effect.
+DIRECTIVES: Mapping[str, frozenset[HookMoment]] = {
     "context": CONTEXT_MOMENTS,
     "arguments": frozenset({"before_call"}),
     "result": frozenset({"before_call"}),
@@ -116,7 +117,7 @@ def _package_hooks(data: Path) -> Iterator[Hook]:
         if state == "trusted":
             try:
                 yield from [replace(hook, place=data, root=root) for hook in read_hooks(root / HOOKS_FILE)]
-            except (OSError, ValueError) as error:  # an older version of Journeyman may have accepted them
+            except (OSError, ValueError) as error:  # An older version of Journeyman may have accepted the file.
                 fix = f"Update or remove it: journeyman packages show {package.name}"
                 raise Problem(f"The hooks of the package {package.name} cannot be read.", f"{error}.", fix) from error
         elif package.has_hooks:
@@ -168,7 +169,7 @@ async def run_hooks(
 ) -> list[HookRan]:
     """Run the hooks of this moment in order until one refuses or supplies the result of the call.
 
-    Each reads `payload` as JSON from standard input, with the arguments as changed by those before it.
+    Each hook reads `payload` as JSON from standard input. It contains the arguments as changed by earlier hooks.
     """
     ran: list[HookRan] = []
     for hook in hooks:
@@ -184,7 +185,7 @@ async def run_hooks(
 
 
 def hook_outcome(ran: Sequence[tuple[HookRan, str]]) -> HookOutcome:
-    """Return what hooks that ran decided, given each with its full output."""
+    """Combine the decisions of hooks that have run, each given with its full output. The first refusal wins."""
     outcome = NO_OUTCOME
     for done, output in ran:
         if done.blocked:
@@ -201,13 +202,13 @@ def hook_outcome(ran: Sequence[tuple[HookRan, str]]) -> HookOutcome:
 
 
 def decided(ran: Sequence[HookRan]) -> tuple[HookOutcome, list[HarnessMessage]]:
-    """Return what hooks that just ran decided, and the messages with which they add context to the conversation."""
+    """Return the combined decisions of hooks that have just run, and messages with the context that they add."""
     outcome, why = hook_outcome([(done, done.output.head) for done in ran]), f"{HOOK_REASON} adds context"
     return outcome, [HarnessMessage(Text(f"[A user hook adds: {text}]"), why) for text in outcome.context]
 
 
 def directive_error(done: HookRan, output: str) -> str:
-    """Return what is wrong with the JSON object that a hook printed; "" if there is none or it is fine."""
+    """Return what is wrong with the JSON object that a hook printed; "" if it is valid or the hook printed none."""
     words = _printed_object(done, output)
     for name, value in words.items():
         if name not in DIRECTIVES:
@@ -223,7 +224,7 @@ _TYPES: Mapping[str, type] = {"context": str, "arguments": dict, "result": str, 
 
 
 def _directives(done: HookRan, output: str) -> dict[str, Any]:
-    """Return what a hook decided; nothing if what it printed has an error."""
+    """Return the JSON object with a hook's decisions; {} if it printed none or an invalid one."""
     return {} if directive_error(done, output) else _printed_object(done, output)
 
 
@@ -243,7 +244,7 @@ async def _run(hook: Hook, folder: Path, payload: Mapping[str, Any]) -> HookRan:
     limits = CommandLimits(time_s=hook.timeout_s)
     environment = clean_environment() | {name: os.environ[name] for name in DESKTOP_VARIABLES if name in os.environ}
     environment |= {"PATH": own_path(folder), FOLDER_VARIABLE: str(folder)}
-    if hook.root:  # its files must stay as they were trusted, so Python must not write compiled ones next to them
+    if hook.root:  # The package must stay as the user trusted it, so Python must not write .pyc files into it.
         environment |= {"PACKAGE_ROOT": str(hook.root), "PYTHONDONTWRITEBYTECODE": "1"}
     launch = ProcessLaunch(
         with_limits(CommandRequest(hook.command, hook.place, limits)),
@@ -256,13 +257,24 @@ async def _run(hook: Hook, folder: Path, payload: Mapping[str, Any]) -> HookRan:
         result = await (await start_command(launch, limits)).wait_or_kill()
     except Problem as problem:
         return HookRan(
-            hook.on, hook.command, Text(str(problem)), None, problem.details.message, call, _can_refuse(hook)
+            trigger=hook.on,
+            command=hook.command,
+            output=Text(str(problem)),
+            reason=problem.details.message,
+            call_id=call,
+            blocked=_can_refuse(hook),
         )
     # If a hook that may refuse was killed, for example at its time limit, that counts as a refusal.
     refused = _can_refuse(hook) and (result.exit_code == REFUSAL_EXIT_CODE or bool(result.killed_because))
     code = None if result.killed_because else result.exit_code
     return HookRan(
-        hook.on, hook.command, Text(result.output[:MAX_OUTPUT_CHARS]), code, result.killed_because, call, refused
+        trigger=hook.on,
+        command=hook.command,
+        output=Text(result.output[:MAX_OUTPUT_CHARS]),
+        exit_code=code,
+        reason=result.killed_because,
+        call_id=call,
+        blocked=refused,
     )
 
 

@@ -9,18 +9,21 @@ from core.domain.problems import Problem
 from core.domain.provenance import ContentSource, mark_as_data, source_label
 from core.mcp.servers import McpServers
 
-RESOURCE_MENTION = re.compile(
-    r"(?<!\S)@([a-z0-9-]+):(\S*[^\s.,;:!?)\]\"'])"
-)  # The URI ends before punctuation that ends a sentence.
+# The URI does not include punctuation at its end, which belongs to the sentence.
+RESOURCE_MENTION = re.compile(r"(?<!\S)@([a-z0-9-]+):(\S*[^\s.,;:!?)\]\"'])")
 PROMPT_COMMAND = re.compile(r"/([a-z0-9-]+):(\S+)(?:\s+(.*))?\s*", re.DOTALL)
-MAX_RESOURCE_CHARS = 100_000  # characters of one resource
+MAX_RESOURCE_CHARS = 100_000  # a longer resource is cut off
 
 
 @dataclass(frozen=True, slots=True)
 class ExpandedMessage:
-    """A user message with its mentions expanded, and the untrusted sources of the inserted text."""
+    """A user message with its mentions expanded, and the untrusted sources of the inserted text.
+
+    `typed` is how many characters at the beginning of `text` the user wrote.
+    """
 
     text: str
+    typed: int
     untrusted_sources: tuple[str, ...] = ()
 
 
@@ -32,11 +35,13 @@ async def expand_mentions(text: str, servers: McpServers | None, boundary: str) 
     """
     enabled = {server.name for server in servers.all() if server.enabled} if servers else set()
     if servers is None or not enabled:
-        return ExpandedMessage(text)
+        return ExpandedMessage(text, len(text))
     sources: list[str] = []
+    typed = len(text)
     command = PROMPT_COMMAND.fullmatch(text.strip())
     if command and command[1] in enabled:
         text = await servers.get_prompt(command[1], command[2], _words(command[3] or ""))
+        typed = 0
         sources.append(source_label(ContentSource("mcp", command[1])))
     else:
         for server, name in dict.fromkeys(mention.groups() for mention in RESOURCE_MENTION.finditer(text)):
@@ -52,7 +57,7 @@ async def expand_mentions(text: str, servers: McpServers | None, boundary: str) 
             sources.append(source_label(ContentSource("mcp", server)))
     if not text.strip():
         raise Problem("The prompt is empty.", f"The MCP server {command[1] if command else ''} returned no text.", "")
-    return ExpandedMessage(text, tuple(dict.fromkeys(sources)))
+    return ExpandedMessage(text, typed, tuple(dict.fromkeys(sources)))
 
 
 def _words(text: str) -> Sequence[str]:

@@ -15,8 +15,9 @@ from core.mcp.server_state import McpServerState
 from core.mcp.servers import McpServers
 from core.mcp.tool_definition import diff_tools, tool_rejection
 from core.settings.api_keys import ApiKey, ApiKeys
-from core.settings.schema import McpServerSettings, McpToolSettings
+from core.settings.schema import McpServerSettings, McpToolSettings, server_location
 from core.settings.settings_file import SettingsFile
+from core.store.rule_store import RuleStore
 from core.tools.mcp_tools import mcp_server_of, mcp_tool_specs
 from core.workspace.broker import FileBroker
 
@@ -79,9 +80,15 @@ class McpServerService:
     """Manages the MCP servers in the settings."""
 
     def __init__(
-        self, settings: SettingsFile, servers: McpServers, secrets: ApiKeys, obeyed: Callable[[Path], FollowedFiles]
+        self,
+        settings: SettingsFile,
+        servers: McpServers,
+        secrets: ApiKeys,
+        obeyed: Callable[[Path], FollowedFiles],
+        rules: RuleStore,
     ) -> None:
         self._settings = settings
+        self._rules = rules
         self._obeyed = obeyed
         self._servers = servers
         self._secrets = secrets
@@ -96,7 +103,7 @@ class McpServerService:
         return self._settings.current.mcp_servers
 
     async def overview(self, folders: Sequence[str] = ()) -> McpOverview:
-        """List every server with its state, and the servers defined by those of `folders` that the user trusts."""
+        """List every server with its state, and the servers that trusted folders among `folders` define."""
         states = {state.name: state for state in self._servers.states().servers}
         rows: list[McpServerRow] = []
         for server in self.list():
@@ -137,7 +144,7 @@ class McpServerService:
         )
 
     def log_tail(self, name: str) -> str:
-        """Return the end of the server's log from its latest start."""
+        """Return the last lines of the server's log, without those before its latest start."""
         logs = [self._servers.log_path(name), self._servers.log_path(f"{name}.test")]
         existing = [log for log in logs if log.exists()]
         if not existing:
@@ -166,13 +173,14 @@ class McpServerService:
         allow_missing_secrets: bool = False,
         open_page: Callable[[str], None] | None = None,
     ) -> McpTestResult:
-        """Start a server and, if that works, save it with its tools, replacing a server with the same name.
+        """Start a server and, if that works, save it with its tools. Raise `Problem` if another server has its name.
 
         `secrets` are values to store in the keyring, by variable or header name. With `allow_missing_secrets` the
         server is saved even if it does not start, so that the values can be set later. With `open_page`, which shows
         a URL in the browser, the user first signs in to the server.
         """
         self._settings.check(mcp_servers=(server,))
+        self._check_name_is_free(server)
         for name, value in (secrets or {}).items():
             await self._secrets.save(secret_owner(server, name), value)
         if open_page:
@@ -192,7 +200,7 @@ class McpServerService:
         """Delete the tokens of a sign-in. Return whether there were any."""
         server = self._servers.find(name)
         deleted = False
-        with suppress(Problem):  # If the keyring is unavailable, the tokens stay in it unused.
+        with suppress(Problem):  # Tokens that an unavailable keyring cannot delete are no longer used.
             deleted = await self._secrets.delete(secret_owner(server, SIGN_IN_NAME))
         await self._save(replace(server, oauth=False))
         return deleted
@@ -221,13 +229,16 @@ class McpServerService:
         return stored
 
     async def remove(self, name: str) -> None:
-        """Remove a server and its secrets."""
+        """Remove a server, its secrets, and the rules that allow its tools: another server may take the name."""
         server = self._servers.find(name)
+        for rule in self._rules.current().rules or ():
+            if rule.effect == "allow" and mcp_server_of(rule.tool) == name:
+                await self._rules.revoke(rule.id)
         self._settings.change(mcp_servers=tuple(other for other in self.list() if other.name != name))
         await self._servers.disconnect(name)
         names = [variable.name for variable in server.variables if not variable.value]
         for secret in (*names, *([SIGN_IN_NAME] if server.oauth else [])):
-            with suppress(Problem):  # If the keyring is unavailable, the secrets stay in it unused.
+            with suppress(Problem):  # Secrets that an unavailable keyring cannot delete are no longer used.
                 await self._secrets.delete(secret_owner(server, secret))
 
     async def test(self, name: str) -> McpTestResult:
@@ -257,6 +268,14 @@ class McpServerService:
         )
         await self._save(replace(server, tools=tools))
 
+    def _check_name_is_free(self, server: McpServerSettings) -> None:
+        """Raise `Problem` if another server has the name: rules that allow its tools would cover the new one."""
+        present = next((other for other in self.list() if other.name == server.name), None)
+        if present and _program(present) != _program(server):
+            message = f"There is already an MCP server {server.name!r}."
+            fix = f"Choose another name, or remove it first: journeyman mcp remove {server.name}"
+            raise Problem(message, f"It is {server_location(present)}.", fix)
+
     async def _save(self, server: McpServerSettings) -> None:
         self._servers.save(server)
         await self._servers.disconnect(server.name)
@@ -276,6 +295,10 @@ class McpServerService:
             tuple((name, text) for name, text in differs.items() if text),
             tuple((tool.name, why) for tool in now.values() if (why := tool_rejection(tool))),
         )
+
+
+def _program(server: McpServerSettings) -> tuple[object, ...]:
+    return server.command, server.args, server.url, server.package
 
 
 def project_servers(folder: Path, obeys: FollowedFiles) -> tuple[ImportedMcpServer, ...]:

@@ -26,6 +26,7 @@ from core.domain.memory_marks import (
     TAGS,
     USER_RATING,
     UserRating,
+    is_expired,
     join_tags,
     marks_of,
     parse_expiry,
@@ -36,7 +37,7 @@ from core.domain.proposal import Proposal
 from core.memory.approval import sensitive_topic_of
 from core.memory.daily_maintenance import pending_proposals, run_daily_maintenance
 from core.memory.memories import Memories, with_text
-from core.memory.saving import MemorySource, SaveResult
+from core.memory.saving import LearningLimits, MemorySource, SaveResult
 from core.memory.semantic_search import SemanticSearch, SemanticSearchStatus
 from core.memory.serialization import ParsedMemory, from_json, from_markdown, to_json, to_proposal_details
 from core.memory.surroundings import describe_day
@@ -66,7 +67,7 @@ class MemoryListing:
 
 @dataclass(frozen=True, slots=True)
 class RunOutcomes:
-    """Numbers of runs: all, those with a rating, and those rated good."""
+    """How many runs there were, how many of them have a rating, and how many are rated good."""
 
     runs: int = 0
     rated: int = 0
@@ -99,7 +100,7 @@ class MemoryDetails:
 
 @dataclass(frozen=True, slots=True)
 class ImportedMemories:
-    """The memories that an import saved, and those that it only proposed because of their topic."""
+    """The result of an import: memories that were saved, and proposals for memories on sensitive topics."""
 
     saved: tuple[SaveResult, ...]
     proposed: tuple[Proposal, ...] = ()
@@ -154,11 +155,13 @@ class MemoryService:
         reader: Reader,
         proposals: ProposalStore,
         tray: Callable[[], "ProposalQueue"] | None = None,
+        limits: Callable[[str], LearningLimits] = lambda _agent: LearningLimits(),
     ) -> None:
         self._memories = memories
         self._reader = reader
         self._proposals = proposals
         self._decide = tray
+        self._limits = limits
 
     def subscribe(self, listener: Callable[[], None]) -> None:
         """Call `listener` after each change of the memories."""
@@ -190,14 +193,16 @@ class MemoryService:
         links = [self._memories.get(link) for link in memory.conflicts if self._exists(link)]
         moments = sorted({memory.created_at, *(use.at for use in uses), now_us})
         return MemoryDetails(
-            _listing(memory, now_us),
-            tuple(changes),
-            tuple(uses),
-            tuple(linked for linked in links if linked.status == "active"),
-            tuple((days, relevance(memory, now_us + days * DAY)) for days in FORECAST_DAYS),
-            tuple((moment, relevance(_with_uses_until(memory, uses, moment), moment)) for moment in moments),
-            _run_outcomes([use for use in uses if use.used]),
-            _run_outcomes([use for use in uses if not use.used]),
+            listed=_listing(memory, now_us),
+            changes=tuple(changes),
+            uses=tuple(uses),
+            conflicts=tuple(linked for linked in links if linked.status == "active"),
+            forecast=tuple((days, _relevance_without_use(memory, now_us + days * DAY)) for days in FORECAST_DAYS),
+            relevance_history=tuple(
+                (moment, relevance(_with_uses_until(memory, uses, moment), moment)) for moment in moments
+            ),
+            outcomes_used=_run_outcomes([use for use in uses if use.used]),
+            outcomes_unused=_run_outcomes([use for use in uses if not use.used]),
         )
 
     async def add(
@@ -211,7 +216,9 @@ class MemoryService:
         `context` is what surrounds the text, such as the question that it answers. The date is added to it.
         """
         dated = f"{context.strip()}\n{describe_day(now())}".strip()
-        content = MemoryContent(kind, text, scope, scope_id, dated, 1.0, parts or {})
+        content = MemoryContent(
+            kind=kind, text=text, scope=scope, scope_id=scope_id, context=dated, confidence=1.0, fields=parts or {}
+        )
         marks = {TAGS: join_tags(tags), EXPIRES: parse_expiry(expires, now())}
         return await self._memories.save(with_marks(content, marks), MemorySource("user"))
 
@@ -290,12 +297,13 @@ class MemoryService:
 
     async def tidy(self) -> TidyResult:
         """Archive memories with low relevance. Propose lessons from similar runs and merges of similar memories."""
-        archived, proposed = await run_daily_maintenance(self._memories, self._proposals)
+        archived, proposed = await run_daily_maintenance(self._memories, self._proposals, self._limits)
         return TidyResult(tuple(archived), tuple(proposal.id for proposal in proposed))
 
     async def preview_tidy(self) -> TidyPreview:
         """Return what `tidy` would archive and propose now. Nothing is changed."""
-        return TidyPreview(tuple(self._memories.decayed()), tuple(pending_proposals(self._memories, self._proposals)))
+        proposed = pending_proposals(self._memories, self._proposals, self._limits)
+        return TidyPreview(tuple(self._memories.decayed()), tuple(proposed))
 
     async def mark(
         self,
@@ -305,7 +313,7 @@ class MemoryService:
         expires: str | None = None,
         user_rating: UserRating | None = None,
     ) -> Remembered:
-        """Set the tags, the expiry date or the user's rating of a memory; None leaves a mark as it is."""
+        """Set the tags, the expiry date or the user's rating of a memory. None leaves the value unchanged."""
         memory = self._memories.get(name)
         marks = _marks(memory.content, tags, expires) | ({} if user_rating is None else {USER_RATING: user_rating})
         return await self._memories.edit(memory.id, with_marks(memory.content, marks))
@@ -351,7 +359,16 @@ class MemoryService:
             return None
         details = to_proposal_details(content)
         return await self._proposals.create(
-            Proposal("", "memory", "create", "", content.text, source.reason, details=details, author="import")
+            Proposal(
+                id="",
+                target_kind="memory",
+                action="create",
+                target="",
+                text=content.text,
+                reason=source.reason,
+                details=details,
+                author="import",
+            )
         )
 
     async def propose(self, text: str, kind: MemoryKind, reason: str) -> Proposal | None:
@@ -420,7 +437,10 @@ def _day(day: str, memories: Sequence[Remembered]) -> LearnedDay:
 
 
 def _marks(content: MemoryContent, tags: Sequence[str] | None, expires: str | None) -> dict[str, str]:
-    """Return the marks to set. A date that the memory has already may be past."""
+    """Return the metadata fields to change, with the expiry date parsed. None, or an unchanged date, is omitted.
+
+    So an unchanged date may be in the past, which `parse_expiry` would reject.
+    """
     marks = {} if tags is None else {TAGS: join_tags(tags)}
     if expires is not None and expires != content.fields.get(EXPIRES, ""):
         marks[EXPIRES] = parse_expiry(expires, now())
@@ -432,8 +452,13 @@ def _listing(memory: Remembered, now_us: int) -> MemoryListing:
     return MemoryListing(memory, score, relevance_level(score))
 
 
+def _relevance_without_use(memory: Remembered, at: int) -> float:
+    """Return the relevance that the memory will have at time `at` if it is not used before; 0 once it has expired."""
+    return 0.0 if is_expired(memory.content, at) else relevance(memory, at)
+
+
 def _with_uses_until(memory: Remembered, uses: Sequence[MemoryUse], at: int) -> Remembered:
-    """Return the memory with its usage up to `at`, a time in microseconds."""
+    """Return the memory with usage counts that include only uses up to the time `at`, in microseconds."""
     until = [use for use in uses if use.at <= at]
     counted = replace(
         memory.usage,

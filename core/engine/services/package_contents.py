@@ -1,4 +1,4 @@
-"""What the files of a package mean to Journeyman: hooks, MCP servers, skills and slash commands.
+"""Reads what a package contains for Journeyman: hooks, MCP servers, skills and slash commands.
 
 The layout is that of the plugins of other agents where it means the same: `skills`, `commands`, `.mcp.json` and a
 manifest. Their hooks and agents get another input and are not used.
@@ -36,7 +36,7 @@ NOT_USED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class PackageContents:
-    """What a package brings. `unused` lists what it has that is not used, with the reasons."""
+    """The contents of a package. `unused` lists its files that Journeyman does not use, with the reasons."""
 
     title: str = ""
     version: str = ""
@@ -59,7 +59,7 @@ class _Servers:
 
 
 def read_package(root: Path) -> PackageContents:
-    """Return what the package in a folder brings. Nothing in it is run. Raise Problem if a file is not valid."""
+    """Return the contents of the package in a folder. Run nothing in it. Raise Problem if a file is not valid."""
     manifest = _manifest(root)
     try:
         hooks = read_hooks(root / HOOKS_FILE)
@@ -70,14 +70,14 @@ def read_package(root: Path) -> PackageContents:
     commands = read_commands(root, "package").values()
     servers = _servers(root, manifest)
     return PackageContents(
-        str(manifest.get("name", ""))[:200],
-        str(manifest.get("version", ""))[:40],
-        str(manifest.get("description", ""))[:1_000],
-        hooks,
-        tuple(servers.found),
-        tuple(skill for skill in skills if not skill.error),
-        tuple(command for command in commands if not runs_commands(command)),
-        (
+        title=str(manifest.get("name", ""))[:200],
+        version=str(manifest.get("version", ""))[:40],
+        description=str(manifest.get("description", ""))[:1_000],
+        hooks=hooks,
+        servers=tuple(servers.found),
+        skills=tuple(skill for skill in skills if not skill.error),
+        commands=tuple(command for command in commands if not runs_commands(command)),
+        unused=(
             *(f"skill {skill.name}: {skill.error}" for skill in skills if skill.error),
             *(f"/{one.name}: it runs shell commands before it is sent" for one in commands if runs_commands(one)),
             *servers.unused,
@@ -130,7 +130,7 @@ def _servers(root: Path, manifest: dict[str, Any]) -> _Servers:
 
 
 def _with_root(plain: Any, root: Path) -> Any:
-    """Replace the variables for the folder of the package in all texts of a JSON value."""
+    """Replace the variables for the package's folder, such as `${/}`, in all strings of a JSON value."""
     if isinstance(plain, dict):
         return {name: _with_root(value, root) for name, value in plain.items()}
     if isinstance(plain, list):

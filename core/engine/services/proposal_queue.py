@@ -8,6 +8,7 @@ from typing import Protocol
 from core.domain.problems import Problem
 from core.domain.proposal import Proposal, ProposalKind, ProposalState
 from core.domain.skill import SKILL_FILE, SkillSaveConflict, SkillSaved
+from core.domain.text import to_utf8
 from core.skills.library import LIBRARY_PREFIX, SkillLibrary
 from core.skills.merge import diff_three_ways, merge_parts
 from core.store.proposal_store import ProposalStore
@@ -52,7 +53,7 @@ class ProposalQueue:
         return self.store.get(name)
 
     def current_text(self, name: str) -> str | None:
-        """Return the current text that the proposal would change, or None if the target does not exist."""
+        """Return the current text of the file that the proposal would change, or None if it does not exist."""
         proposal = self.store.get(name)
         return self._target_of(proposal).current_text(proposal)
 
@@ -92,7 +93,7 @@ class ProposalQueue:
     async def undo_session(self, session: str, excluded: Collection[str]) -> tuple[Proposal, ...]:
         """Undo the accepted skill changes of a session, newest first, and return their proposals.
 
-        Proposals in `excluded`, and changes that later edits build on or conflict with, are skipped.
+        Skip the proposals with the IDs in `excluded`, and changes that edits outside the session build on.
         """
         skills, undone = self._targets["skill"], []
         assert isinstance(skills, SkillProposals)
@@ -104,7 +105,7 @@ class ProposalQueue:
         return tuple(undone)
 
     async def reopen(self, name: str) -> None:
-        """Reopen a rejected proposal, or accept an undone proposal again."""
+        """Make a rejected proposal pending again, or accept an undone proposal again."""
         was_kept = self.store.get(name).state == "undone"
         opened = await self.undo(name)
         if was_kept:
@@ -145,7 +146,7 @@ class SkillProposals:
             return key
         if proposal.action == "create" and self._library.latest_version(key):
             if self._library.text(key) == proposal.text:
-                await self._library.archive(key, False)  # The proposal was accepted and undone before.
+                await self._library.archive(key, False)  # Undoing the proposal had archived the skill.
                 return f"{key} {self._library.latest_version(key)}"
             do = "Edit the proposal and give it another name, or reject it."
             raise Problem(f"A skill {key[len(LIBRARY_PREFIX) :]!r} exists already.", "Nothing was overwritten.", do)
@@ -155,7 +156,7 @@ class SkillProposals:
         head = await self._library.save_disk_changes(key)
         if self._body(key, path, head) not in (self._body(key, path, proposal.base_version), proposal.text):
             raise _conflict()
-        files = {path: proposal.text.encode("utf-8", "replace")}
+        files = {path: to_utf8(proposal.text)}
         return _version_of(await self._save(proposal, key, self._library.text(key, head), head, files))
 
     async def undo(self, proposal: Proposal) -> None:
@@ -195,7 +196,7 @@ class SkillProposals:
     def can_undo_alone(self, proposal: Proposal) -> bool:
         """Return whether all later versions of the skill come from the session that made the proposal."""
         key, _, number = proposal.result.partition(" ")
-        if not number:  # The proposal did not create a version.
+        if not number:  # The proposal archived the skill, which creates no version.
             return False
         versions = self._library.open(key).versions
         own_digests = {
@@ -206,7 +207,10 @@ class SkillProposals:
         return all(version.digest in own_digests for version in versions)
 
     async def _save_merged(self, proposal: Proposal, key: str, text: str, base: int) -> SkillSaved | SkillSaveConflict:
-        """Save as the next version after `base`, or merge into the latest version if `base` is outdated."""
+        """Save `text` as the next version after `base`. If `base` is outdated, merge into the latest version.
+
+        Return the conflict, without saving, if the merge fails.
+        """
         result = await self._save(proposal, key, text, base)
         if isinstance(result, SkillSaveConflict) and result.theirs == text:
             return SkillSaved(result.key, result.latest.number, unchanged=True)
@@ -229,7 +233,7 @@ class SkillProposals:
 
 
 def _version_of(saved: SkillSaved | SkillSaveConflict) -> str:
-    """Return the key and the version number. Raise Problem on a conflict."""
+    """Return the skill's key and the number of the saved version, as `KEY NUMBER`. Raise Problem on a conflict."""
     if isinstance(saved, SkillSaveConflict):
         raise _conflict()
     return f"{saved.key} {saved.version}"

@@ -125,14 +125,14 @@ class Providers:
         )
         settings = self._settings.current
         return ProvidersOverview(
-            tuple(rows),
-            settings.model,
-            keyring,
-            keyring_error,
-            price_table().date,
-            price_table().source,
-            settings.proxy,
-            self._unused_proxy(),
+            providers=tuple(rows),
+            model=settings.model,
+            keyring=keyring,
+            keyring_error=keyring_error,
+            prices_date=price_table().date,
+            prices_source=price_table().source,
+            proxy=settings.proxy,
+            unused_proxy=self._unused_proxy(),
         )
 
     async def test(self, name: str) -> ModelCheck:
@@ -161,7 +161,7 @@ class Providers:
         if name not in {provider.name for provider in self._settings.current.providers}:
             why = "Built-in providers cannot be removed." if name in self._catalogue.providers() else ""
             raise Problem(f"You have not added a provider {name!r}.", why, "List them with `journeyman models`.")
-        with suppress(Problem):  # If the keyring does not respond, the key stays there unused.
+        with suppress(Problem):  # A key that an unavailable keyring cannot delete is no longer used.
             await self._catalogue.api_keys.delete(self._catalogue.provider(name).key_owner)
         remaining = tuple(provider for provider in self._settings.current.providers if provider.name != name)
         self._settings.change(providers=remaining)
@@ -184,22 +184,29 @@ class Providers:
         return await self._catalogue.api_keys.delete(self._owner(name))
 
     def _owner(self, name: str) -> KeyOwner:
-        """Return the owner of the key: a provider, or a search engine."""
+        """Return the owner, under which keys are stored, for the name of a provider or of a search engine."""
         if name in WEB_SEARCH_ENGINES and name not in self._catalogue.providers():
             return key_owner(name, self._settings.current)
         return self._catalogue.provider(name).key_owner
 
     async def secrets(self) -> list[str]:
         """Return the user's secrets, so that they can be redacted from exports."""
-        await self._keyring()  # A keyring that failed before is asked once more.
+        await self._keyring()  # Try again to open a keyring that was unavailable before.
         return await self._catalogue.secrets()
 
     async def _row(self, provider: ModelProvider, key: ApiKey, is_running: bool, fresh: bool) -> ProviderRow:
         local = provider.free or provider.url_from != "Journeyman"
         row = ProviderRow(
-            provider.name, provider.title, provider.url, provider.api, provider.url_from, key.source,
-            provider.requires_key, provider.api_key_env, is_running if provider.is_local else None,
-        )  # fmt: skip
+            name=provider.name,
+            title=provider.title,
+            url=provider.url,
+            api_format=provider.api,
+            added_by=provider.url_from,
+            key_from=key.source,
+            needs_key=provider.requires_key,
+            key_variable=provider.api_key_env,
+            reachable=is_running if provider.is_local else None,
+        )
         if (
             (provider.is_local and not provider.is_embedded and not is_running)
             or (provider.requires_key and not key.value)

@@ -6,14 +6,19 @@ from dataclasses import replace
 from core.domain.events import ContextCompacted
 from core.domain.messages import Message
 from core.domain.text import Text
+from core.timeline.context_item import RESULTS_PREFIX
 
 USER, HARNESS, REPLIES, SUMMARY, MEMORY, SKILLS = "user", "harness", "replies", "summary", "memory", "skills"
-SESSION = "session"  # the session context
+SESSION = "session"  # category of the message with the session context, such as the date and the git branch
+TO_DO = f"{RESULTS_PREFIX}todo"
 TRUNCATED_LENGTH = 400  # characters kept of a truncated tool result
 
 
 def apply_compaction(messages: Sequence[Message], seq: int, event: ContextCompacted) -> tuple[list[Message], list[int]]:
-    """Return the messages after a compaction, and the index that each had before, or -1 if new or changed."""
+    """Return the messages after a compaction, and for each its index in `messages`, or -1 if it is new or changed.
+
+    `seq` is the sequence number of `event`, which the summary gets.
+    """
     truncated, kept_seqs = set(event.truncated_calls), set(event.kept_seqs)
     after: list[Message] = []
     origins: list[int] = []
@@ -34,7 +39,7 @@ def apply_compaction(messages: Sequence[Message], seq: int, event: ContextCompac
 
 
 def _after_summary(messages: list[Message], origins: list[int], summary: int) -> None:
-    """Move recalled memories from before the summary to directly after it."""
+    """Move recalled memories that precede the summary (at index `summary`) behind it, in both lists."""
     early = [index for index in range(summary) if messages[index].category == MEMORY]
     for moved, index in enumerate(early):
         messages.insert(summary, messages.pop(index - moved))
@@ -49,7 +54,7 @@ def truncate_result(message: Message) -> Message:
 
 
 def retire_attachments(message: Message, blobs: Collection[str]) -> Message:
-    """Return the message with these attachments marked as retired."""
+    """Return the message with the attachments in `blobs` marked as retired: their contents are no longer sent."""
     if not blobs or not any(attachment.blob in blobs for attachment in message.attachments):
         return message
     attachments = tuple(

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from core.domain.events import ContextCompacted
 from core.domain.messages import Message
 from core.domain.text import Attachment
-from core.engine.state.compaction import MEMORY, SESSION, SKILLS, SUMMARY, USER, retire_attachments
+from core.engine.state.compaction import MEMORY, SESSION, SKILLS, SUMMARY, TO_DO, USER, retire_attachments
 from core.models.token_estimate import ATTACHMENT_NOTE_TOKENS, attachment_tokens
 
 KEPT_EXCHANGES = 4  # most recent exchanges that are kept verbatim
 RECENT_SHARE = 0.25  # share of the budget that the KEPT_EXCHANGES may take
 USER_MESSAGES_SHARE = 0.1  # share of the budget for older user messages that are kept verbatim
-USER_MESSAGE_MAX_TOKENS = 300  # tokens; a longer user message is not kept verbatim
+USER_MESSAGE_MAX_TOKENS = 300  # an older user message that is longer is not kept verbatim
 OVERSIZED_SHARE = 0.25  # share of the budget above which a result is truncated even in the most recent exchanges
 TRUNCATION_TARGET_SHARE = 0.6  # no summary is needed if truncation shrinks the context to this share of the budget
 SUMMARY_SHARE = 0.1  # share of the budget that a summary may take
-FULL_SHARE = 0.7  # share of the budget above which even the most recent results and attachments are removed
-TRUNCATED_TOKENS = 140  # tokens of a truncated result
-TRUNCATE_MIN_TOKENS = 200  # tokens; shorter results are not truncated
+FULL_SHARE = 0.7  # above this share of the budget, even the most recent results and attachments are removed
+TRUNCATED_TOKENS = 140  # estimated tokens of a result after its truncation
+TRUNCATE_MIN_TOKENS = 200  # results up to this size are not truncated, because little would be saved
 NEVER_COMPACTED = frozenset({MEMORY, SKILLS, SESSION})
 
 
@@ -63,7 +63,7 @@ def plan_compaction(
         count - sum(map(attachment_tokens, message.attachments))
         for message, count in zip(messages, tokens, strict=True)
     ]
-    # Truncate results and remove attachments that are no longer needed.
+    # First, truncate large results and remove attachments, except in the most recent exchanges.
     cut = _large(messages, text_tokens, first_of_tail, budget * OVERSIZED_SHARE, truncated)
     size: float = fixed + sum(tokens) - _savings(text_tokens, cut)
     target = budget * TRUNCATION_TARGET_SHARE
@@ -71,7 +71,7 @@ def plan_compaction(
     if (cut or retired) and size <= target:
         return CompactionPlan(_call_ids(messages, cut), (), tuple(retired))
 
-    # That does not free enough: summarize what comes before the most recent exchanges.
+    # If that does not free enough, also summarize what comes before the most recent exchanges.
     summarized = _summarized(messages, tokens, groups[:tail], task, budget * USER_MESSAGES_SHARE)
     dropped = frozenset(summarized)
     kept = [index for index in range(len(messages)) if index not in dropped]
@@ -81,7 +81,7 @@ def plan_compaction(
     size = fixed + sum(text_tokens[index] for index in kept) + sum(map(attachment_tokens, attachments))
     size += (budget * SUMMARY_SHARE if summarized else 0) - _savings(text_tokens, cut)
 
-    # If that is still too much, truncate and remove the most recent ones too.
+    # If the context is still too large, also truncate the most recent results and remove their attachments.
     more, size = _retire(kept_messages, size, budget * FULL_SHARE, until=len(kept), queued=queued)
     results = _large(messages, text_tokens, 0, 0, {*truncated, *_call_ids(messages, cut)})
     for index in (result for result in results if result not in dropped):
@@ -93,7 +93,10 @@ def plan_compaction(
 
 
 def compaction_event(messages: Sequence[Message], plan: CompactionPlan, why: str, before: int) -> ContextCompacted:
-    """Return the event for a plan. The caller then adds the summary and the token count after the compaction."""
+    """Return the event that records a plan. The caller replaces its empty summary and its `tokens_after`.
+
+    `before` is the size of the context in tokens before the compaction.
+    """
     if not plan.summarized:
         return ContextCompacted(why, before, before, plan.truncated, retired_attachments=plan.retired)
     summarized = set(plan.summarized)
@@ -103,13 +106,13 @@ def compaction_event(messages: Sequence[Message], plan: CompactionPlan, why: str
     }
     first = min(messages[index].seq for index in summarized)
     return ContextCompacted(
-        why,
-        before,
-        before,
-        plan.truncated,
-        first,
-        until,
-        tuple(sorted(kept_seqs)),
+        reason=why,
+        tokens_before=before,
+        tokens_after=before,
+        truncated_calls=plan.truncated,
+        first_seq=first,
+        until_seq=until,
+        kept_seqs=tuple(sorted(kept_seqs)),
         compacted_messages=len(plan.summarized),
         retired_attachments=plan.retired,
     )
@@ -127,7 +130,10 @@ def message_groups(messages: Sequence[Message]) -> list[range]:
 
 
 def _tail(messages: Sequence[Message], tokens: Sequence[int], groups: Sequence[range], max_tokens: float) -> int:
-    """Return the index of the first recent group to keep verbatim. At least one exchange is kept, more if they fit."""
+    """Return the index of the first of the most recent groups that are kept verbatim.
+
+    They contain at least one exchange, and up to KEPT_EXCHANGES as far as they fit into `max_tokens`.
+    """
     exchanges, size, start = 0, 0, len(groups)
     for index in range(len(groups) - 1, -1, -1):
         size += sum(tokens[each] for each in groups[index])
@@ -141,11 +147,16 @@ def _tail(messages: Sequence[Message], tokens: Sequence[int], groups: Sequence[r
 def _large(
     messages: Sequence[Message], tokens: Sequence[int], tail: int, giant: float, truncated: Collection[str]
 ) -> list[int]:
-    """Return the indexes of the results to truncate: all large older results, and recent results that are oversized."""
+    """Return the indexes of the results to truncate: large ones before `tail`, and later ones above `giant` tokens.
+
+    The results of calls in `truncated` and the agent's current to-do list are not included.
+    """
+    to_do = max((index for index, message in enumerate(messages) if message.category == TO_DO), default=-1)
     return [
         index
         for index, message in enumerate(messages)
         if message.role == "tool"
+        and index != to_do
         and message.call_id not in truncated
         and message.category not in NEVER_COMPACTED
         and tokens[index] > (TRUNCATE_MIN_TOKENS if index < tail else max(TRUNCATE_MIN_TOKENS, giant))
@@ -153,7 +164,7 @@ def _large(
 
 
 def _savings(text_tokens: Sequence[int], cut: Iterable[int]) -> int:
-    """Return how many tokens the truncation of these results saves."""
+    """Return how many tokens are saved by truncating the results with the indexes `cut`."""
     return sum(text_tokens[index] - TRUNCATED_TOKENS for index in cut)
 
 
@@ -181,7 +192,7 @@ def _retire(
         savings[attachment.blob] = (
             savings.get(attachment.blob, 0) + attachment_tokens(attachment) - ATTACHMENT_NOTE_TOKENS
         )
-        newest.pop(attachment.blob, None)  # An insertion orders the blobs by their last occurrence.
+        newest.pop(attachment.blob, None)  # Insert it again at the end, so that blobs are ordered by last occurrence.
         newest[attachment.blob] = index
     retired: list[str] = []
     for blob, index in newest.items():
@@ -196,7 +207,7 @@ def _retire(
 def _summarized(
     messages: Sequence[Message], tokens: Sequence[int], groups: Sequence[range], task: Collection[int], budget: float
 ) -> list[int]:
-    """Return the indexes of the older messages to summarize; none if there is only an earlier summary."""
+    """Return the indexes of the older messages to summarize; [] if all of them are in an earlier summary already."""
     kept_starts = _kept_groups(messages, tokens, groups, task, budget)
     summarized = [index for group in groups if group.start not in kept_starts for index in group]
     is_new = any(messages[index].category != SUMMARY for index in summarized)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from core.domain.clock import SECOND, elapsed
 from core.domain.events import (
+    READ_AHEAD,
     CallRefused,
     CallStarted,
     ContextCompacted,
@@ -21,6 +22,7 @@ from core.domain.events import (
     RunInterrupted,
     RunResumed,
     RunStarted,
+    SessionForked,
     SubagentEnded,
     SubagentStarted,
     TextCallsEnabled,
@@ -28,9 +30,10 @@ from core.domain.events import (
     ToolReturned,
     UserMessage,
 )
-from core.domain.messages import Message
-from core.domain.permissions import ModeChanged, PermissionDecided
+from core.domain.messages import Message, result_position
+from core.domain.permissions import CallAllowed, ModeChanged, PermissionDecided, PermissionRequested
 from core.domain.problems import Problem
+from core.domain.provenance import ContentSource
 from core.domain.question import Answer, Question, QuestionAnswered, QuestionAnswerStarted, QuestionAsked, answer_text
 from core.domain.recall_events import MemoriesRecalled
 from core.domain.rewind_events import FilesRewound, RewoundFile
@@ -51,20 +54,20 @@ from core.engine.state.compaction import (
 from core.engine.state.limits import LIMIT_FIELDS
 from core.engine.state.permission_state import PermissionState
 from core.engine.state.repeats import RepeatCounter
-from core.engine.state.token_counts import TokenCounts
+from core.engine.state.token_counts import LastRequest, TokenCounts, used_tokens
 from core.models.attachments import recall_key
 from core.models.code_block import NOTE as CODE_BLOCK_NOTE
-from core.models.stop_reasons import READ_AHEAD
 from core.models.token_estimate import updated_ratio
 from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.more_tools import MORE_TOOLS_NAME, enabled_tools
 from core.tools.tool import NOTHING_CHANGED
 
-TOO_LONG_REASON = "its server found it too long"  # stored as the reason of a compaction, and compared
-# The time before each of these events was spent waiting for the user, so it does not count against the time limit.
+# Stored in ContextCompacted as the reason of a compaction after the provider rejected a request as too long.
+TOO_LONG_REASON = "its server found it too long"
+# The time before such an event was spent waiting for the user, so it does not count against the time limit.
 USER_TIME_EVENTS = (QuestionAnswered, PermissionDecided, ModeChanged, RunResumed, RunStarted, RunInterrupted)
 NOT_RUN = Text("[This call was not run: the run ended before it.]")
-MAX_GAP = 25 * 60 * 60 * SECOND  # a command may take a day
+MAX_GAP = 25 * 60 * 60 * SECOND  # longest time between two events that counts as working time: a command may take a day
 
 
 @dataclass(slots=True)
@@ -75,6 +78,7 @@ class Conversation:
         messages: the messages that were sent to the model, its replies, and the results of its calls.
         pending: calls of the last reply that have no result yet, in order, by ID.
         started: pending calls that have started and may have had an effect: call ID → what the call acts on.
+        held: started calls of an external agent that wait for permission, so that they have had no effect yet.
         queued: messages that the next request will include.
         removed: messages that the user removed from the queue, by sequence number.
         questions: questions of this run by ID, with their answers, or None while open.
@@ -105,7 +109,7 @@ class Conversation:
         first_compacted: sequence number of the first event that the summary replaces.
         last_compacted: sequence number of the last event that the summary replaces.
         token_ratios: actual tokens divided by estimated tokens, by model.
-        last_request: the model and the estimated size in tokens of the last request.
+        last_request: the last request to a model.
         too_long_at: size in tokens of a request that the provider rejected as too long, or 0.
         text_call_models: models that use text-based tool calls.
         written_replies: the number of replies in which a model wrote its calls into the text, by model. Models that
@@ -121,6 +125,7 @@ class Conversation:
     messages: list[Message] = field(default_factory=list)
     pending: dict[str, ToolCall] = field(default_factory=dict)
     started: dict[str, str] = field(default_factory=dict)
+    held: set[str] = field(default_factory=set)
     queued: list[Message] = field(default_factory=list)
     removed: dict[int, Message] = field(default_factory=dict)
     questions: dict[str, Answer | None] = field(default_factory=dict)
@@ -153,7 +158,7 @@ class Conversation:
     first_compacted: int = 0
     last_compacted: int = 0
     token_ratios: dict[str, float] = field(default_factory=dict)
-    last_request: tuple[str, float] = ("", 0.0)
+    last_request: LastRequest = LastRequest()
     too_long_at: int = 0
     text_call_models: set[str] = field(default_factory=set)
     written_replies: dict[str, int] = field(default_factory=dict)
@@ -183,7 +188,7 @@ class Conversation:
             case RequestSent(purpose="", model=model, tokens=tokens):
                 self.messages += self.queued
                 self.queued.clear()
-                self.last_request = model, sum(tokens.values()) / self.token_ratio(model)
+                self.last_request = LastRequest(model, sum(tokens.values()) / self.token_ratio(model))
             case ContextCompacted():
                 self._compact(entry.event)
             case TextCallsEnabled(model=model):
@@ -192,17 +197,17 @@ class Conversation:
                 self._reply(entry.event)
             case RequestRetried():
                 self.attempts += 1
-            case CallStarted(call_id=name, object=what):
-                self.started[name] = what
+            case CallStarted() | PermissionRequested() | CallAllowed():
+                self._note_start(entry.event)
             case ToolReturned(call_id=name, output=output, failed=failed, attachments=attached, excerpt=excerpt):
                 self._enable_tools(name, failed)
                 futile = failed or output.head.endswith(NOTHING_CHANGED)
-                self.repeats.add_result(name, output.blob or output.head, futile)
+                outcome = str(entry.event.exit_code) if futile else output.blob or output.head
+                self.repeats.add_result(name, outcome, futile)
                 sent = excerpt if excerpt.head else output
                 if excerpt.head:
                     self.compacted_calls[name] = entry.seq
-                self._note_source(name, sent)
-                self.permissions.note_result(name, sent)
+                self.permissions.add_result(name, sent, self._source_of(name))
                 self._add_result(name, sent, failed, attached)
             case CallRefused(call_id=name, reason=reason):
                 self.last_refused = name
@@ -210,24 +215,36 @@ class Conversation:
                 self._add_result(name, reason, failed=True)
             case SkillUsed() | SubagentStarted():
                 self._link_call(entry.event)
-            case QuestionAsked():
+            case QuestionAsked() | QuestionAnswerStarted() | QuestionAnswered():
                 self._note_question(entry.event, entry.at)
-            case QuestionAnswerStarted(question_id=name):
-                self.being_answered.add(name)
-            case QuestionAnswered(question_id=question_id, call_id=name, answer=answer):
-                self.questions[question_id] = answer
-                self._add_result(name, Text(answer_text(answer)))
             case LimitThresholdReached() | LimitRaised() | ModeChanged():
                 self._apply_terms(entry.event)
             case RunEnded():
                 self._end_run()
+            case SessionForked(imported=True):  # all earlier messages come from another program
+                self.permissions.untrusted_texts |= {message.text: None for message in (*self.messages, *self.queued)}
             case _:
                 pass
 
-    def _note_question(self, event: QuestionAsked, at: int) -> None:
-        self.questions[event.question.id] = None
-        if event.call_id:
-            self.agent_questions[event.question.id] = replace(event.question, asked_at=at)
+    def _note_start(self, event: CallStarted | PermissionRequested | CallAllowed) -> None:
+        if isinstance(event, CallStarted):
+            self.started[event.call_id] = event.object
+        elif isinstance(event, CallAllowed):
+            self.held.discard(event.call_id)
+        elif event.request.call_id in self.started:
+            self.held.add(event.request.call_id)
+
+    def _note_question(self, event: QuestionAsked | QuestionAnswerStarted | QuestionAnswered, at: int) -> None:
+        match event:
+            case QuestionAsked(question=question, call_id=call):
+                self.questions[question.id] = None
+                if call:
+                    self.agent_questions[question.id] = replace(question, asked_at=at)
+            case QuestionAnswerStarted(question_id=name):
+                self.being_answered.add(name)
+            case QuestionAnswered(question_id=name, call_id=call, answer=answer):
+                self.questions[name] = answer
+                self._add_result(call, Text(answer_text(answer)))
 
     def _end_run(self) -> None:
         for name in tuple(self.pending):
@@ -240,8 +257,8 @@ class Conversation:
 
         A call that started a sub-agent is not included, because the sub-agent's own session records the outcome.
         """
-        started = (call for call in self.pending if call in self.started and call not in self.children)
-        return {call: self.started[call] for call in started}
+        uncertain = self.started.keys() - self.children.keys() - self.held
+        return {call: self.started[call] for call in self.pending if call in uncertain}
 
     @property
     def open_questions(self) -> list[str]:
@@ -271,26 +288,35 @@ class Conversation:
             self.token_ratios[model] = updated_ratio(self.token_ratio(model), round(estimated), counted)
 
     def _reply(self, reply: Replied) -> None:
-        text, calls, reasoning, carry = reply.text, reply.calls, reply.reasoning, reply.provider_state
-        self.messages.append(Message("assistant", text, calls, "", False, reasoning, carry, (), self.last_seq, REPLIES))
+        self.messages.append(
+            Message(
+                role="assistant",
+                text=reply.text,
+                calls=reply.calls,
+                reasoning=reply.reasoning,
+                provider_state=reply.provider_state,
+                seq=self.last_seq,
+                category=REPLIES,
+            )
+        )
         self._learn_ratio(reply.usage.input)
         if reply.stop_reason != READ_AHEAD:
             self._note_call_form(reply)
         self.call_failed = False
         self.repeats.start_turn()
-        for call in calls:
+        for call in reply.calls:
             self.pending[call.id] = call  # An external agent may start calls while earlier calls are pending.
             self.repeats.add_call(call.id, call.tool, call.arguments.head)
         self.turns += 1
         self.total_turns += 1
         self.attempts += 1
-        self.done = not calls
+        self.done = not reply.calls
         self.stop_reason = reply.stop_reason
 
     def _note_call_form(self, reply: Replied) -> None:
-        """Note whether the model made its calls natively or wrote them as text."""
-        model = self.last_request[0]
-        if CODE_BLOCK_NOTE in reply.note:  # it was asked for, and says nothing about how the model calls tools
+        """Count the replies with text-based tool calls, for models that never made a native call."""
+        model = self.last_request.model
+        if CODE_BLOCK_NOTE in reply.note:  # The harness had asked for a code block, so this tells nothing about calls.
             return
         if reply.calls and not reply.written.head:
             self.native_callers.add(model)
@@ -323,9 +349,9 @@ class Conversation:
         self.queued.insert(index, Message("user", recalled.text, seq=self.last_seq, category=MEMORY))
 
     def _reorder_queue(self, change: QueueChanged) -> None:
-        """Apply an edit of the queue. Removed messages are kept in `removed`, because the user may restore them.
+        """Apply the user's change of the queue: an edited message, another order, or removed or restored messages.
 
-        Messages that were sent in the meantime are not affected.
+        Removed messages are kept in `removed`. Messages that were sent in the meantime are not affected.
         """
         messages = self.removed | {message.seq: message for message in self.queued if message.category == USER}
         if change.action == "edited" and change.target_seq in messages:
@@ -398,22 +424,21 @@ class Conversation:
             self.spent["turns"] = self.spent.get("turns", 0.0) + 1
         if isinstance(event, Replied | ContextCompacted):
             self.spent["cost"] = self.spent.get("cost", 0.0) + (event.cost or 0.0)
-            self.spent["tokens"] = self.spent.get("tokens", 0.0) + event.usage.input + event.usage.output
+            self.spent["tokens"] = self.spent.get("tokens", 0.0) + used_tokens(event, self.last_request.tokens)
 
     def _enable_tools(self, call: str, failed: bool) -> None:
-        """Offer the tools that a `more_tools` call asked for from the next request on."""
+        """If the call is a successful `more_tools` call, offer the tools that it names from the next request on."""
         if not failed and call in self.pending and self.pending[call].tool == MORE_TOOLS_NAME:
             self.enabled_tools |= enabled_tools(self.pending[call].arguments.head)
 
-    def _note_source(self, call: str, output: Text) -> None:
-        """Note the untrusted source of a result, so that the result is marked when it is sent to the model."""
+    def _source_of(self, call: str) -> ContentSource | None:
+        """Return the untrusted source of a call's result, if it has one."""
         if call not in self.pending or call not in self.started:
-            return
-        if source := result_source(self.pending[call].tool, self.started[call]):
-            self.permissions.sources[output] = source
+            return None
+        return result_source(self.pending[call].tool, self.started[call])
 
     def _apply_terms(self, event: LimitThresholdReached | LimitRaised | ModeChanged) -> None:
-        """Apply a change of limits or mode. The mode also applies to the next run."""
+        """Apply a limit warning, a raised limit, or a change of the permission mode (also for later runs)."""
         if isinstance(event, ModeChanged):
             self.start = replace(self.start, mode=event.mode) if self.start else None
         elif isinstance(event, LimitRaised):
@@ -438,20 +463,7 @@ class Conversation:
             self.token_counts.insert(index, message)
             self.call_failed = self.call_failed or failed
         self.started.pop(call, None)
-
-
-def result_position(call: str, messages: list[Message]) -> int:
-    """Return the index at which to insert a result: after its reply, in the order of the calls."""
-    index = len(messages)
-    while index and not any(each.id == call for each in messages[index - 1].calls):
-        index -= 1
-    if not index:  # The reply with the call was summarized.
-        return len(messages)
-    call_ids = [each.id for each in messages[index - 1].calls]
-    earlier = call_ids[: call_ids.index(call)]
-    while index < len(messages) and messages[index].call_id in earlier:
-        index += 1
-    return index
+        self.held.discard(call)
 
 
 def with_changed_model(start: RunStarted, chosen: ModelChanged) -> RunStarted:
@@ -481,8 +493,8 @@ def fold_events(entries: Iterable[EventRecord]) -> Conversation:
 def next_run_start(conversation: Conversation) -> RunStarted:
     """Return the start configuration for the next run of a session.
 
-    This is the configuration of the last run, without the grants (`--allow`) and the prompt size of that run.
+    This is the configuration of the last run, without its `--allow`, `--no-questions` and prompt size.
     """
     if conversation.start is None:
         raise Problem("This session has no run.", "", "Start one with a message.")
-    return replace(conversation.start, allow=(), prompt_size="")
+    return replace(conversation.start, allow=(), prompt_size="", no_questions=False)

@@ -1,11 +1,11 @@
 """Excerpts of long tool results: the beginning, the end, and how to read what was left out."""
 
-from core.models.token_estimate import estimate_tokens
+from core.models.token_estimate import MAX_TOKENS_PER_CHAR, estimate_tokens
 
 HEAD_SHARE = 0.7  # share of an excerpt that the beginning takes; the rest is the end
 NOTE_TOKENS = 60
 MIN_EXCERPT_TOKENS = 100
-SHRINK_FACTOR = 0.8  # applied until the excerpt fits, because the density of a text varies
+SHRINK_FACTOR = 0.8  # a too long excerpt is shortened by this factor until it fits: tokens per character vary
 
 
 def make_excerpt(text: str, max_tokens: int, call: str) -> str:
@@ -13,8 +13,7 @@ def make_excerpt(text: str, max_tokens: int, call: str) -> str:
 
     The excerpt ends and resumes at line breaks where there are any nearby.
     """
-    size = estimate_tokens(text)
-    if size <= max_tokens:
+    if len(text) * MAX_TOKENS_PER_CHAR <= max_tokens or (size := estimate_tokens(text)) <= max_tokens:
         return ""
     max_chars = len(text) * max(MIN_EXCERPT_TOKENS, max_tokens - NOTE_TOKENS) / size
     while True:

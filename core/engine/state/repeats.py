@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 FAILURE_THRESHOLD = 3
 SUCCESS_THRESHOLD = 10
-MAX_CYCLE = 8  # calls that are recognized as one repeated sequence
+MAX_CYCLE = 8  # maximum length of a repeated sequence of calls that is detected
 
 
 class CallResult(NamedTuple):
@@ -21,10 +21,10 @@ class CallResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RepeatedCalls:
-    """The calls, in order, that were made `count` times in a row with the same results.
+    """A sequence of calls that was made `count` times in a row with the same results.
 
-    With a count of 1, they were not repeated. They count as failing if one of them fails: the others alone do not bring
-    the model any further.
+    A count of 1 means that it was not repeated. The sequence is failing if one of its calls failed, even if the others
+    succeeded.
     """
 
     calls: Sequence[CallResult] = ()
@@ -36,31 +36,34 @@ class RepeatedCalls:
 
     @property
     def level(self) -> float:
-        """The count in multiples of the threshold."""
+        """The count divided by FAILURE_THRESHOLD or SUCCESS_THRESHOLD; from 1.0 on, the model should be warned."""
         return self.count / (FAILURE_THRESHOLD if self.failing else SUCCESS_THRESHOLD)
 
 
 @dataclass(slots=True)
 class RepeatCounter:
-    """Counts identical results in a row. The count is derived from events, so it survives a resume."""
+    """Counts how often a sequence of calls was repeated with identical results.
+
+    The count is derived from recorded events, so it survives a restart.
+    """
 
     repeated: RepeatedCalls = RepeatedCalls()
     level_before_turn: float = 0.0
     _recent: deque[CallResult] = field(default_factory=lambda: deque(maxlen=MAX_CYCLE))  # the newest first
-    # For each possible length of a sequence: how many of the last results equal the one so many calls earlier.
+    # _equal[n - 1]: how many of the latest results in a row are equal to the result n calls before them.
     _equal: list[int] = field(default_factory=lambda: [0] * MAX_CYCLE)
     _calls: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     _results: dict[str, tuple[bytes, bool]] = field(default_factory=dict)
 
     def start_turn(self) -> None:
-        """Note the count. The calls of one turn can repeat each other, so the count can pass the threshold in one."""
+        """Remember the level at the start of the turn, to detect in which turn it passes the threshold."""
         self.level_before_turn = self.repeated.level
 
     def add_call(self, call_id: str, tool: str, arguments: str) -> None:
         self._calls[call_id] = tool, _digest(f"{tool}\0{arguments}")
 
     def add_result(self, call_id: str, output: str, failed: bool) -> None:
-        """Count a result. Results count in the order of their calls, because concurrent calls end in any order."""
+        """Add a result. It is counted once all earlier calls have one, because concurrent calls end in any order."""
         self._results[call_id] = _digest(output), failed
         while (first := next(iter(self._calls), "")) in self._results:
             self._count(CallResult(*self._calls.pop(first), *self._results.pop(first)))
@@ -80,8 +83,9 @@ class RepeatCounter:
             self._equal[distance] = self._equal[distance] + 1 if result == earlier else 0
         self._recent.appendleft(result)
         level = self.repeated.level
-        self.repeated = max(map(self._repetition, range(1, len(self._recent) + 1)), key=lambda found: found.level)
-        if self.repeated.level < level:  # other calls or other results
+        repeated = (length for length in range(2, len(self._recent) + 1) if self._equal[length - 1] >= length)
+        self.repeated = max(map(self._repetition, (1, *repeated)), key=lambda found: found.level)
+        if self.repeated.level < level:  # the repetition was interrupted by other calls or results
             self.level_before_turn = 0.0
 
     def _repetition(self, length: int) -> RepeatedCalls:

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
+from core.domain.events import ContextCompacted, Replied
 from core.domain.messages import Message
 from core.models.model import ToolSpec
 from core.models.token_estimate import (
@@ -14,12 +16,31 @@ from core.models.token_estimate import (
 )
 
 
+class LastRequest(NamedTuple):
+    """The model that the last request was sent to, and the estimated size of the request."""
+
+    model: str = ""
+    tokens: float = 0.0
+
+
 def message_tokens(message: Message) -> int:
     """Estimate the tokens of a message."""
     total = MESSAGE_TOKENS + estimate_text_tokens(message.text)
     for call in message.calls:
         total += MESSAGE_TOKENS + _name_tokens(call.tool) + estimate_text_tokens(call.arguments)
     return total + sum(map(attachment_tokens, message.attachments))
+
+
+def used_tokens(event: Replied | ContextCompacted, request_tokens: float) -> float:
+    """Return the tokens used by a request and its reply, as reported by the provider or, for a reply, estimated.
+
+    `request_tokens` is the estimate for the request.
+    """
+    reported = event.usage.input + event.usage.output
+    if reported or isinstance(event, ContextCompacted):
+        return reported
+    texts = (event.text, event.reasoning, *(call.arguments for call in event.calls))
+    return request_tokens + sum(map(estimate_text_tokens, texts))
 
 
 _name_tokens = lru_cache(maxsize=256)(estimate_tokens)  # Cached, because the same few tool names recur.
@@ -72,7 +93,7 @@ class TokenCounts:
         old, counted = self.counts, len(self.counts)
         self.counts, self.totals = [], {}
         if not counted:
-            return  # Nothing has been counted yet.
+            return  # The messages are counted when the counts are first needed.
         for message, origin in zip(messages, origins, strict=True):
             self._add(message.category, old[origin] if 0 <= origin < counted else message_tokens(message))
 

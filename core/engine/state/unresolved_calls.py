@@ -7,10 +7,18 @@ from core.domain.events import RunEnded, RunResumed, SessionEvent, ToolReturned
 from core.domain.problems import Problem
 from core.domain.question import QuestionAnswered, withdrawn_answer
 from core.domain.text import Text
+from core.store.reader import Reader
 
 Resolution = Literal["", "retry", "skip", "abort"]  # What to do with unresolved calls; "" if there are none.
 UNFINISHED = frozenset({"running", "waiting", "interrupted", "paused"})  # The statuses of sessions that have not ended.
 SKIPPED_RESULT = Text("[Journeyman ended while this call ran, so it may have had its effect. It was not run again.]")
+
+
+def root_session(reader: Reader, session: str) -> str:
+    """Return the session to resume: for a sub-agent its outermost unfinished ancestor, otherwise the session."""
+    row = reader.session(session)
+    above = reader.session(row.parent) if row and row.parent else None
+    return root_session(reader, above.id) if above and above.status in UNFINISHED else session
 
 
 class UnresolvedCallsError(Problem):

@@ -19,7 +19,7 @@ class Exporter(NamedTuple):
 
 
 def exporters(markup: MarkdownRenderer | None = None) -> Mapping[str, Exporter]:
-    """Return the export formats by their name on the command line."""
+    """Return the export formats by command line name. Without `markup`, web pages show Markdown unrendered."""
     return MappingProxyType(
         {
             "md": Exporter("Markdown", "Text to read or paste.", ".md", markdown.write),
@@ -30,6 +30,3 @@ def exporters(markup: MarkdownRenderer | None = None) -> Mapping[str, Exporter]:
             "perfetto": Exporter("Perfetto", "A trace for ui.perfetto.dev.", ".perfetto.json", perfetto.write),
         }
     )
-
-
-FORMAT_NAMES = tuple(exporters())

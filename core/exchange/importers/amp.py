@@ -30,12 +30,12 @@ from core.exchange.importers.record import (
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
-FINAL = frozenset({"done", "error", "cancelled", "rejected-by-user"})  # states of a call that has ended
+FINAL = frozenset({"done", "error", "cancelled", "rejected-by-user"})  # the states in which a tool call has ended
 FAILED = FINAL - {"done"}
 
 
 class AmpImporter:
-    """Imports each message as a record. Amp rewrites the document while a message is written."""
+    """Yields one record for each message. Amp rewrites the whole document while a message grows."""
 
     agent = "Amp"
     default_locations: tuple[str, ...] = (".local/share/amp/threads/T-*.json",)
@@ -51,16 +51,19 @@ class AmpImporter:
         return self._records(path, growing=False)
 
     def _records(self, path: Path, *, growing: bool) -> Iterator[TranscriptRecord]:
-        """Yield the details of a thread and its messages, those of a growing thread up to one that is incomplete."""
+        """Yield the details of a thread, then its messages.
+
+        Of a growing thread, stop before the first incomplete message.
+        """
         document = dict_or_empty(read_document(path))
         messages = dicts(document.pop("messages", None))
         if growing:
-            complete = (number for number, message in enumerate(messages) if not _is_complete(message))
-            messages = messages[: next(complete, len(messages))]
+            incomplete = (number for number, message in enumerate(messages) if not _is_complete(message))
+            messages = messages[: next(incomplete, len(messages))]
         key = str(document.get("id") or plain_path(path).stem)
-        marks = [[message.get("role"), message.get("messageId")] for message in messages]
+        identities = [[message.get("role"), message.get("messageId")] for message in messages]
         yield details_record(key, document)
-        yield from list_records(key, messages, path.stat().st_size, marks)
+        yield from list_records(key, messages, file_bytes=path.stat().st_size, identities=identities)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
@@ -81,7 +84,7 @@ class AmpImporter:
 
 
 def _is_complete(message: dict[str, Any]) -> bool:
-    """Return whether a reply has been written and the calls of a message of results have ended."""
+    """Return whether a message will not change anymore: it is fully written, and the calls it reports on have ended."""
     if dict_or_empty(message.get("state")).get("type") in ("streaming", "running"):
         return False
     return all(dict_or_empty(result.get("run")).get("status") in FINAL for result in _results(message))
@@ -113,7 +116,7 @@ def _add_user_message(message: dict[str, Any], at: int, builder: SessionBuilder)
 
 
 def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
-    """Add a result. A command's is an object with its output and exit code, a tool's may be any value."""
+    """Add a tool result. That of a command is an object with output and exit code; other results may be any value."""
     run = dict_or_empty(part.get("run"))
     value = run.get("result", run.get("error", run.get("reason", run.get("progress"))))
     code = value.get("exitCode") if isinstance(value, dict) else None
@@ -140,7 +143,7 @@ def _add_reply(message: dict[str, Any], builder: SessionBuilder) -> None:
 
 
 def _parse_usage(usage: dict[str, Any]) -> Usage:
-    """Parse the usage, which counts the cached input apart from the other input."""
+    """Parse the token usage. Amp's input count excludes cached tokens, so they are added to it."""
     read, written = parse_count(usage.get("cacheReadInputTokens")), parse_count(usage.get("cacheCreationInputTokens"))
     return Usage(
         parse_count(usage.get("inputTokens")) + read + written, parse_count(usage.get("outputTokens")), read, written
@@ -148,7 +151,7 @@ def _parse_usage(usage: dict[str, Any]) -> Usage:
 
 
 def _add_summary(message: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
-    """Add a summary of the earlier conversation."""
+    """Add the summary that replaces the earlier conversation in the model's context."""
     content = message.get("content")
     for part in content if isinstance(content, list) else []:
         summary = dict_or_empty(dict_or_empty(part).get("summary"))

@@ -34,7 +34,7 @@ class AtifImporter:
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         document = read_document(path)
         key = str(document.get("trajectory_id") or document.get("session_id") or derive_key(path))
-        yield from _trajectory(document, key, path.stat().st_size)
+        yield from _read_trajectory(document, key, path.stat().st_size)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         data = record.value
@@ -48,13 +48,13 @@ class AtifImporter:
             case "user":
                 builder.add_user_message(plain_text(data.get("message")), at)
             case "agent":
-                _agent(data, at, builder, open_session)
+                _add_agent_step(data, at, builder, open_session)
             case _:
                 return False
         return True
 
 
-def _trajectory(document: dict[str, Any], key: str, size: int, parent: str = "") -> Iterator[TranscriptRecord]:
+def _read_trajectory(document: dict[str, Any], key: str, size: int, parent: str = "") -> Iterator[TranscriptRecord]:
     steps = document.get("steps")
     times = (step.get("timestamp") for step in dicts(steps))
     details = {
@@ -64,10 +64,11 @@ def _trajectory(document: dict[str, Any], key: str, size: int, parent: str = "")
         "parent": parent,
     }
     yield details_record(key, details)
-    yield from list_records(key, steps if isinstance(steps, list) else [], size)
-    for below in document.get("subagent_trajectories") or ():
+    yield from list_records(key, steps if isinstance(steps, list) else [], file_bytes=size)
+    for number, below in enumerate(document.get("subagent_trajectories") or (), 1):
         if isinstance(below, dict):
-            yield from _trajectory(below, f"{key}/{below.get('trajectory_id')}", size, key)
+            below_id = below.get("trajectory_id") or f"sub-agent {number}"
+            yield from _read_trajectory(below, f"{key}/{below_id}", size, key)
 
 
 def _set_details(data: dict[str, Any], builder: SessionBuilder, open_session: OpenSession) -> None:
@@ -84,16 +85,16 @@ def _set_details(data: dict[str, Any], builder: SessionBuilder, open_session: Op
         builder.set_parent(parent, call.id, str(agent.get("name") or "agent"))
 
 
-def _agent(data: dict[str, Any], at: int, builder: SessionBuilder, open_session: OpenSession) -> None:
+def _add_agent_step(data: dict[str, Any], at: int, builder: SessionBuilder, open_session: OpenSession) -> None:
     metrics = dict_or_empty(data.get("metrics"))
     extra = dict_or_empty(metrics.get("extra"))
     calls = [
         ForeignCall(
-            str(call.get("tool_call_id")),
+            str(call.get("tool_call_id") or f"step {builder.record_count} call {index}"),
             str(call.get("function_name") or "tool"),
             arguments_json(call.get("arguments")),
         )
-        for call in data.get("tool_calls") or ()
+        for index, call in enumerate(data.get("tool_calls") or ())
         if isinstance(call, dict)
     ]
     cost = metrics.get("cost_usd")
@@ -101,8 +102,9 @@ def _agent(data: dict[str, Any], at: int, builder: SessionBuilder, open_session:
         builder.add_reply(
             plain_text(data.get("message")), at=at, reasoning=str(data.get("reasoning_content") or ""), calls=calls,
             usage=Usage(
-                parse_count(metrics.get("prompt_tokens")), parse_count(metrics.get("completion_tokens")),
-                parse_count(metrics.get("cached_tokens")), 0, parse_count((extra or {}).get("reasoning_tokens")),
+                input=parse_count(metrics.get("prompt_tokens")), output=parse_count(metrics.get("completion_tokens")),
+                cache_read=parse_count(metrics.get("cached_tokens")),
+                reasoning=parse_count(extra.get("reasoning_tokens")),
             ),
             model=str(data.get("model_name") or ""), cost=parse_cost(cost),
         )  # fmt: skip
@@ -113,10 +115,10 @@ def _agent(data: dict[str, Any], at: int, builder: SessionBuilder, open_session:
                 result.get("source_call_id")
                 or (calls[index].id if index < len(calls) else f"step {builder.record_count} result {index}")
             )
-            _result(result, id, builder)
+            _add_result(result, id, builder)
 
 
-def _result(result: dict[str, Any], id: str, builder: SessionBuilder) -> None:
+def _add_result(result: dict[str, Any], id: str, builder: SessionBuilder) -> None:
     extra = dict_or_empty(result.get("extra"))
     for below in result.get("subagent_trajectory_ref") or ():
         if isinstance(below, dict) and below.get("trajectory_id"):

@@ -27,14 +27,17 @@ class _OpenCall:
 
 @dataclass(slots=True)
 class _ReplyState:
-    """The number of the current reply, and the calls without a result."""
+    """The number of the current reply, and the tool calls that have no result yet."""
 
     turn: int = 0
     open_calls: list[_OpenCall] = field(default_factory=list)
 
 
 class ChatGptImporter:
-    """Imports each conversation as a session. Messages of other branches than the last are kept as they were."""
+    """Imports each conversation as a session.
+
+    Only messages of the current branch become events. Messages of other branches are stored as unrecognized records.
+    """
 
     agent = "ChatGPT"
     default_locations: tuple[str, ...] = ()
@@ -53,7 +56,7 @@ class ChatGptImporter:
             other_messages = [dict_or_empty(nodes[name]).get("message") for name in others]
             messages += [{"other branch": message} for message in other_messages if message]
             yield details_record(key, conversation)
-            yield from list_records(key, messages, marks=[message.get("id") or "" for message in messages])
+            yield from list_records(key, messages, identities=[message.get("id") or "" for message in messages])
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
@@ -68,7 +71,7 @@ class ChatGptImporter:
 
 
 def _branch(nodes: dict[str, Any], leaf: Any) -> list[str]:
-    """Return the names of the nodes from the root to a leaf; without one, those of all nodes."""
+    """Return the names of the nodes from the root to `leaf`, or of all nodes if `leaf` is unknown."""
     if leaf not in nodes:
         return list(nodes)
     branch: dict[str, None] = {}
@@ -89,7 +92,7 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
             builder.add_user_message(text, at)
         case "assistant" if content.get("content_type") in ("thoughts", "reasoning_recap"):
             builder.add_reply(at=at, id=_turn(builder), reasoning=text, model=model)
-        case "assistant" if recipient != "all":  # a call of the tool that it is sent to
+        case "assistant" if recipient != "all":  # a message to a tool is a call of that tool
             id = str(message.get("id") or f"call {builder.record_count}")
             builder.state(_ReplyState).open_calls.append(_OpenCall(id, recipient.partition(".")[0]))
             call = ForeignCall(id, recipient, text if text.startswith("{") else arguments_json({"input": text}))
@@ -99,17 +102,17 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
         case "tool":
             return _add_result(str(author.get("name") or ""), text, at, builder)
         case role:
-            return role in ("system", "assistant") and not text  # empty messages that only mark a state
+            return role in ("system", "assistant") and not text  # an empty message only marks a state
     return True
 
 
 def _turn(builder: SessionBuilder) -> str:
-    """Return the id of the reply that ends with the next result; messages of one turn are one reply."""
+    """Return the ID of the current reply. All assistant messages up to the next tool result belong to one reply."""
     return f"turn {builder.state(_ReplyState).turn}"
 
 
 def _add_result(tool: str, text: str, at: int, builder: SessionBuilder) -> bool:
-    """Add the result of the first open call of the tool that it names. Return False if that tool has no open call."""
+    """Add a result to the first open call of this tool. Return false if the tool has no open call."""
     state = builder.state(_ReplyState)
     call = next((call for call in state.open_calls if call.tool == tool.partition(".")[0]), None)
     if call is None:
@@ -121,7 +124,10 @@ def _add_result(tool: str, text: str, at: int, builder: SessionBuilder) -> bool:
 
 
 def _text(content: dict[str, Any]) -> str:
-    """Return the text of a message. Images are in other files of the export; their place is shown."""
+    """Return the text of a message.
+
+    An image, which the export keeps in another file, is shown as its name in brackets.
+    """
     if thoughts := content.get("thoughts"):
         entries = [dict_or_empty(thought) for thought in thoughts] if isinstance(thoughts, list) else []
         return "\n\n".join(f"{entry.get('summary') or ''}\n{entry.get('content') or ''}".strip() for entry in entries)

@@ -19,7 +19,7 @@ from core.exchange.importers.session_builder import SessionBuilder
 
 
 class ClaudeAiImporter:
-    """Imports each conversation as a session. The export names no models and counts no tokens."""
+    """Imports each conversation as a session. The export contains no token counts."""
 
     agent = "Claude.ai"
     default_locations: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class ClaudeAiImporter:
             messages = dicts(conversation.pop("chat_messages", None))
             key = str(conversation.get("uuid") or conversation.get("name"))
             yield details_record(key, conversation)
-            yield from list_records(key, messages, marks=[message.get("uuid") or "" for message in messages])
+            yield from list_records(key, messages, identities=[message.get("uuid") or "" for message in messages])
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
@@ -67,7 +67,7 @@ def _attachments(message: dict[str, Any]) -> Iterator[str]:
 
 
 def _add_reply(parts: Sequence[Any], text: str, at: int, builder: SessionBuilder) -> None:
-    """Add a message, which contains all replies and results of a turn in their order."""
+    """Add a message of the assistant, which contains all replies and tool results of a turn in their order."""
     blocks = [part for part in parts if isinstance(part, dict)]
     if not blocks:
         builder.add_reply(text, at=at)
@@ -90,5 +90,5 @@ def _add_reply(parts: Sequence[Any], text: str, at: int, builder: SessionBuilder
                 output = plain_text(content) or (arguments_json(content) if content else "")
                 builder.add_result(call_id, output, at=moment, failed=part.get("is_error") is True)
             case _:
-                pass  # such as the remaining budget of tokens
+                pass  # other parts, such as the remaining token budget, are left out
     builder.complete_reply()

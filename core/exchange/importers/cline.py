@@ -24,11 +24,12 @@ from core.exchange.importers.record import (
 from core.exchange.importers.session_builder import SessionBuilder
 
 MESSAGES_SUFFIX = ".messages"
-USER_INPUT = re.compile(r'<user_input mode="\w+">(.*?)</user_input>', re.DOTALL)  # Cline wraps what the user writes
+# What the user typed: Cline wraps it in a tag.
+USER_INPUT = re.compile(r'<user_input mode="\w+">(.*?)</user_input>', re.DOTALL)
 
 
 class ClineImporter:
-    """Imports each message as a record. Cline rewrites the document after each message."""
+    """Yields one record for each message. Cline rewrites the whole document after each message."""
 
     agent = "Cline"
     default_locations: tuple[str, ...] = (".cline/data/sessions/*/*.messages.json",)
@@ -47,9 +48,9 @@ class ClineImporter:
         key = str(document.get("sessionId") or plain_path(path).stem.removesuffix(MESSAGES_SUFFIX))
         messages = document.get("messages")
         messages = messages if isinstance(messages, list) else []
-        marks = [message.get("id") if isinstance(message, dict) else "" for message in messages]
+        identities = [message.get("id") if isinstance(message, dict) else "" for message in messages]
         yield details_record(key, _details(path))
-        yield from list_records(key, messages, path.stat().st_size, marks)
+        yield from list_records(key, messages, file_bytes=path.stat().st_size, identities=identities)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
@@ -82,7 +83,7 @@ def _details(path: Path) -> dict[str, str]:
 
 
 def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
-    """Add the results in a message of the user, then its text."""
+    """Add the tool results in a message with the role user, then the text that the user typed."""
     parts = content if isinstance(content, list) else [content]
     results = [part for part in parts if isinstance(part, dict) and part.get("type") == "tool_result"]
     for result in results:
@@ -95,7 +96,7 @@ def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
 
 
 def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
-    """Add a result. Cline's tools take several queries at once and return an item for each."""
+    """Add a tool result. A Cline tool may take several queries at once; its result then has an item for each."""
     content = part.get("content")
     items = [item for item in content if isinstance(item, dict)] if isinstance(content, list) else []
     if items and all("success" in item for item in items):

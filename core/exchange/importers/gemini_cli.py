@@ -24,12 +24,15 @@ from core.exchange.importers.record import (
 )
 from core.exchange.importers.session_builder import SessionBuilder
 
-CONTEXT_TAG = "<session_context>"  # begins a message that Gemini CLI writes itself
+CONTEXT_TAG = "<session_context>"  # Gemini CLI starts a message of its own with this tag
 
 
 @dataclass(slots=True)
 class _KnownReply:
-    """What was read of a reply, which a later record may repeat with more calls."""
+    """The tool calls that were read of a reply, and whether its usage was.
+
+    A later record may repeat the reply with more.
+    """
 
     calls: set[str] = field(default_factory=set)
     has_usage: bool = False
@@ -37,7 +40,7 @@ class _KnownReply:
 
 @dataclass(slots=True)
 class _KnownMessages:
-    """The messages read so far, by id, and the calls that have no result yet."""
+    """The messages read so far, by ID, and the tool calls that have no result yet."""
 
     user_messages: set[str] = field(default_factory=set)
     replies: dict[str, _KnownReply] = field(default_factory=dict)
@@ -45,7 +48,7 @@ class _KnownMessages:
 
 
 class GeminiCliImporter:
-    """Imports each message. Gemini CLI appends a message again, as a whole, when its tokens or results arrive."""
+    """Converts each message once. Gemini CLI appends the whole message again when its tokens or tool results arrive."""
 
     agent = "Gemini CLI"
     default_locations: tuple[str, ...] = (
@@ -89,11 +92,11 @@ class GeminiCliImporter:
 
 
 def _folder_record(path: Path) -> Iterator[TranscriptRecord]:
-    """Yield the details of the session's folder, which Gemini CLI keeps in a file next to its sessions."""
+    """Yield a record that sets the session's folder, which Gemini CLI stores in a file in a parent folder."""
     for parent in path.parents[1:3]:
         if (file := parent / ".project_root").is_file():
             folder = file.read_text("utf-8", "replace").strip()
-            yield from list_records(plain_path(path).stem, [{"$set": {"directories": [folder]}}], 0, ["folder"])
+            yield from list_records(plain_path(path).stem, [{"$set": {"directories": [folder]}}], identities=["folder"])
             return
 
 
@@ -102,13 +105,18 @@ def _document_records(path: Path, key: str) -> Iterator[TranscriptRecord]:
     document = dict_or_empty(document)
     messages = document.pop("messages", None)
     messages = messages if isinstance(messages, list) else []
-    marks = [message.get("id") if isinstance(message, dict) else "" for message in messages]
-    # The details of the session change whenever it grows, so they are identified by its id alone.
-    yield from list_records(key, [document, *messages], path.stat().st_size, [document.get("sessionId"), *marks])
+    identities = [message.get("id") if isinstance(message, dict) else "" for message in messages]
+    # The first entry changes whenever the session grows. It is identified by the session's ID, not by its content.
+    yield from list_records(
+        key,
+        [document, *messages],
+        file_bytes=path.stat().st_size,
+        identities=[document.get("sessionId"), *identities],
+    )
 
 
 def _set_details(data: Any, builder: SessionBuilder) -> bool:
-    """Set details of the session. Messages in an update replace earlier ones; only new ones are of interest."""
+    """Set the session's details. An update may repeat all messages; those that are new are added."""
     if not isinstance(data, dict):
         return False
     builder.latest = max(builder.latest, parse_time(data.get("startTime")))
@@ -121,7 +129,7 @@ def _set_details(data: Any, builder: SessionBuilder) -> bool:
 
 
 def _add_message(message: Any, builder: SessionBuilder) -> bool:
-    """Add what is new in a message. Return whether it was understood."""
+    """Add the content that earlier records of this message did not have. Return whether the message was understood."""
     if not isinstance(message, dict):
         return False
     at = parse_time(message.get("timestamp"))
@@ -135,7 +143,7 @@ def _add_message(message: Any, builder: SessionBuilder) -> bool:
 
 
 def _add_user_message(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
-    """Add the text of a message and the results in it that the reply did not contain."""
+    """Add the text of a user message, and the tool results in it that no reply had."""
     content = data.get("content")
     responses = [
         part["functionResponse"] for part in (content if isinstance(content, list) else [])
@@ -153,7 +161,7 @@ def _add_user_message(data: dict[str, Any], at: int, builder: SessionBuilder) ->
 
 
 def _add_reply(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
-    """Add what is new in a reply: its text and thoughts, its tokens, its calls and their results."""
+    """Add the content that earlier records of this reply did not have: text, thoughts, usage, tool calls, results."""
     id = str(data.get("id") or "")
     state = builder.state(_KnownMessages)
     is_new = id not in state.replies
@@ -192,7 +200,7 @@ def _thoughts(data: dict[str, Any]) -> str:
 
 
 def _add_result(call: str, result: Any, status: str, at: int, builder: SessionBuilder) -> None:
-    """Add the result of a call that has none yet."""
+    """Add the result of a tool call, unless the call already has one."""
     unanswered = builder.state(_KnownMessages).unanswered
     if call not in unanswered:
         return
@@ -210,7 +218,7 @@ def _add_result(call: str, result: Any, status: str, at: int, builder: SessionBu
 
 
 def _parse_usage(tokens: dict[str, Any]) -> Usage:
-    """Parse the tokens. Those of tool results belong to the input, the thoughts to the output."""
+    """Parse the token usage. Tokens of tool results are added to the input, tokens of thoughts to the output."""
     thoughts = parse_count(tokens.get("thoughts"))
     return Usage(
         parse_count(tokens.get("input")) + parse_count(tokens.get("tool")),

@@ -28,12 +28,12 @@ from core.exchange.importers.session_builder import SessionBuilder
 from core.store.foreign_db import MAGIC, is_sqlite
 from core.store.goose_db import is_goose_db, read_goose_sessions
 
-RECENT_S = 3_600  # a followed database is read again for sessions updated this recently
+RECENT_S = 3_600  # while following, only sessions updated within this time are read
 WITHOUT_CONTENT = frozenset({"toolConfirmationRequest", "actionRequired", "redactedThinking", "systemNotification"})
 
 
 class GooseImporter:
-    """Imports each message as a record, with the tokens of the requests to the model before the next reply."""
+    """Yields one record for each message. A reply's record also has the token counts of the model requests for it."""
 
     agent = "Goose"
     default_locations: tuple[str, ...] = (
@@ -69,7 +69,7 @@ class GooseImporter:
             return True
         if not isinstance(value, dict):
             return False
-        if "role" not in value:  # the first line of a JSON Lines file
+        if "role" not in value:  # the first line of a JSON Lines file has the session's details
             _set_details(value, builder)
             return "working_dir" in value
         return _add_message(value, builder)
@@ -94,10 +94,11 @@ def _export_records(path: Path) -> Iterator[TranscriptRecord]:
 def _records(
     key: str, details: dict[str, Any], messages: list[dict[str, Any]], requests: list[dict[str, Any]], *, growing: bool
 ) -> Iterator[TranscriptRecord]:
-    """Yield the details of a session and its messages.
+    """Yield the details of a session, then its messages.
 
-    A request belongs to the last reply before it was counted. The last reply of a growing session is left out until
-    its request is counted. If Goose does not count each request, its total is added when a session is first imported.
+    The token count of a request is assigned to the last reply before the count was stored. In a growing session, the
+    last reply is left out until its count is stored. Old versions of Goose count no single requests; the total of the
+    session is then added at the first import.
     """
     counts: dict[int, list[dict[str, Any]]] = {}
     replies = [number for number, message in enumerate(messages) if message.get("role") == "assistant"]
@@ -109,8 +110,8 @@ def _records(
         messages = messages[:-1]
     yield details_record(key, details, has_uncounted_usage=not requests and not growing)
     values = [{**message, "requests": counts.get(number, [])} for number, message in enumerate(messages)]
-    marks = [[message.get("role"), message.get("created"), number] for number, message in enumerate(messages)]
-    yield from list_records(key, values, 0, marks)
+    identities = [[message.get("role"), message.get("created"), number] for number, message in enumerate(messages)]
+    yield from list_records(key, values, identities=identities)
 
 
 def _seconds(value: Any) -> float:
@@ -157,7 +158,7 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
 
 
 def _call(part: dict[str, Any]) -> ForeignCall:
-    """Return a call. One that could not be parsed has an error in the place of its name and arguments."""
+    """Return a tool call. If Goose could not parse the call, its only argument is the error."""
     call = dict_or_empty(part.get("toolCall"))
     value = dict_or_empty(call.get("value"))
     arguments = value.get("arguments") if value else {"error": call.get("error")}
@@ -165,12 +166,15 @@ def _call(part: dict[str, Any]) -> ForeignCall:
 
 
 def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
-    """Add a result, which older versions store without the object around its content."""
+    """Add a tool result.
+
+    In old versions, `value` is the list of content parts instead of an object that contains it.
+    """
     result = dict_or_empty(part.get("toolResult"))
     value = result.get("value")
     content = value.get("content") if isinstance(value, dict) else value
     items = dicts(content)
-    # What is meant for the user alone repeats what the model reads.
+    # Parts for the user alone are left out: they repeat what the model reads.
     items = [
         item
         for item in items
@@ -183,7 +187,10 @@ def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
 
 
 def _usage(requests: Any) -> tuple[Usage | None, float | None, str]:
-    """Return the tokens, the cost and the model of the requests of a reply."""
+    """Return the token usage, cost and model of the requests for a reply.
+
+    Unknown values are None or an empty string.
+    """
     rows = dicts(requests)
     if not rows:
         return None, None, ""
@@ -194,7 +201,7 @@ def _usage(requests: Any) -> tuple[Usage | None, float | None, str]:
 
 
 def _total(details: dict[str, Any]) -> Usage:
-    """Return the tokens of all requests of a session."""
+    """Return the token usage of a whole session, as stored in the database or in an export."""
     exported = dict_or_empty(details.get("accumulated_usage"))
     names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
     counts = (

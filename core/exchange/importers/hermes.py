@@ -1,4 +1,4 @@
-"""Imports Hermes sessions from its database or from its export, which has a session on each line."""
+"""Imports Hermes sessions from its database, or from its export, which has one session on each line."""
 
 import json
 import time
@@ -27,22 +27,22 @@ from core.exchange.importers.session_builder import SessionBuilder
 from core.store.foreign_db import MAGIC, is_sqlite
 from core.store.hermes_db import is_hermes_db, read_hermes_sessions
 
-RECENT_S = 3_600  # a followed database is read again for sessions with messages this recent
-STRUCTURED = "\x00json:"  # begins the content of a message with several parts
+RECENT_S = 3_600  # while following, only sessions with messages this recent are read
+STRUCTURED = "\x00json:"  # prefix of stored content that is JSON, with several parts, instead of text
 SUMMARIES = ("[CONTEXT COMPACTION", "[CONTEXT SUMMARY]:")
 
 
 @dataclass(slots=True)
 class _UncountedCost:
-    """The cost of the whole session, until a reply includes it."""
+    """The cost of the whole session. The first reply takes it over, and it becomes None."""
 
     cost: float | None = None
 
 
 class HermesImporter:
-    """Imports each message as a record.
+    """Yields one record for each message.
 
-    Hermes counts the tokens of a session as a total. It is added when a session is first imported.
+    Hermes stores only a session's total token usage and cost. They are added at the first import.
     """
 
     agent = "Hermes"
@@ -90,7 +90,7 @@ def _export_records(path: Path) -> Iterator[TranscriptRecord]:
 def _records(session: dict[str, Any], bytes_read: int, *, growing: bool) -> Iterator[TranscriptRecord]:
     """Yield the details of a session, then its messages.
 
-    After a compaction, Hermes stores the messages that it kept once more.
+    When it compacts the context, Hermes stores the messages that it keeps a second time. These are marked as repeated.
     """
     messages = dicts(session.pop("messages", None))
     compacted: set[tuple[str, ...]] = set()
@@ -102,7 +102,8 @@ def _records(session: dict[str, Any], bytes_read: int, *, growing: bool) -> Iter
         values.append({**message, "repeated": not message.get("compacted") and content in compacted})
     key = str(session.get("id"))
     yield details_record(key, session, has_uncounted_usage=not growing)
-    yield from list_records(key, values, bytes_read, [message.get("id") for message in messages])
+    identities = [message.get("id") for message in messages]
+    yield from list_records(key, values, file_bytes=bytes_read, identities=identities)
 
 
 def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:
@@ -151,7 +152,10 @@ def _content(content: Any) -> Any:
 
 
 def _outcome(text: str) -> tuple[int | None, bool]:
-    """Return the exit code and the failure that a result reports as JSON."""
+    """Return the exit code of a tool result, if it has one, and whether the call failed.
+
+    Both are read from its JSON.
+    """
     try:
         result = json.loads(text) if text.startswith("{") else {}
     except (ValueError, RecursionError):
@@ -161,7 +165,7 @@ def _outcome(text: str) -> tuple[int | None, bool]:
 
 
 def _parse_usage(details: dict[str, Any]) -> Usage:
-    """Parse the usage, which counts the cached input apart from the other input."""
+    """Parse the token usage. Hermes's input count excludes cached tokens, so they are added to it."""
     names = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "reasoning_tokens")
     input, output, read, written, thoughts = (parse_count(details.get(name)) for name in names)
     return Usage(input + read + written, output, read, written, thoughts)

@@ -1,4 +1,4 @@
-"""Imports Inspect logs: a JSON document, or a ZIP whose members may be compressed with zstd."""
+"""Imports Inspect logs, each a JSON document or a ZIP whose members may be compressed with zstd."""
 
 import json
 import struct
@@ -28,7 +28,7 @@ from core.exchange.importers.record import (
 from core.exchange.importers.session_builder import SessionBuilder
 
 ZSTD_METHOD = 93
-LOCAL_HEADER_BYTES = 30  # bytes of the local file header of a member
+LOCAL_HEADER_BYTES = 30  # size of the fixed part of a ZIP member's header
 ATTACHMENT_PREFIX = "attachment://"
 DAMAGE_ERRORS = (
     zipfile.BadZipFile,
@@ -37,12 +37,12 @@ DAMAGE_ERRORS = (
     EOFError,
     RuntimeError,
     ValueError,
-)  # a damaged ZIP, or JSON in it
+)  # raised for a damaged ZIP or for invalid JSON in it
 
 
 @dataclass(frozen=True, slots=True)
 class _SampleEnd:
-    """How a sample ended, as the value of its last record."""
+    """How a sample of an evaluation ended. It is the value of the sample's last record."""
 
     scores: dict[str, Any]
     error: dict[str, Any] | None
@@ -50,7 +50,7 @@ class _SampleEnd:
 
 
 class InspectImporter:
-    """Imports each sample as a session, with a record for each of its messages."""
+    """Imports each sample of an evaluation as a session, with one record for each of its messages."""
 
     agent = "Inspect"
     default_locations: tuple[str, ...] = ()
@@ -83,11 +83,11 @@ class InspectImporter:
 
 
 def _sample_records(sample: dict[str, Any], header: dict[str, Any], path: Path) -> Iterator[TranscriptRecord]:
-    """Yield the details of a sample, its messages with the usage and times of its events, and how it ended."""
+    """Yield the details of a sample, then its messages, then how it ended."""
     key = f"{header.get('eval_id') or header.get('run_id') or path.stem}/{sample.get('id')}/{sample.get('epoch', 1)}"
     details = {name: header.get(name) for name in ("task", "model", "created")}
     yield details_record(key, {**details, "id": sample.get("id")})
-    yield from list_records(key, _messages(sample), path.stat().st_size)
+    yield from list_records(key, _messages(sample), file_bytes=path.stat().st_size)
     end = _SampleEnd(
         scores=dict_or_empty(sample.get("scores")),
         error=sample["error"] if isinstance(sample.get("error"), dict) else None,
@@ -101,7 +101,7 @@ def _sample_records(sample: dict[str, Any], header: dict[str, Any], path: Path) 
 
 
 def _messages(sample: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the messages of a sample with their attachments, usage and times."""
+    """Return the messages of a sample, with the attachments they refer to, and usage, model and times from events."""
     attachments = dict_or_empty(sample.get("attachments"))
     details = _details_from_events(dicts(sample.get("events")))
     messages = [
@@ -113,7 +113,10 @@ def _messages(sample: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _details_from_events(events: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the usage, model and time of replies, and the times of tool results, by the keys of their messages."""
+    """Return the details to add to messages, by `_message_key`.
+
+    A reply gets its token usage, model and time; a tool result gets its time.
+    """
     details: dict[str, dict[str, Any]] = {}
     for event in events:
         at = event.get("completed") or event.get("timestamp")
@@ -137,19 +140,19 @@ def _message_key(message: dict[str, Any]) -> str:
 
 
 def _reply_key(message: dict[str, Any]) -> str:
-    """Return the id of a reply, or its text in older logs, which have no ids."""
+    """Return the ID of a reply. Old logs have no IDs, so for them the key is made from the text."""
     return str(message.get("id") or f"text: {plain_text(message.get('content'))}")
 
 
 def _set_last_usage(messages: list[dict[str, Any]], output: Any) -> None:
-    """Set the usage of the last reply from the output of the sample: older logs contain no events."""
+    """Give the last reply the usage in the sample's output, if it has none: old logs contain no events."""
     last = next((message for message in reversed(messages) if message.get("role") == "assistant"), None)
     if last is not None and "usage" not in last and isinstance(output, dict):
         last["usage"] = output.get("usage")
 
 
 def _resolve_attachments(value: Any, attachments: dict[str, Any]) -> Any:
-    """Replace references to attachments, which hold long texts and images, by their contents."""
+    """Replace each reference to an attachment by its content, a long text or an image."""
     if isinstance(value, str) and value.startswith(ATTACHMENT_PREFIX):
         return attachments.get(value.removeprefix(ATTACHMENT_PREFIX), value)
     if isinstance(value, list):
@@ -199,7 +202,7 @@ def _text_without_reasoning(content: Any) -> str:
 
 
 def _end(end: _SampleEnd, builder: SessionBuilder) -> None:
-    for output in end.grader_outputs:  # the messages of the grader are not part of the conversation
+    for output in end.grader_outputs:  # counts the grader's tokens; its messages are not part of the conversation
         builder.add_reply(usage=_parse_usage(output["usage"]), model=str(output["model"] or ""))
     if end.error is not None:
         builder.fail_run(str(end.error.get("message") or "an error"))
@@ -209,7 +212,11 @@ def _end(end: _SampleEnd, builder: SessionBuilder) -> None:
 
 
 def _parse_usage(usage: Any) -> Usage:
-    """Parse a usage object. Whether the input includes cached tokens depends on the provider; the total shows it."""
+    """Parse a usage object.
+
+    Depending on the provider, the input count includes cached tokens or not. So the input is the total minus the
+    output.
+    """
     counts = dict_or_empty(usage)
     output = parse_count(counts.get("output_tokens"))
     total = parse_count(counts.get("total_tokens"))
@@ -245,7 +252,7 @@ def _read_archive(path: Path) -> Iterator[TranscriptRecord]:
 
 
 def _read_member(log: zipfile.ZipFile, file: BinaryIO, info: zipfile.ZipInfo) -> bytes:
-    """Return the contents of a member, at most `MAX_DOCUMENT_BYTES` bytes."""
+    """Return the contents of a ZIP member. Raise Problem if it is larger than `MAX_DOCUMENT_BYTES`."""
     if info.file_size > MAX_DOCUMENT_BYTES:
         raise Problem(f"{info.filename} is too large.", f"A sample may have up to {MAX_DOCUMENT_BYTES >> 20} MB.", "")
     if info.compress_type != ZSTD_METHOD:
@@ -258,7 +265,7 @@ def _read_member(log: zipfile.ZipFile, file: BinaryIO, info: zipfile.ZipInfo) ->
 
 
 def _decompress(body: bytes) -> bytes:
-    import zstandard  # rarely needed
+    import zstandard  # imported here because few logs need it
 
     try:
         with zstandard.ZstdDecompressor().stream_reader(body) as stream:

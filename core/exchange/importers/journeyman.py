@@ -18,14 +18,17 @@ from core.store.codec import type_adapter
 
 AGENT = "Journeyman"
 BATCH_EVENTS = 400
-MAX_LINE_BYTES = 1 << 29  # bytes of a line
-MAX_TIME = 1 << 62  # microseconds
+MAX_LINE_BYTES = 1 << 29  # longest line that is accepted
+MAX_TIME = 1 << 62  # upper limit for the time of an event, in microseconds since 1970
 MAGIC = b'{"journeyman":'
 
 
 @dataclass(slots=True)
 class ExportedBatch:
-    """Consecutive events of one session with their times, the blobs they refer to, and the bytes read from the file."""
+    """Consecutive events of one session, each with its time, and the blobs they refer to.
+
+    `bytes` is the size of these lines in the file.
+    """
 
     session: str
     events: list[tuple[int, SessionEvent]] = field(default_factory=list)
@@ -35,7 +38,7 @@ class ExportedBatch:
 
 @dataclass(slots=True)
 class _CheckState:
-    """The state of the check: the sessions of the header, and the sequence numbers and counts so far."""
+    """What the check of a file has read so far: the header's sessions, their last sequence numbers, and counts."""
 
     sessions: list[str]
     seqs: dict[str, int] = field(default_factory=dict)
@@ -51,7 +54,10 @@ def recognizes(head: bytes) -> bool:
 
 
 def check_file(path: Path) -> dict[str, int]:
-    """Check a file. Return its sessions with their number of events. Raises Problem that names the first bad line."""
+    """Check a whole file. Return the number of events of each session.
+
+    Raise a Problem that names the first bad line.
+    """
     with open_transcript(path) as file:
         state: _CheckState | None = None
         for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES), b""), 1):
@@ -73,7 +79,7 @@ def check_file(path: Path) -> dict[str, int]:
 
 
 def read_batches(path: Path) -> Iterator[ExportedBatch]:
-    """Yield the contents of a checked file in order."""
+    """Yield the events of a file in order. The file must have passed `check_file`."""
     with open_transcript(path) as file:
         root = json.loads(file.readline(MAX_LINE_BYTES))["sessions"][0]
         batch, contents = ExportedBatch(root), dict[str, bytes]()
@@ -101,7 +107,7 @@ def read_batches(path: Path) -> Iterator[ExportedBatch]:
 
 
 def _imported(event: SessionEvent, root: str) -> SessionEvent:
-    """Mark the first event of a session as imported, and detach the exported session from its former parent."""
+    """Return the event, changed if it creates a session: marked as imported, and the root without its former parent."""
     if not isinstance(event, SessionCreated):
         return event
     opened = replace(event, imported_from=event.imported_from or f"{AGENT}:{event.session_id}")
@@ -109,7 +115,7 @@ def _imported(event: SessionEvent, root: str) -> SessionEvent:
 
 
 class _LineError(Exception):
-    """The error of a line: what was expected and what was found."""
+    """Describes what is wrong with a line: what was expected, and what was found."""
 
 
 def _bad(path: Path, line: int, cause: str) -> Problem:
@@ -139,7 +145,7 @@ def _stored_int(digits: str) -> int:
 
 def _sessions(head: dict[str, Any]) -> list[str]:
     version, names = head.get("journeyman"), head.get("sessions")
-    if not isinstance(version, int):
+    if type(version) is not int or version < 1:
         raise _LineError('expected the header of an exported session, {"journeyman": 1, …}')
     if version > VERSION:
         raise _LineError(f"expected format {VERSION}, found {version} of a newer Journeyman; update Journeyman")
@@ -194,7 +200,7 @@ def _check_event(plain: dict[str, Any], state: _CheckState) -> None:
         raise _LineError(f"expected a known kind of event, found {kind!r}; a newer Journeyman may support it")
     try:
         event = type_adapter(kind).validate_python(plain.get("fact"), strict=False)
-    except ValueError as error:  # pydantic.ValidationError
+    except ValueError as error:  # pydantic.ValidationError is a ValueError
         raise _LineError(f"expected an event of the kind {kind}: {_first(error)}") from error
     opened = isinstance(event, SessionCreated)
     if opened != (expected == 1) or (isinstance(event, SessionCreated) and event.session_id != session):
@@ -205,7 +211,7 @@ def _check_event(plain: dict[str, Any], state: _CheckState) -> None:
 
 
 def _first(error: ValueError) -> str:
-    """Return the first validation error in one line."""
+    """Return the first error of a pydantic.ValidationError in one line."""
     details: list[Any] = getattr(error, "errors", list)()
     if not details:
         return str(error).splitlines()[0]

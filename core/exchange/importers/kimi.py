@@ -27,8 +27,8 @@ from core.exchange.importers.record import (
 from core.exchange.importers.session_builder import SessionBuilder
 
 CONTEXT = "context.jsonl"
-MAIN = "main"  # the folder of the agent that the user talks to; the others are sub-agents
-# Records that repeat others or only serve to continue the session
+MAIN = "main"  # the folder of the agent that the user talks to; other folders belong to sub-agents
+# Types of records that only repeat others, or that Kimi only needs to continue the session.
 WITHOUT_CONTENT = frozenset({
     "HookResolved", "HookTriggered", "MCPLoadingBegin", "MCPLoadingEnd", "StepRetry", "CompactionBegin",
     "agent.message.appended", "agent.turn.ended", "agent.turn.started", "context.update_token_count",
@@ -40,12 +40,12 @@ WITHOUT_CONTENT = frozenset({
 
 @dataclass(slots=True)
 class _RunState:
-    """What later records refer to.
+    """The state of the conversion between two records.
 
     Attributes:
-        step: the number of the current step of Kimi CLI.
-        prompt: the last input of Kimi Code, which it also adds to its context.
-        open_subagents: the session keys of the running sub-agents of Kimi CLI, by the id of their call.
+        step: The number of Kimi CLI's current step, which is one reply with its tool calls.
+        prompt: The last input of the user in Kimi Code, which stores it a second time as a part of the context.
+        open_subagents: The session keys of Kimi CLI's running sub-agents, by the ID of the call that started each.
     """
 
     step: int = 0
@@ -54,7 +54,7 @@ class _RunState:
 
 
 class KimiImporter:
-    """Imports the messages that Kimi CLI sends to its interface, and the records of Kimi Code.
+    """Converts the messages that Kimi CLI sends to its user interface, and the records of Kimi Code.
 
     Old versions of Kimi CLI only store the messages to and from the model, in a file named context.jsonl.
     """
@@ -82,7 +82,7 @@ class KimiImporter:
         return details_first(self._details(path), AppendedLines(lambda: self._files(path)))
 
     def _files(self, path: Path) -> SessionFiles:
-        """Return the file with the key of its session, and the files of sub-agents."""
+        """Return the files to read with the key of the session in each: the given file, and those of its sub-agents."""
         if path.parent.parent.name != "agents":
             name = plain_path(path).stem
             return [(path, path.parent.name if name == "wire" else derive_key(path, path.parent.name))]
@@ -93,7 +93,7 @@ class KimiImporter:
         return [(path, session), *((file, f"{session}/{file.parent.name}") for file in others)]
 
     def _details(self, path: Path) -> Iterator[TranscriptRecord]:
-        """Yield the folder and title of the session, which Kimi keeps in other files."""
+        """Yield a record with the folder and title of the session, which Kimi stores in separate files."""
         (_, key), *_ = self._files(path)
         if path.parent.parent.name == "agents":
             details = read_json_object(path.parents[2] / "state.json")
@@ -121,7 +121,10 @@ class KimiImporter:
 
 
 def _work_dir(path: Path) -> str:
-    """Return the folder of a session of Kimi CLI, whose sessions are in a folder named after its hash."""
+    """Return the folder that a session of Kimi CLI worked in; empty if unknown.
+
+    The session is stored in a folder named after the MD5 hash of the path to find, which kimi.json lists.
+    """
     if len(path.parents) < 4:
         return ""
     folders = read_json_object(path.parents[3] / "kimi.json").get("work_dirs")
@@ -140,7 +143,7 @@ def _set_parent(builder: SessionBuilder) -> None:
 
 
 def _add_message(message: dict[str, Any], at: int, builder: SessionBuilder, open_session: OpenSession) -> bool:
-    """Add a message of Kimi CLI to its interface. A step is one reply with its calls."""
+    """Convert a message that Kimi CLI sent to its user interface. Return whether it was understood."""
     payload, kind = dict_or_empty(message.get("payload")), str(message.get("type"))
     state = builder.state(_RunState)
     step = f"s{state.step}"
@@ -177,7 +180,7 @@ def _add_message(message: dict[str, Any], at: int, builder: SessionBuilder, open
 
 
 def _add_subagent_event(payload: dict[str, Any], at: int, main: SessionBuilder, open_session: OpenSession) -> bool:
-    """Add an event of a sub-agent, whose session starts with its first event."""
+    """Convert a message of a sub-agent. The first one creates the sub-agent's session."""
     call = str(payload.get("parent_tool_call_id") or payload.get("task_tool_call_id") or "")
     key = f"{main.key}/{payload.get('agent_id') or call}"
     child = open_session(key)
@@ -191,7 +194,7 @@ def _add_subagent_event(payload: dict[str, Any], at: int, main: SessionBuilder, 
 
 
 def _add_context_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
-    """Add a message to or from the model. A mark of Kimi CLI itself has a role that begins with an underscore."""
+    """Convert a message to or from the model. A role that begins with an underscore marks an internal record."""
     content, role = message.get("content"), str(message["role"])
     match role:
         case "user":
@@ -264,7 +267,7 @@ def _add_loop_event(event: dict[str, Any], at: int, builder: SessionBuilder) -> 
     return True
 
 
-# Both
+# Shared by Kimi CLI and Kimi Code
 
 
 def _add_input(content: Any, at: int, builder: SessionBuilder) -> None:
@@ -283,13 +286,13 @@ def _add_part(part: dict[str, Any], at: int, step: str, builder: SessionBuilder)
     return True
 
 
-def _call(id: Any, name: Any, arguments: Any) -> ForeignCall:
-    return ForeignCall(str(id or ""), str(name or "tool"), arguments_json(arguments))
+def _call(call_id: Any, name: Any, arguments: Any) -> ForeignCall:
+    return ForeignCall(str(call_id or ""), str(name or "tool"), arguments_json(arguments))
 
 
-def _add_result(id: Any, value: dict[str, Any], failed: bool, at: int, builder: SessionBuilder) -> None:
-    """Add a result: its output, and the message that the tool adds for the model."""
-    output, call = value.get("output"), str(id or "")
+def _add_result(call_id: Any, value: dict[str, Any], failed: bool, at: int, builder: SessionBuilder) -> None:
+    """Add a tool result. It consists of the output, and of a message that the tool adds for the model."""
+    output, call = value.get("output"), str(call_id or "")
     texts = (plain_text(output), str(value.get("message") or value.get("note") or ""))
     files = images(output if isinstance(output, list) else [])
     if child := builder.state(_RunState).open_subagents.pop(call, None):
@@ -298,7 +301,7 @@ def _add_result(id: Any, value: dict[str, Any], failed: bool, at: int, builder: 
 
 
 def _parse_usage(usage: Any) -> Usage:
-    """Parse the usage, which counts the cached input apart from the other input."""
+    """Parse the token usage. Kimi's input count excludes cached tokens, so they are added to it."""
     counts = dict_or_empty(usage)
 
     def count(*names: str) -> int:

@@ -1,4 +1,4 @@
-"""Imports mini-swe-agent trajectories, lists of messages with the provider's responses embedded."""
+"""Imports mini-swe-agent trajectories, which are lists of messages that include the provider's responses."""
 
 import re
 from collections.abc import Iterator
@@ -28,14 +28,14 @@ BLOCK = re.compile(r"^```(?:mswea_bash_command|bash)\n(.*?)\n```", re.DOTALL | r
 
 @dataclass(slots=True)
 class _TextCalls:
-    """Commands in the texts of replies: how many replies were read, and the ids of the calls without a result."""
+    """The number of replies that contain commands as text, and the generated IDs of the commands without a result."""
 
     replies: int = 0
     unanswered: list[str] = field(default_factory=list)
 
 
 class MiniSweAgentImporter:
-    """Imports both formats: older files are a list of messages, newer files an object with `messages` and `info`."""
+    """Converts files of old versions, a list of messages, and of new ones, with `messages` and `info`."""
 
     agent = "mini-swe-agent"
     default_locations: tuple[str, ...] = (".config/mini-swe-agent/*.traj.json",)
@@ -51,7 +51,7 @@ class MiniSweAgentImporter:
         if isinstance(document, dict):
             times = (message["extra"].get("timestamp") for message in entries if isinstance(message.get("extra"), dict))
             yield details_record(key, {"info": document.get("info"), "started_at": next(filter(None, times), 0)})
-        yield from list_records(key, _with_actions(entries), path.stat().st_size, entries)
+        yield from list_records(key, _with_actions(entries), file_bytes=path.stat().st_size, identities=entries)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         message = record.value
@@ -69,7 +69,8 @@ class MiniSweAgentImporter:
                 _add_reply(message, text, extra, at, builder)
             case "tool":
                 _add_result(str(message.get("tool_call_id")), text, extra, at, builder)
-            case "user" if unanswered := builder.state(_TextCalls).unanswered:  # outputs are in the order of the calls
+            # A user message after commands is the output of the first one that is still unanswered.
+            case "user" if unanswered := builder.state(_TextCalls).unanswered:
                 _add_result(unanswered.pop(0), text, extra, at, builder)
             case "user":
                 builder.add_user_message(text, at)
@@ -85,7 +86,10 @@ class MiniSweAgentImporter:
 
 
 def _with_actions(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add actions to the replies of files that do not list them: an answered reply has one command in a code block."""
+    """Add `actions` to the replies of files that do not list them.
+
+    If a user message answers a reply with exactly one code block, that block is the command.
+    """
     answers = [*(message.get("role") == "user" for message in messages[1:]), False]
     return [
         _with_action(message) if answered else message for message, answered in zip(messages, answers, strict=False)
@@ -112,7 +116,7 @@ def _add_reply(message: dict[str, Any], text: str, extra: dict[str, Any], at: in
     calls = chat_calls(message.get("tool_calls"))
     state = builder.state(_TextCalls)
     state.unanswered = []
-    if not calls:  # the commands are in the text of the reply, and have no IDs
+    if not calls:  # the commands are in the text of the reply
         state.replies += 1
         calls = _text_calls(extra, state.replies)
         state.unanswered = [call.id for call in calls]

@@ -1,4 +1,4 @@
-"""Imports OpenCode sessions from its database or from the JSON of its own export."""
+"""Imports OpenCode sessions from its database, or from a JSON file that OpenCode exported."""
 
 import time
 from collections.abc import Iterator
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.events import Usage
+from core.domain.text import to_utf8
 from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import ForeignCall
 from core.exchange.importers.message_parts import arguments_json, dict_or_empty
@@ -17,17 +18,21 @@ from core.exchange.importers.record import (
     parse_time,
     read_document,
     to_json,
-    to_utf8,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 from core.store.foreign_db import MAGIC, is_sqlite
 from core.store.opencode_db import is_opencode_db, read_opencode_sessions
 
-RECENT_MS = 3_600_000  # a followed database is read again for sessions updated this recently
+# How recently a followed session was updated. An older unfinished reply is taken to be interrupted.
+RECENT_MS = 3_600_000
 
 
 class OpenCodeImporter:
-    """Imports each message with its parts as a record. A message that is still being written is read later."""
+    """Yields one record for each message with its parts.
+
+    When following a database, a message is yielded once it is finished. An import on demand also yields unfinished
+    messages: they look the same whether OpenCode was stopped or is still writing.
+    """
 
     agent = "OpenCode"
     default_locations: tuple[str, ...] = (".local/share/opencode/opencode.db",)
@@ -39,7 +44,7 @@ class OpenCodeImporter:
 
     def follow(self, path: Path) -> ReadNewRecords:
         since = int(time.time() * 1000) - RECENT_MS
-        return UnseenRecords(lambda: _records(read_opencode_sessions(path, since)))
+        return UnseenRecords(lambda: _finished(_records(read_opencode_sessions(path, since))))
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
         return _records(read_opencode_sessions(path) if is_sqlite(path) else _export_rows(path))
@@ -68,7 +73,7 @@ class OpenCodeImporter:
 
 
 def _export_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the info and the messages of an export as `read_opencode_sessions` yields those of a database."""
+    """Yield the details and messages of an export in the form in which `read_opencode_sessions` yields a database."""
     document = read_document(path)
     session = str(document["info"].get("id") or path.stem)
     yield {"info": document["info"], "session": session}
@@ -78,29 +83,36 @@ def _export_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _records(rows: Iterator[dict[str, Any]]) -> Iterator[TranscriptRecord]:
-    """Yield a record for each row, except those from a reply on that OpenCode may still be writing.
+    """Yield a record for each row, which has the details of a session or one message."""
+    for row in rows:
+        value = row.get("message") or row
+        # The ID alone identifies the record, because OpenCode may change the message later.
+        yield TranscriptRecord(
+            row["session"], to_json(value), value, 0, to_utf8(str((value.get("info") or {}).get("id")))
+        )
 
-    OpenCode writes one reply of a session at a time: a reply without an end time that another reply follows was cut.
-    The user can already send the next message while it is written.
+
+def _finished(records: Iterator[TranscriptRecord]) -> Iterator[TranscriptRecord]:
+    """Yield the records up to the reply that OpenCode may still be writing, for each session.
+
+    OpenCode writes one reply of a session at a time. So an unfinished reply that is followed by another was
+    interrupted. Messages that the user sends during a reply wait for its end, to keep the order.
     """
     held_back: dict[str, list[TranscriptRecord]] = {}
     recent = time.time() * 1000 - RECENT_MS
-    for row in rows:
-        value, session = row.get("message") or row, row["session"]
-        info = value.get("info") or {}
-        # OpenCode may change a message later, so only its id identifies the record.
-        record = TranscriptRecord(session, to_json(value), value, 0, to_utf8(str(info.get("id"))))
+    for record in records:
+        info = record.value.get("info") or {}
         if info.get("role") == "assistant":
-            yield from held_back.pop(session, ())
-            if _unfinished(info) and ((info.get("time") or {}).get("created") or 0) >= recent:
-                held_back[session] = []
-        if session in held_back:
-            held_back[session].append(record)
+            yield from held_back.pop(record.key, ())
+            if _is_unfinished(info) and ((info.get("time") or {}).get("created") or 0) >= recent:
+                held_back[record.key] = []
+        if record.key in held_back:
+            held_back[record.key].append(record)
         else:
             yield record
 
 
-def _unfinished(info: dict[str, Any]) -> bool:
+def _is_unfinished(info: dict[str, Any]) -> bool:
     return not (info.get("time") or {}).get("completed") and not info.get("error")
 
 
@@ -114,7 +126,7 @@ def _set_details(info: dict[str, Any], builder: SessionBuilder, open_session: Op
 
 
 def _assistant(info: dict[str, Any], parts: list[dict[str, Any]], at: int, builder: SessionBuilder) -> None:
-    """Add the replies of a message. Each turn in it ends with a `step-finish` part."""
+    """Add the replies in a message of the assistant. Each reply in it ends with a part of type `step-finish`."""
     model = "/".join(filter(None, (str(info.get("providerID") or ""), str(info.get("modelID") or ""))))
     pending: list[dict[str, Any]] = []
     for part in parts:
@@ -126,10 +138,12 @@ def _assistant(info: dict[str, Any], parts: list[dict[str, Any]], at: int, build
         _turn(pending, {"tokens": info.get("tokens"), "cost": info.get("cost")}, model, at, builder)
     if isinstance(error := info.get("error"), dict):
         builder.fail_run(str(dict_or_empty(error.get("data")).get("message") or error.get("name") or "an error"))
+    elif _is_unfinished(info):
+        builder.stop_run("the reply was interrupted")
 
 
 def _turn(parts: list[dict[str, Any]], end: dict[str, Any], model: str, at: int, builder: SessionBuilder) -> None:
-    """Add a reply and the results of its calls. Its tokens and cost are in `end`."""
+    """Add one reply with its tool calls and their results. `end` holds its token usage and cost."""
     tools = [part for part in parts if part.get("type") == "tool" and isinstance(part.get("state"), dict)]
     times = [parse_time((part["state"].get("time") or {}).get("start")) for part in tools]
     texts = [parse_time((part.get("time") or {}).get("end")) for part in parts if isinstance(part.get("time"), dict)]
@@ -157,7 +171,7 @@ def _call(part: dict[str, Any]) -> ForeignCall:
 
 
 def _parse_usage(tokens: dict[str, Any]) -> Usage:
-    """Parse the tokens of a reply, which count cached input and reasoning apart from the rest."""
+    """Parse the token usage. OpenCode counts cached input and reasoning separately, so they are added."""
     cache = dict_or_empty(tokens.get("cache"))
     cache_read, cache_write = parse_count(cache.get("read")), parse_count(cache.get("write"))
     reasoning = parse_count(tokens.get("reasoning"))

@@ -1,7 +1,7 @@
 """Imports OpenHands conversations.
 
-They are a folder with a file for each event, a file with an event on each line, or one list of events in version 0. An
-evaluation writes `output.jsonl`, which has a conversation on each line.
+A conversation is a folder with a file for each event, a file with one event per line or, in version 0, one list of
+events. An evaluation writes `output.jsonl`, with one conversation per line.
 """
 
 from collections.abc import Iterator
@@ -36,21 +36,21 @@ NOT_CALLS = frozenset({"message", "system", "recall", "change_agent_state", "nul
 
 @dataclass(slots=True)
 class _Actions:
-    """The ids of the calls of a conversation of version 0."""
+    """The IDs given to the tool calls of a conversation of version 0."""
 
     ids: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
 class _ConversationEnd:
-    """The usage of a whole conversation, and its error if it failed."""
+    """The token usage of a whole conversation, and its error, which is empty if the conversation succeeded."""
 
     metrics: dict[str, Any]
     error: str
 
 
 class OpenHandsImporter:
-    """Imports each event as a record."""
+    """Yields one record for each event of a conversation."""
 
     agent = "OpenHands"
     default_locations: tuple[str, ...] = (".openhands/conversations/*/base_state.json",)
@@ -66,7 +66,7 @@ class OpenHandsImporter:
             return True
         start = head.lstrip()
         if start.startswith(b'{"') and b'"instance_id"' in head and b'"history"' in head:
-            return True  # its first line is longer than the head
+            return True  # a line longer than the head, so `head_records` finds no complete record
         return start.startswith(b"[") and b'"source"' in head and (b'"action"' in head or b'"observation"' in head)
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
@@ -76,7 +76,7 @@ class OpenHandsImporter:
         if path.name != "base_state.json":
             document = read_document(path)
             events = document if isinstance(document, list) else []
-            yield from list_records(derive_key(path), events, path.stat().st_size)
+            yield from list_records(derive_key(path), events, file_bytes=path.stat().st_size)
             return
         key, bytes_read = path.parent.name, 0
         yield details_record(key, dict_or_empty(read_document(path)))
@@ -96,11 +96,11 @@ class OpenHandsImporter:
         if not isinstance(event, dict):
             return False
         at = parse_time(event.get("timestamp"))
-        return _event(event, at, builder) if "kind" in event else _first(event, at, builder)
+        return _event(event, at, builder) if "kind" in event else _version_0_event(event, at, builder)
 
 
 def _line_records(path: Path) -> Iterator[TranscriptRecord]:
-    """Yield the events of a file in which each line is an event, or a conversation of an evaluation."""
+    """Yield the events of a file whose lines are events, or whole conversations of an evaluation."""
     for line in read_lines(path, derive_key(path)):
         result = line.value
         if not isinstance(result, dict) or "history" not in result:
@@ -108,7 +108,7 @@ def _line_records(path: Path) -> Iterator[TranscriptRecord]:
             continue
         metadata = dict_or_empty(result.get("metadata"))
         history = result["history"] if isinstance(result["history"], list) else []
-        # In early versions, the history is a list of pairs of an action and its observation.
+        # In early versions, an entry of the history is a pair of an action and its observation.
         events = [event for entry in history for event in (entry if isinstance(entry, list) else [entry])]
         key = derive_key(path, str(result.get("instance_id") or "conversation"))
         if not any(_is_task(event) for event in events):
@@ -125,7 +125,7 @@ def _is_task(event: Any) -> bool:
 
 
 def _task(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the instruction as the first message, for a history without any message of the user."""
+    """Return the task of an evaluation as a user message, for a conversation that has none."""
     return {"source": "user", "action": "message", "args": {"content": str(result.get("instruction") or "")}}
 
 
@@ -185,8 +185,8 @@ def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     return True
 
 
-def _first(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
-    """Convert an event of version 0. Actions have no call id; `cause` of an observation is the id of its action."""
+def _version_0_event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
+    """Convert an event of version 0. An action has no call ID; its observation refers to the action's ID by `cause`."""
     args = dict_or_empty(event.get("args"))
     action, observation = event.get("action"), event.get("observation")
     if action == "message":

@@ -1,4 +1,4 @@
-"""Imports OpenTelemetry spans that follow the GenAI or OpenInference conventions, from a file or as received."""
+"""Imports OpenTelemetry spans that follow the GenAI or OpenInference conventions, from a file or over the network."""
 
 import hashlib
 import json
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.events import Usage
+from core.domain.text import to_utf8
 from core.exchange.importers.foreign_call import ForeignCall
 from core.exchange.importers.message_parts import arguments_json
 from core.exchange.importers.record import (
@@ -23,14 +24,13 @@ from core.exchange.importers.record import (
     read_document,
     read_lines,
     to_json,
-    to_utf8,
 )
 from core.exchange.importers.session_builder import SessionBuilder
 from core.exchange.otlp_spans import OtlpSpan, from_json
 
 CHATS = frozenset({"chat", "generate_content", "text_completion"})
 OPERATIONS = CHATS | {"execute_tool", "invoke_agent", "invoke_workflow"}
-OWN_SCOPE = "journeyman"  # the input messages of our own spans are only the new ones
+OWN_SCOPE = "journeyman"  # the scope of our own spans, whose input messages do not repeat earlier ones
 SESSION_ATTRIBUTES = ("journeyman.title", "journeyman.folder")
 MESSAGE_ATTRIBUTES = ("gen_ai.input.messages", "gen_ai.output.messages")
 USAGE_ATTRIBUTES = ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens")
@@ -42,7 +42,7 @@ FLAT_PART = re.compile(r"contents\.(\d+)\.message_content\.text")
 
 @dataclass(slots=True)
 class TraceMessage:
-    """A message of a request or reply. `results` are pairs of call id and output."""
+    """A message in the attributes of a span. `results` are tool results as pairs of call ID and output."""
 
     role: str
     text: str = ""
@@ -52,7 +52,7 @@ class TraceMessage:
 
 
 class OpenTelemetryImporter:
-    """Each trace is a session and each span a record, in the order in which the spans ended."""
+    """Imports each trace as a session, with one record for each span, in the order in which the spans ended."""
 
     agent = "OpenTelemetry"
     default_locations: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class OpenTelemetryImporter:
 
 
 def _read_spans(path: Path) -> list[OtlpSpan]:
-    """Read a JSON document, or the lines of a file exporter, each of which is one."""
+    """Read the spans of a file that is one JSON document, or has one JSON document per line."""
     with open_transcript(path) as file:
         _, first = parse_line(file.readline(MAX_LINE_BYTES).strip())
     if not isinstance(first, dict):
@@ -80,20 +80,23 @@ def _read_spans(path: Path) -> list[OtlpSpan]:
 
 
 def span_order(span: OtlpSpan) -> tuple[int, int, int]:
-    """Return the sort key of a span: by end; with equal ends, replies before their calls, and inner spans first."""
+    """Return the key to sort spans by end time.
+
+    At equal times, replies precede tool calls, and inner spans outer ones.
+    """
     return span.end, ("chat", "tool", "", "agent").index(span_kind(span)), -span.start
 
 
 @dataclass(slots=True)
 class _TraceState:
-    """What was read of a trace, whose spans repeat each other.
+    """What was read of a trace. Its spans repeat earlier messages, which must be added only once.
 
     Attributes:
-        span_ids: the spans that were read.
-        instructions: hashes of the system instructions.
-        user_messages: how often each message of the user was added, by its hash.
-        call_ids: the ids of all calls.
-        open_calls: the tools of the calls without a result, by call id.
+        span_ids: The IDs of the spans that were read.
+        instructions: The hashes of the system instructions that were added.
+        user_messages: How often each user message was added, by the hash of its text.
+        call_ids: The IDs of all tool calls.
+        open_calls: The tool of each call that has no result yet, by call ID.
     """
 
     span_ids: set[str] = field(default_factory=set)
@@ -104,7 +107,10 @@ class _TraceState:
 
 
 def sort_spans(spans: Sequence[OtlpSpan]) -> list[OtlpSpan]:
-    """Return the spans in order. Title and folder, which only root spans have, are copied to a trace's first span."""
+    """Return the spans sorted by `span_order`.
+
+    The title and folder of a trace, which its root span has, are copied to its first span.
+    """
     roots = [span for span in spans if not span.parent]
     details = {
         span.trace: {name: span.attributes[name] for name in SESSION_ATTRIBUTES if name in span.attributes}
@@ -121,7 +127,7 @@ def add_span(span: OtlpSpan, builder: SessionBuilder) -> bool:
     """Add a span to the session of its trace. Return whether the span was understood."""
     span_ids = builder.state(_TraceState).span_ids
     if span.id in span_ids:
-        return True  # sent twice
+        return True  # a sender repeats a span if it received no reply
     span_ids.add(span.id)
     builder.fallback_time = builder.fallback_time or span.start
     title, folder = (str(span.attributes.get(name) or "") for name in SESSION_ATTRIBUTES)
@@ -154,7 +160,7 @@ def span_kind(span: OtlpSpan) -> str:
 
 
 def _operation(span: OtlpSpan) -> str:
-    """Guess the operation of a span without one, from its name or from attributes that only model requests have."""
+    """Guess the operation of a span that names none: from the span's name, or from attributes of model requests."""
     attributes = span.attributes
     operation = span.name.split(" ")[0]
     if operation in OPERATIONS and any(name.startswith("gen_ai.") for name in attributes):
@@ -191,7 +197,7 @@ def _chat(span: OtlpSpan, builder: SessionBuilder) -> None:
 
 
 def _keep_instructions(instructions: Any, builder: SessionBuilder) -> None:
-    """Keep system instructions as an unrecognized record, each text once."""
+    """Store system instructions as an unrecognized record, unless the same text was stored before."""
     raw = instructions if isinstance(instructions, str) else arguments_json(instructions)
     known = builder.state(_TraceState).instructions
     if instructions and _mark(raw) not in known:
@@ -204,10 +210,9 @@ def _mark(text: str) -> str:
 
 
 def _add_message(message: TraceMessage, times: Counter[str], span: OtlpSpan, builder: SessionBuilder) -> None:
-    """Add an input message that was not added before.
+    """Add an input message of a request, unless an earlier request had it: each request repeats the conversation.
 
-    Each request carries the whole conversation. `times` counts equal texts within this request, so that a message the
-    user sent twice is added twice.
+    `times` counts equal texts in this request, so that a message that the user sent twice is added twice.
     """
     state = builder.state(_TraceState)
     for id, output in message.results:
@@ -232,7 +237,7 @@ def _tool(span: OtlpSpan, builder: SessionBuilder) -> None:
         id = next((call for call, tool in state.open_calls.items() if tool == name), f"span {span.id}")
     if id not in state.open_calls:
         if id in state.call_ids:
-            return  # the next request already contained its result
+            return  # the result was in the input of the next request, whose span came first
         arguments = attributes.get(
             "gen_ai.tool.call.arguments", attributes.get("input.value", attributes.get("tool.parameters"))
         )
@@ -249,7 +254,7 @@ def _tool(span: OtlpSpan, builder: SessionBuilder) -> None:
 
 
 def _agent(span: OtlpSpan, builder: SessionBuilder) -> None:
-    """End the run with the root span."""
+    """End the run, if this is the root span."""
     if span.parent:
         return
     status = span.attributes.get("journeyman.status")
@@ -262,7 +267,7 @@ def _agent(span: OtlpSpan, builder: SessionBuilder) -> None:
 
 
 def _register(call: ForeignCall, builder: SessionBuilder) -> ForeignCall:
-    """Register a call that has no result yet, with a generated id if it has none."""
+    """Note a tool call that has no result yet, and return it. A call without an ID gets one."""
     state = builder.state(_TraceState)
     id = call.id or f"call {len(state.call_ids)}"
     state.call_ids.append(id)
@@ -278,7 +283,7 @@ def _add_result(
 
 
 def messages(attributes: dict[str, Any], direction: str) -> list[TraceMessage]:
-    """Return the messages of a request (`input`) or reply (`output`) in either convention."""
+    """Return the messages of a request (`input`) or of a reply (`output`), in the GenAI or OpenInference convention."""
     value = attributes.get(f"gen_ai.{direction}.messages")
     if isinstance(value, str):
         try:

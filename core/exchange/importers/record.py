@@ -1,4 +1,4 @@
-"""Records, the units that importers read from a transcript: a line of a file, or a message in a document."""
+"""Records, the units in which importers read a transcript: the lines of a file, or the messages in a document."""
 
 import gzip
 import hashlib
@@ -11,27 +11,29 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
+from itertools import repeat
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
 
 from core.domain.clock import SECOND
 from core.domain.problems import Problem
+from core.domain.text import to_utf8
 from core.exchange.importers.session_builder import SessionBuilder
 
-MAX_LINE_BYTES = 1 << 27  # bytes of a line; a longer one is split
-MAX_DOCUMENT_BYTES = 1 << 28  # bytes of a file that must be read as a whole
-MAX_DETAILS_BYTES = 1 << 24  # bytes of a file with details of a session
+MAX_LINE_BYTES = 1 << 27  # a longer line is split
+MAX_DOCUMENT_BYTES = 1 << 28  # a larger file is refused if it must be read as a whole
+MAX_DETAILS_BYTES = 1 << 24  # a larger file with details of a session is ignored
 COMPRESSED_SUFFIXES = (".gz", ".zst")
 GZIP_MAGIC, ZSTD_MAGIC, ZIP_MAGIC = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
-BUFFER_BYTES = 1 << 20  # bytes read at once; the GIL is released for each read
+BUFFER_BYTES = 1 << 20  # bytes per read; each read releases the GIL
 
 
 class TranscriptRecord(NamedTuple):
-    """A record of the session `key`.
+    """A record of the session `key`, which is an importer's name for the session.
 
-    `raw` is its text in UTF-8 and `bytes_read` the number of bytes of the file up to its end. `value` is the parsed
-    JSON, None if it is not JSON, or an object that the importer understands. `identity` identifies the record when
-    checking whether it was changed since the last import; if it is empty, the whole text does.
+    `raw` is the record in UTF-8. `bytes_read` is the number of bytes of the file up to its end. `value` is the parsed
+    JSON, None if it is not JSON, or an object of the importer's own. If a later import finds another `identity` at this
+    place, the file was changed since; without an identity, `raw` is compared.
     """
 
     key: str
@@ -43,9 +45,9 @@ class TranscriptRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SessionDetails:
-    """The value of a record that an importer makes from what a transcript says of a session as a whole.
+    """The value of a record about a session as a whole, such as its title, folder and model.
 
-    `has_uncounted_usage` tells whether the values include token counts that the replies do not have.
+    `has_uncounted_usage` tells whether the values include token counts that are not in the records of replies.
     """
 
     values: dict[str, Any]
@@ -55,16 +57,16 @@ class SessionDetails:
 OpenSession = Callable[[str], SessionBuilder]
 
 
-SessionFiles = list[tuple[Path, str]]  # files with the keys of their sessions
+SessionFiles = list[tuple[Path, str]]  # the files of a transcript, each with the key of its session
 
 
 class Importer(Protocol):
     """Reads the transcripts of one program.
 
     `default_locations` are glob patterns below the home folder. `recognizes` decides from the path and the first bytes
-    of a file whether it is one of them, `read_records` reads it, and `convert` adds a record to a session and returns
-    whether the record was understood. A record may refer to other sessions, such as sub-agents, which `convert` gets
-    from `open_session`.
+    of a file whether this importer can read it. `read_records` yields its records. `convert` adds a record to a session
+    and returns whether it understood the record. `open_session` gives `convert` the other sessions that a record refers
+    to, such as sub-agents.
     """
 
     agent: str
@@ -78,12 +80,12 @@ class Importer(Protocol):
 
 
 def plain_path(path: Path) -> Path:
-    """Return the path without the suffix of a compressed file."""
+    """Return the path without a suffix such as `.gz`, so that it names the uncompressed file."""
     return path.with_suffix("") if path.suffix in COMPRESSED_SUFFIXES else path
 
 
 def is_compressed(path: Path) -> bool:
-    """Return whether a file is compressed, so that its size says little about that of its contents."""
+    """Return whether a file is compressed. The size of such a file says little about the size of its contents."""
     if path.is_dir():
         return False
     with path.open("rb") as file:
@@ -101,7 +103,7 @@ def open_transcript(path: Path) -> Iterator[IO[bytes]]:
                 with gzip.open(file) as unpacked:
                     yield io.BufferedReader(unpacked, BUFFER_BYTES)
             elif magic == ZSTD_MAGIC:
-                import zstandard  # rarely needed
+                import zstandard  # imported here because few transcripts need it
 
                 try:
                     with zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True) as stream:
@@ -126,9 +128,9 @@ def head_records(head: bytes) -> Iterator[dict[str, Any]]:
 def read_lines(
     path: Path, key: str, before: int = 0, start: int = 0, *, blank: bool = False
 ) -> Iterator[TranscriptRecord]:
-    """Yield a record for each line of a file, except an incomplete last line, and blank lines unless `blank` is true.
+    """Yield a record for each line of a file. Leave out an incomplete last line and, unless `blank`, blank lines.
 
-    Reading starts at the byte `start`; `before` is added to the `bytes_read` of each record.
+    Reading starts at the byte `start`. `before` is added to the `bytes_read` of each record.
     """
     with open_transcript(path) as file:
         if start:
@@ -140,7 +142,7 @@ def read_lines(
                 continue
             raw, value = parse_line(line.rstrip(b"\r\n"))
             if value is None and not line.endswith(b"\n") and len(line) < MAX_LINE_BYTES:
-                return  # its program is still writing it; the next reading finds it complete
+                return  # the program is still writing this line
             yield TranscriptRecord(key, raw, value, at)
 
 
@@ -168,9 +170,9 @@ def read_document(path: Path) -> Any:
 
 
 def read_json_object(path: Path) -> dict[str, Any]:
-    """Read a small JSON file with details of a session; empty if it is missing or does not contain an object.
+    """Return the object in a small JSON file with details of a session.
 
-    A larger file, or something that is not a regular file, such as a pipe, is not read.
+    Return an empty dictionary if the file is missing, too large, not a regular file, or does not contain an object.
     """
     try:
         if not path.is_file() or path.stat().st_size > MAX_DETAILS_BYTES:
@@ -182,10 +184,11 @@ def read_json_object(path: Path) -> dict[str, Any]:
 
 
 def parse_line(raw: bytes) -> tuple[bytes, Any]:
-    """Return a line, with invalid UTF-8 replaced by U+FFFD, and its JSON value or None."""
+    """Return the line with invalid UTF-8 replaced by U+FFFD, and its JSON value, None if it is not JSON."""
     try:
         return raw, _quick()(raw)
-    except ValueError:  # a lone surrogate, deep nesting or a very long number; or not JSON
+    # Not JSON, or a lone surrogate, deep nesting or a very long number, which only `json.loads` accepts.
+    except ValueError:
         text = raw.decode("utf-8", "replace")
     try:
         return text.encode(), json.loads(text)
@@ -205,23 +208,27 @@ def _quick() -> Callable[[bytes], Any]:
 
 
 def to_json(value: Any) -> bytes:
+    """Encode a value as JSON in UTF-8. A lone surrogate, which UTF-8 cannot represent, is written as its escape."""
     return to_utf8(json.dumps(value, ensure_ascii=False))
 
 
-def to_utf8(text: str) -> bytes:
-    """Encode a text, replacing lone surrogates by question marks."""
-    return text.encode("utf-8", "replace")
+def list_records(
+    key: str, values: Sequence[Any], *, file_bytes: int = 0, identities: Sequence[Any] | None = None
+) -> Iterator[TranscriptRecord]:
+    """Yield a record for each value in a document. `bytes_read` grows evenly up to `file_bytes`, to show progress.
 
-
-def list_records(key: str, values: list[Any], total: int = 0, marks: Sequence[Any] = ()) -> Iterator[TranscriptRecord]:
-    """Yield a record for each part of a document. `marks` are values that stay the same while the document grows."""
-    for number, value in enumerate(values, 1):
-        mark = to_json(marks[number - 1]) if marks else b""
-        yield TranscriptRecord(key, to_json(value), value, total * number // max(1, len(values)), mark)
+    `identities` has for each value something that does not change when its program changes the value later.
+    """
+    encoded = repeat(b"", len(values)) if identities is None else map(to_json, identities)
+    for number, (value, identity) in enumerate(zip(values, encoded, strict=True), 1):
+        yield TranscriptRecord(key, to_json(value), value, file_bytes * number // len(values), identity)
 
 
 def details_record(key: str, values: dict[str, Any], *, has_uncounted_usage: bool = False) -> TranscriptRecord:
-    """Return a record of details, which have the same identity when they have changed because the session grew."""
+    """Return the record with a session's details.
+
+    Its identity is constant, because details change while a session grows.
+    """
     details = SessionDetails(values, has_uncounted_usage)
     return TranscriptRecord(key, to_json(values), details, identity=to_json("details"))
 
@@ -252,11 +259,11 @@ def parse_time(value: Any) -> int:
 
 
 def parse_cost(value: Any) -> float | None:
-    """Return a cost, or None if the value is not one."""
+    """Parse a cost in US dollars. Return None if the value is not a valid cost."""
     is_valid = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e9
     return float(value) if is_valid else None
 
 
 def parse_count(value: Any) -> int:
-    """Return a count, or 0 if the value is not one."""
+    """Parse a count, such as a number of tokens. Return 0 if the value is not a valid count."""
     return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e12 else 0

@@ -1,4 +1,7 @@
-"""Imports tasks of Roo Code and of the Cline extension, which it was forked from: a folder of JSON documents each."""
+"""Imports tasks of Roo Code, and of the Cline extension that it was forked from.
+
+A task is a folder of JSON documents.
+"""
 
 import json
 import re
@@ -34,15 +37,17 @@ from core.exchange.importers.record import (
 from core.exchange.importers.session_builder import SessionBuilder
 
 HISTORY, INTERFACE = "api_conversation_history.json", "ui_messages.json"
-COMPLETION = "attempt_completion"  # the call that presents the result to the user
+COMPLETION = "attempt_completion"  # the tool with which the agent presents its result to the user
 ENVIRONMENT = re.compile(r"<environment_details>.*?</environment_details>", re.DOTALL)
-INPUT = re.compile(r"<(task|user_message|feedback|answer)>\s*(.*?)\s*</\1>", re.DOTALL)  # wraps what the user writes
+# The tags around what the user typed.
+INPUT = re.compile(r"<(task|user_message|feedback|answer)>\s*(.*?)\s*</\1>", re.DOTALL)
 TOOLS = (
     "read_file write_to_file apply_diff replace_in_file insert_content search_and_replace execute_command list_files "
     "search_files list_code_definition_names browser_action use_mcp_tool access_mcp_resource ask_followup_question "
     "attempt_completion switch_mode new_task fetch_instructions update_todo_list codebase_search plan_mode_respond"
 ).replace(" ", "|")
-TEXT_CALL = re.compile(rf"<({TOOLS})>(.*?)</\1>", re.DOTALL)  # older versions write calls in the reply
+# A tool call in the text of a reply, as older versions write it.
+TEXT_CALL = re.compile(rf"<({TOOLS})>(.*?)</\1>", re.DOTALL)
 ARGUMENT = re.compile(r"<(\w+)>\n?(.*?)\n?</\1>", re.DOTALL)
 TEXT_RESULT = re.compile(rf"\[({TOOLS})(?: for .*?)?\] Result:\s*", re.DOTALL)
 
@@ -55,15 +60,15 @@ class _TextCall:
 
 @dataclass(slots=True)
 class _OpenTextCalls:
-    """The calls in texts of replies that have no result yet."""
+    """The tool calls that were read from the texts of replies and have no result yet."""
 
     calls: list[_TextCall] = field(default_factory=list)
 
 
 class RooCodeImporter:
-    """Imports the messages to and from the model, with the tokens that the extension notes for its interface.
+    """Converts the messages to and from the model. Token counts are in a second document, for the user interface.
 
-    Both documents are rewritten as they grow. The one of the interface changes last, so it is the one to follow.
+    Both documents are rewritten as they grow. The second one changes last, so it is the one to follow.
     """
 
     def __init__(self, agent: str, extension: str, *more_locations: str) -> None:
@@ -76,7 +81,7 @@ class RooCodeImporter:
         )
 
     def recognizes(self, path: Path, head: bytes) -> bool:
-        """Recognize either document of a task."""
+        """Recognize both documents of a task, in the storage of this extension or outside of editor storage."""
         is_task = path.name in (HISTORY, INTERFACE) and head.lstrip().startswith(b"[")
         return is_task and (self._extension in path.parts or "globalStorage" not in path.parts)
 
@@ -87,9 +92,9 @@ class RooCodeImporter:
         return self._records(path, growing=False)
 
     def _records(self, path: Path, *, growing: bool) -> Iterator[TranscriptRecord]:
-        """Yield a record for each message, with the notes of the interface since the message before.
+        """Yield a record for each message. The record of a reply also has the token counts of the requests for it.
 
-        The last reply of a growing task is left out until the extension has noted its tokens.
+        In a growing task, the last reply is left out until its token counts are stored.
         """
         history = path.with_name(HISTORY)
         messages, notes = _read_list(history), _read_list(path.with_name(INTERFACE))
@@ -102,10 +107,10 @@ class RooCodeImporter:
             values = values if _usage(values[-1]["requests"]) != (Usage(), None) else values[:-1]
         item = read_json_object(path.with_name("history_item.json"))
         key = path.parent.name
-        marks = [[value["message"].get("role"), value["message"].get("ts")] for value in values]
+        identities = [[value["message"].get("role"), value["message"].get("ts")] for value in values]
         size = history.stat().st_size if history.is_file() else 0
         yield details_record(key, item)
-        yield from list_records(key, values, size, marks)
+        yield from list_records(key, values, file_bytes=size, identities=identities)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         if isinstance(record.value, SessionDetails):
@@ -128,7 +133,7 @@ class RooCodeImporter:
 
 
 def _requests_before(reply: dict[str, Any], requests: list[dict[str, Any]]) -> list[Any]:
-    """Take the notes on the requests before a reply; the next one if the reply has no time."""
+    """Remove the requests sent before the reply, or one if the reply has no time, and return their texts."""
     at = reply.get("ts")
     count = sum((request.get("ts") or 0) <= at for request in requests) if at else 1
     taken = [request.get("text") for request in requests[:count]]
@@ -142,7 +147,7 @@ def _read_list(path: Path) -> list[dict[str, Any]]:
 
 
 def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
-    """Add the results in a message of the user, then what the user wrote."""
+    """Add the tool results in a message with the role user, then the text that the user typed."""
     results = tool_results(content)
     for id, output, failed, files in results:
         builder.add_result(id, output, at=at, failed=failed, files=files)
@@ -160,7 +165,10 @@ def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
 
 
 def _add_text_results(texts: list[str], at: int, builder: SessionBuilder) -> bool:
-    """Add the results of calls that were written as text: a line that names the tool, and the text after it."""
+    """Add the results of tool calls that were written as text. Return whether there are any.
+
+    Such a result is a line that names the tool, followed by the output up to the next such line.
+    """
     text = "\n".join(texts)
     found = list(TEXT_RESULT.finditer(text))
     waiting = builder.state(_OpenTextCalls).calls
@@ -193,9 +201,9 @@ def _add_reply(message: dict[str, Any], requests: list[Any], at: int, builder: S
 
 
 def _usage(requests: list[Any]) -> tuple[Usage, float | None]:
-    """Return the tokens and the cost of requests, which the interface notes as JSON.
+    """Return the token usage and cost of requests, each given as JSON text.
 
-    Some versions count the cached tokens in the input, others apart from it.
+    In some versions the input count excludes cached tokens; they are then added to it.
     """
     total, cost = [0, 0, 0, 0], None
     for text in requests:

@@ -31,13 +31,17 @@ from core.exchange.importers.foreign_call import STEP_KINDS, ForeignCall, call_o
 from core.store.blobs import blob_hash
 
 DEFAULT_TITLE = "Imported session"
-MAX_RAW_LENGTH = 4 << 20  # characters kept of an unrecognized record, and of several kept in one event
+# The number of characters after which an unrecognized record is truncated, and the most that one event may hold.
+MAX_RAW_LENGTH = 4 << 20
 NO_USAGE = Usage()
 State = TypeVar("State")
 
 
 class SubagentCall(NamedTuple):
-    """The call that started a sub-agent: its id in the imported session, "" if unknown, and the sub-agent's name."""
+    """The tool call that started a sub-agent.
+
+    `id` is the ID of the call in the imported session, empty if unknown. `subagent` is the name of the sub-agent.
+    """
 
     id: str = ""
     subagent: str = "agent"
@@ -45,7 +49,7 @@ class SubagentCall(NamedTuple):
 
 @dataclass(slots=True)
 class _PendingReply:
-    """A reply that the next record may continue."""
+    """A reply that is not written yet, because the next record may continue it."""
 
     id: str
     began: int
@@ -59,7 +63,7 @@ class _PendingReply:
     cost: float | None = None
 
     def is_empty(self) -> bool:
-        """Return whether nothing of the reply was understood."""
+        """Return whether the reply has no content that is worth an event."""
         return not (self.texts or self.thoughts or self.calls or self.stop or self.cost) and self.usage == NO_USAGE
 
 
@@ -69,15 +73,15 @@ NO_BLOBS: Mapping[str, bytes] = MappingProxyType({})
 
 
 class SessionBuilder:
-    """Builds one session of a transcript.
+    """Builds the events of one imported session from what an importer reads.
 
-    Each event is passed to `emit`. `session_id_of` returns the id that a session key has in Journeyman.
+    Each event is passed to `emit`. `session_id_of` returns the ID that a session key has in Journeyman.
 
     Attributes:
-        record_count: how many records were read.
-        unrecognized: how many records were not recognized, by record type.
-        latest: the latest time so far, in microseconds, which a record without a time gets.
-        fallback_time: the time of the first record if it has none.
+        record_count: The number of records read.
+        unrecognized: The number of unrecognized records by type.
+        latest: The latest time so far, in microseconds. A record without a time gets this time.
+        fallback_time: The time of the first record if it has none.
     """
 
     def __init__(self, agent: str, key: str, emit: EmitEvent, session_id_of: SessionIdOf) -> None:
@@ -110,7 +114,7 @@ class SessionBuilder:
         self._answered = False
 
     def state(self, kind: type[State]) -> State:
-        """Return what the importer remembers between the records of this session, which begins as `kind()`."""
+        """Return the object in which the importer keeps its state of this session, created as `kind()`."""
         if self._state is None:
             self._state = kind()
         assert isinstance(self._state, kind)
@@ -139,7 +143,7 @@ class SessionBuilder:
     # Events of the transcript
 
     def add_user_message(self, text: str, at: int = 0, files: Sequence[tuple[str, str, bytes]] = ()) -> None:
-        """Add a message of the user. If the last reply made no calls, its run ends and a new one starts."""
+        """Add a message of the user. If the last reply made no tool calls, its run ends and a new run starts."""
         self._flush_reply()
         self._advance(at)
         if self._running and self._answered and not self._open:
@@ -153,7 +157,7 @@ class SessionBuilder:
         self, text: str = "", *, at: int = 0, id: str = "", reasoning: str = "", calls: Sequence[ForeignCall] = (),
         usage: Usage | None = None, model: str = "", stop: str = "", cost: float | None = None, requested_at: int = 0,
     ) -> None:  # fmt: skip
-        """Add a reply, or continue the last one if it has the same id. `requested_at` is the time of its request."""
+        """Add a reply, or continue the last one if it has the same ID. `requested_at` is when the model was asked."""
         before = self.latest
         if self._pending is None or not id or self._pending.id != id:
             self._flush_reply()
@@ -173,7 +177,7 @@ class SessionBuilder:
         self, id: str, output: str, *, at: int = 0, failed: bool = False, exit_code: int | None = None,
         files: Sequence[tuple[str, str, bytes]] = (),
     ) -> None:  # fmt: skip
-        """Add the result of a call. If no reply contained the call, add the call as well."""
+        """Add the result of a tool call. If no reply contained the call, add the call too."""
         self._flush_reply()
         self._advance(at)
         if id not in self._calls:
@@ -184,44 +188,57 @@ class SessionBuilder:
         self._open.pop(id, None)
 
     def complete_reply(self) -> None:
-        """Mark the last reply as complete."""
+        """Write the last reply now. Records that follow cannot continue it."""
         self._flush_reply()
 
     def mark_final(self) -> None:
-        """Mark the last reply as the last of its run although it made calls, whose results the model does not read."""
+        """Mark the last reply as the last of its run, although it made tool calls: nobody reads their results."""
         self._flush_reply()
         self._answered = True
 
     def add_usage(self, usage: Usage) -> None:
-        """Add the usage of the last reply, for formats that report it in a separate record."""
+        """Add token usage from a separate record to the last reply or, if that is already written, to the next."""
         if self._pending:
             self._pending.usage = _sum(self._pending.usage, usage)
         elif usage != NO_USAGE:
             self._uncounted = _sum(self._uncounted, usage)
 
     def call_id(self, id: str) -> str:
-        """Return the id that a call has in the imported session."""
+        """Return the ID that a call has in the imported session; empty if the call is unknown."""
         self._flush_reply()
         return self._calls.get(id, "")
 
     def add_file_change(
         self, id: str, path: str, before: str | None, after: str | None, added: int, removed: int
     ) -> None:
-        """Add a file change by a call, with the contents before and after; None if the file did not exist."""
+        """Add a file change by the call `id`.
+
+        `before` and `after` are the contents; None means that there was no file.
+        """
         self._flush_reply()
         states = [None if text is None else text.encode("utf-8", "replace") for text in (before, after)]
         names = ["" if body is None else blob_hash(body) for body in states]
         bodies = {name: body for name, body in zip(names, states, strict=True) if body is not None}
-        self._emit(FileChanged(self._calls.get(id, id), path, names[0], names[1], added, removed), bodies)
+        self._emit(
+            FileChanged(
+                call_id=self._calls.get(id, id),
+                path=path,
+                before=names[0],
+                after=names[1],
+                added=added,
+                removed=removed,
+            ),
+            bodies,
+        )
 
     def start_subagent(self, id: str, child: str, called: str, task: str = "") -> None:
-        """Add the start of a sub-agent by a call."""
+        """Note that the call `id` started the sub-agent named `called`, whose session has the key `child`."""
         self._flush_reply()
         self._emit(SubagentStarted(self._calls.get(id, id), self._name(child), called, Text(task)))
         self._subagent_calls[child] = SubagentCall(self._calls.get(id, ""), called)
 
     def subagent_call(self, child: str) -> SubagentCall:
-        """Return the call that started the sub-agent with the session key `child`."""
+        """Return the call that started the sub-agent with the session key `child`. Its ID is empty if unknown."""
         return self._subagent_calls.get(child, SubagentCall())
 
     def end_subagent(self, id: str, child: str, status: str, tokens: int = 0, cost: float = 0.0) -> None:
@@ -229,7 +246,7 @@ class SessionBuilder:
         self._emit(SubagentEnded(self._calls.get(id, id), self._name(child), status, tokens=tokens, cost=cost))
 
     def add_compaction(self, reason: str, summary: str = "", before: int = 0, after: int = 0, at: int = 0) -> None:
-        """Add a compaction of the context. The messages before it stay in the imported session."""
+        """Add a compaction of the model's context. The messages before it stay in the imported session."""
         self._flush_reply()
         self._advance(at)
         self._create_session("")
@@ -255,7 +272,7 @@ class SessionBuilder:
             self._end_run("completed", reason)
 
     def keep_unrecognized(self, form: str, raw: str) -> None:
-        """Keep an unrecognized record verbatim. Consecutive ones of the same type are kept in one event."""
+        """Store an unrecognized record verbatim. Consecutive records of the same type are stored in one event."""
         self.unrecognized[form] = self.unrecognized.get(form, 0) + 1
         if len(raw) > MAX_RAW_LENGTH:
             raw = f"{raw[:MAX_RAW_LENGTH]}… [truncated; {len(raw):,} characters in total]"
@@ -266,16 +283,23 @@ class SessionBuilder:
         self._unrecognized_size += len(raw)
 
     def try_settle(self) -> bool:
-        """Write the kept records. Return False if a reply or its usage may still be continued by the next record."""
+        """Write the unrecognized records.
+
+        Return false, with nothing written, if the next record may continue a reply.
+        """
         if self._pending or self._uncounted is not NO_USAGE:
             return False
         self._flush_unrecognized()
         return True
 
     def settle(self) -> None:
-        """Complete the last reply, because no records came for a while. End the run if the reply made no calls."""
+        """Complete the last reply, because no records have come for a while.
+
+        End the run if the reply made no tool calls.
+        """
         self._flush_reply()
-        if self._uncounted is not NO_USAGE and self.has_events():  # usage of a reply that an earlier reading added
+        # The usage belongs to a reply that is written already.
+        if self._uncounted is not NO_USAGE and self.has_events():
             uncounted, self._uncounted = self._uncounted, NO_USAGE
             self._emit(Replied(usage=uncounted))
         if self.has_events():  # unrecognized records alone do not create a session
@@ -301,9 +325,9 @@ class SessionBuilder:
         self._emit_event(self.key, self.latest, event, contents)
 
     def _flush_unrecognized(self) -> None:
-        """Write the unrecognized records gathered so far.
+        """Write the unrecognized records that were collected.
 
-        Before the session has events, the records are held back, because the first message determines the title.
+        Before the session has events, they wait: the first message determines the session's title.
         """
         raw, self._unrecognized, self._unrecognized_size = self._unrecognized, [], 0
         if not raw:
@@ -315,7 +339,10 @@ class SessionBuilder:
             self._emit_event(self.key, self.latest, event, NO_BLOBS)
 
     def _create_session(self, text: str) -> None:
-        """Create the session at its first event; the text is its title if it has none."""
+        """Emit the event that creates the session, if it was not emitted yet.
+
+        A session without a title gets one from `text`.
+        """
         if opening := self._opening:
             self._flush_unrecognized()
             self._opening = None
@@ -337,7 +364,7 @@ class SessionBuilder:
         self._emit(RunEnded(status, reason, error))
 
     def _flush_reply(self) -> None:
-        """Write the reply that was gathered, with its request and its calls."""
+        """Emit the events of the pending reply: its request, the reply, and the start of each of its tool calls."""
         pending, self._pending = self._pending, None
         if pending is None or pending.is_empty():
             return
@@ -356,7 +383,10 @@ class SessionBuilder:
         self.latest = max(last, self.latest)
 
     def _new_usage(self, pending: _PendingReply) -> Usage:
-        """Return the usage that was not counted yet: a reply that was read in two parts counts once."""
+        """Return the part of a reply's usage that was not written yet.
+
+        A reply that is written in two parts counts once.
+        """
         name, before = self._counted
         self._counted = (pending.id, pending.usage)
         if not pending.id or pending.id != name:
@@ -366,7 +396,7 @@ class SessionBuilder:
         return Usage(*(max(0, now - earlier) for now, earlier in pairs))
 
     def _new_call_id(self, call: ForeignCall) -> str:
-        """Return a new unique id for a call, as foreign call ids may repeat."""
+        """Give a tool call a new ID that is unique in the session. IDs in the transcript may repeat."""
         self._call_count += 1
         self._calls[call.id] = name = f"r{self._turn}c{self._call_count}"
         return name

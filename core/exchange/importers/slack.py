@@ -1,4 +1,4 @@
-"""Imports the channels of a Slack export, as a ZIP or unpacked."""
+"""Imports the channels of a Slack export, which is a ZIP or the folder that it was unpacked to."""
 
 import re
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ LINK = re.compile(r"<(https?://[^|>]+)(?:\|([^>]*))?>")
 
 
 class SlackImporter:
-    """Imports each channel as a session, and each message with the name of its author."""
+    """Imports each channel as a session. Each message starts with the name of its author."""
 
     agent = "Slack"
     default_locations: tuple[str, ...] = ()
@@ -43,16 +43,15 @@ class SlackImporter:
         for name, document in read_documents(path, "*/*.json"):
             folder = name.partition("/")[0]
             if folder not in titles:
-                continue  # such as a canvas, which contains no messages
+                continue  # no channel: for example, the folder of a canvas
             if folder != channel:
                 channel = folder
                 yield details_record(f"{export} {folder}", {"title": titles[folder]})
             messages = dicts(document)
-            values = [{"message": message, "people": people} for message in messages]
-            for record, message in zip(
-                list_records(f"{export} {folder}", messages, size, [m.get("ts") for m in messages]), values, strict=True
-            ):
-                yield record._replace(value=message)
+            times = [message.get("ts") for message in messages]
+            records = list_records(f"{export} {folder}", messages, file_bytes=size, identities=times)
+            for record, message in zip(records, messages, strict=True):
+                yield record._replace(value={"message": message, "people": people})
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         if isinstance(record.value, SessionDetails):
@@ -78,7 +77,7 @@ def _entries(path: Path, name: str) -> list[dict[str, Any]]:
 
 
 def _folder(entry: dict[str, Any]) -> str:
-    """Return the folder of a channel. Direct messages have no name; their folder has their id."""
+    """Return the name of a channel's folder in the export. For a direct message, which has no name, it is the ID."""
     return str(entry.get("name") or entry.get("id"))
 
 
@@ -101,7 +100,7 @@ def _name(user: dict[str, Any]) -> str:
 
 
 def _text(message: dict[str, Any], people: dict[str, str]) -> str:
-    """Return the text with names and addresses instead of Slack's marks, and the names of its files."""
+    """Return the text of a message, with Slack's codes replaced by names and addresses, and the names of its files."""
     text = MENTION.sub(lambda match: f"@{people.get(match.group(1), match.group(1))}", str(message.get("text") or ""))
     text = LINK.sub(lambda match: f"{match.group(2)} ({match.group(1)})" if match.group(2) else match.group(1), text)
     text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")

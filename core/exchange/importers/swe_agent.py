@@ -1,4 +1,4 @@
-"""Imports SWE-agent `.traj` files: trajectories of thoughts, actions and observations."""
+"""Imports SWE-agent `.traj` files, in which each step is a thought, an action and an observation."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class _StepCount:
 
 
 class SweAgentImporter:
-    """Yields one record per trajectory step, preceded by one per history message before the first reply."""
+    """Yields one record for each message before the first reply, then one for each step of the trajectory."""
 
     agent = "SWE-agent"
     default_locations: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class SweAgentImporter:
         demonstrated = steps if isinstance(steps, list) else _steps(messages[first:])
         parts = [*({"said": entry} for entry in messages[:first]), *demonstrated]
         values = [*parts[:-1], {**parts[-1], "info": info}] if parts and isinstance(parts[-1], dict) else parts
-        yield from list_records(derive_key(path), values, path.stat().st_size, parts)
+        yield from list_records(derive_key(path), values, file_bytes=path.stat().st_size, identities=parts)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         entry = record.value
@@ -79,13 +79,13 @@ def _step(entry: dict[str, Any], builder: SessionBuilder) -> bool:
     observation = str(entry.get("observation") or "")
     if calls:
         builder.add_result(call_id, observation, at=builder.latest)
-    elif observation:  # An observation without an action is an error message for the model.
+    elif observation:  # without an action, the observation is an error message that was sent to the model
         builder.keep_unrecognized("observation", observation)
     return True
 
 
 def _final_usage(info: Any) -> tuple[Usage | None, float | None]:
-    """Return the usage and cost of the whole trajectory from its last step; (None, None) for other steps."""
+    """Return the usage and cost of the whole trajectory, which its last record has; (None, None) for other records."""
     stats = info.get("model_stats") if isinstance(info, dict) and info.get("exit_status") else None
     if not isinstance(stats, dict):
         return None, None
@@ -94,13 +94,13 @@ def _final_usage(info: Any) -> tuple[Usage | None, float | None]:
 
 
 def _steps(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the steps of a demonstration, which contains only a history: replies, each followed by an observation."""
+    """Return the steps of a demonstration, which is stored as messages: each reply is followed by its observation."""
     steps: list[dict[str, Any]] = []
     for entry in history:
         text = plain_text(entry.get("content"))
         if entry.get("role") == "assistant":
             steps.append({"thought": entry.get("thought") or text, "action": entry.get("action"), "response": text})
-        elif steps:  # a history may split an observation into several messages
+        elif steps:  # an observation may be split into several messages
             steps[-1]["observation"] = "\n".join(filter(None, (steps[-1].get("observation"), text)))
     return steps
 

@@ -1,6 +1,6 @@
-"""Finds the model files that Ollama, LM Studio and the Hugging Face cache have stored on this computer.
+"""Finds model files on this computer that Ollama, LM Studio or the Hugging Face cache have stored.
 
-Their folders are read as untrusted: links that lead out of them are ignored, and malformed manifests are skipped.
+The folders are untrusted: links out of them are ignored, and malformed manifests are skipped.
 """
 
 import json
@@ -14,17 +14,18 @@ from pathlib import Path
 from core.domain.problems import Problem
 from core.models.local.gguf_header import GgufHeader, read_header
 
-MAX_FILES = 2_000  # entries of a folder tree that are looked at
+MAX_FILES = 2_000  # most entries of one folder that are examined
 MAX_MANIFEST = 1 << 20
 OLLAMA_MODEL = "application/vnd.ollama.image.model"
 DIGEST = re.compile(r"[0-9a-f]{64}")
-LATER_PART = re.compile(r"-(?!0*1-of)\d+-of-\d+\.gguf$")  # a file of a model in several files, except the first
+# Any file but the first of a model that is split into several files.
+LATER_PART = re.compile(r"-(?!0*1-of)\d+-of-\d+\.gguf$")
 FIRST_PART = re.compile(r"-0*1-of-\d+\.gguf$")
 
 
 @dataclass(frozen=True, slots=True)
 class FoundModel:
-    """A model file of another program. `sha256` is the digest that the program states; empty if it states none."""
+    """A model file of another program. `sha256` is the digest according to that program; "" if unknown."""
 
     name: str
     title: str
@@ -36,7 +37,7 @@ class FoundModel:
 
 
 def find_models(environment: Mapping[str, str], home: Path) -> list[FoundModel]:
-    """Return the models that can chat, each once."""
+    """Return the models on this computer that can chat, without duplicates."""
     found: dict[Path, FoundModel] = {}
     for folder in _ollama_folders(environment, home):
         for model in _in_ollama(folder):
@@ -71,7 +72,7 @@ def _hugging_face_folder(environment: Mapping[str, str], home: Path) -> Path:
 
 
 def _in_ollama(folder: Path) -> Iterator[FoundModel]:
-    """Yield the models of the manifests in `manifests/HOST/OWNER/MODEL/TAG`."""
+    """Yield the models in an Ollama folder, from the manifests `manifests/HOST/OWNER/MODEL/TAG`."""
     manifests = folder / "manifests"
     for path in _files(manifests):
         parts = path.relative_to(manifests).parts
@@ -86,7 +87,7 @@ def _in_ollama(folder: Path) -> Iterator[FoundModel]:
 
 
 def _ollama_digest(path: Path) -> str:
-    """Return the digest of the one model file that a manifest names, or an empty string."""
+    """Return the digest of the model file that a manifest names; "" unless it names exactly one."""
     try:
         layers = json.loads(_read_small(path))["layers"]
         digests = [layer["digest"] for layer in layers if layer["mediaType"] == OLLAMA_MODEL]
@@ -107,7 +108,7 @@ def _in_lm_studio(folder: Path) -> Iterator[FoundModel]:
 
 
 def _in_hugging_face(folder: Path) -> Iterator[FoundModel]:
-    """Yield the files in `models--OWNER--NAME/snapshots/REVISION`, which link to `blobs` of the same repository."""
+    """Yield the models in `models--OWNER--NAME/snapshots/REVISION`, whose files link to the repository's `blobs`."""
     for repository in _entries(folder):
         if not repository.name.startswith("models--") or repository.is_symlink():
             continue
@@ -124,22 +125,28 @@ def _in_hugging_face(folder: Path) -> Iterator[FoundModel]:
 
 
 def _found(source: str, name: str, origin: str, path: Path, root: Path, sha256: str = "") -> FoundModel | None:
-    """Return the model in a file; None unless it is a regular file below `root` whose model can chat."""
+    """Return the model in a file; None unless it is a regular file below `root` with a model that can chat."""
     try:
         real = path.resolve(strict=True)
         if not real.is_relative_to(root.resolve()) or not stat.S_ISREG(real.stat().st_mode):
             return None
         header = read_header(real)
         size = sum(part.stat().st_size for part in _parts(path))
-    except (OSError, Problem, RuntimeError):  # a loop of links is a RuntimeError in older versions of Python
+    except (OSError, Problem, RuntimeError):  # RuntimeError: older versions of Python raise it for a loop of links
         return None
-    # A model in several files is loaded by the name of the first, which has to be in the folder of the others.
+    # A split model is loaded by the name of its first file, which must be in the folder of the others, so not resolved.
     loaded = path if FIRST_PART.search(path.name) else real
-    return FoundModel(f"{source}/{name}", name, origin, loaded, size, header, sha256) if header.can_chat else None
+    return (
+        FoundModel(
+            name=f"{source}/{name}", title=name, origin=origin, path=loaded, size=size, header=header, sha256=sha256
+        )
+        if header.can_chat
+        else None
+    )
 
 
 def _parts(path: Path) -> list[Path]:
-    """Return all files of a model, of which `path` is the first."""
+    """Return all files of a model; `path` is the only or the first one."""
     if match := FIRST_PART.search(path.name):
         stem = path.name[: match.start()]
         return [other for other in _entries(path.parent) if other.name.startswith(f"{stem}-")]
@@ -162,7 +169,7 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _files(folder: Path, depth: int = 5) -> Iterator[Path]:
-    """Yield the files below a folder, and links to files. Links to folders are not followed."""
+    """Yield the files below a folder, up to a depth, including links to files. Links to folders are not followed."""
     for entry in _entries(folder):
         if entry.is_dir() and not entry.is_symlink():
             if depth:
@@ -172,7 +179,7 @@ def _files(folder: Path, depth: int = 5) -> Iterator[Path]:
 
 
 def _read_small(path: Path) -> bytes:
-    """Return the content of a regular file of at most MAX_MANIFEST bytes; empty for all others."""
+    """Return the contents of a file of at most MAX_MANIFEST bytes; b"" for anything else."""
     try:
         if not path.is_file() or path.stat().st_size > MAX_MANIFEST:
             return b""

@@ -1,4 +1,4 @@
-"""The models that Journeyman runs itself: downloads their files, and serves them in child processes while in use."""
+"""The models that Journeyman runs itself: downloads their files and serves them in child processes while in use."""
 
 import asyncio
 import importlib.util
@@ -32,9 +32,9 @@ HUB = "https://huggingface.co"
 
 @dataclass(frozen=True, slots=True)
 class LocalModelOptions:
-    """The user's settings. 0 means automatic for `threads` and `window`, and -1 for `gpu_layers`.
+    """The user's settings for local models. 0 means automatic for `threads` and `window`, as does -1 for `gpu_layers`.
 
-    `idle_s` is after how many idle seconds a model is unloaded.
+    `idle_s` is the number of seconds without a request after which a model is unloaded.
     """
 
     proxy: str = ""
@@ -45,7 +45,7 @@ class LocalModelOptions:
 
 
 class LocalModels:
-    """Downloads models and serves them. Use it from one event loop."""
+    """Downloads and serves local models. Use it from one event loop."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class LocalModels:
         script: Path = SCRIPT,
         python: str = sys.executable,
     ) -> None:
-        """`folder` contains the model files. `find` returns the models that other programs have stored."""
+        """`folder` is where model files are stored. `find` returns the models that other programs have stored."""
         self._options = options
         self._environment = environment
         packaged = local_model_table() if table is None else table
@@ -81,25 +81,40 @@ class LocalModels:
         listener(self.states())
 
     async def refresh(self) -> LocalModelStates:
-        """Look for the models of other programs again, and return the state of all models."""
+        """Search for the models of other programs again; return the state of all models."""
         await self._library.refresh()
         self._publish()
         return self.states()
 
     def rows(self) -> list[LocalModelRow]:
-        """Return the models of the table, then the other files on this computer."""
+        """Return the models that can be downloaded, followed by the other model files on this computer."""
         rows = [self._table_row(model) for model in self._library.table.values()]
         for name in (*self._library.added(), *self._library.found()):
             file = self._library.file(name, search=False)
             found = self._library.found().get(name)
             size = found.size if found else file_size(file.path)
-            rows.append(self._row(LocalModel(name, name, "", "", size, 0, 0, "", ()), file))
+            rows.append(
+                self._row(
+                    LocalModel(
+                        name=name,
+                        title=name,
+                        purpose="",
+                        license="",
+                        size=size,
+                        memory=0,
+                        window=0,
+                        sha256="",
+                        addresses=(),
+                    ),
+                    file,
+                )
+            )
         return rows
 
     def start_download(self, name: str) -> bool:
         """Download a model of the table in the background, or continue its download.
 
-        Return False if it is being downloaded or on this computer already.
+        Return False if the model is already on this computer or being downloaded.
         """
         model = self._table_model(name)
         if self._is_available(name):
@@ -109,8 +124,8 @@ class LocalModels:
         return self._downloads.start(model, self._library.path(name), addresses, self._options().proxy, partial)
 
     async def add_address(self, address: str) -> str:
-        """Look a model up at an address of the user, and return its name for `start_download`. Raises `Problem`."""
-        from core.models.local.model_address import file_address, look_up  # loads the HTTP library
+        """Look up a model at a URL from the user; return its name for `start_download`, or raise `Problem`."""
+        from core.models.local.model_address import file_address, look_up  # imports the HTTP library
 
         table, url = self._library.table, self._on_mirror(file_address(address))
         known = next((model.name for model in table.values() if url in map(self._on_mirror, model.addresses)), "")
@@ -123,9 +138,9 @@ class LocalModels:
         return model.name
 
     async def wait_for_download(self, name: str, timeout_s: float) -> DownloadProgress | None:
-        """Wait until a download is complete, at most for so many seconds; return its progress if it is still running.
+        """Wait up to `timeout_s` seconds for the end of a download; return its progress if it is still running.
 
-        Raises `Problem` if it failed or was paused.
+        Raise `Problem` if the download failed or was paused.
         """
         if progress := await self._downloads.wait(name, timeout_s):
             return progress
@@ -137,24 +152,24 @@ class LocalModels:
         return None
 
     async def pause_download(self, name: str) -> None:
-        """Stop a download and keep what has arrived."""
+        """Stop a download, keeping the received part of the file."""
         await self._downloads.stop(name)
 
     async def cancel_download(self, name: str) -> None:
-        """Stop a download and delete what has arrived."""
+        """Stop a download and delete the received part of the file."""
         await self._downloads.stop(name)
         self._downloads.forget_error(name)
         self._library.delete_part(self._table_model(name).name)
         self._publish()
 
     def add_file(self, path: Path) -> str:
-        """Add a model file of the user, and return the name of the model. Raises `Problem`."""
+        """Add a model file of the user; return the name of the model, or raise `Problem`."""
         name = self._library.add(path)
         self._publish()
         return name
 
     async def remove(self, name: str) -> bool:
-        """Delete a downloaded model or its interrupted download, or forget an added file; return whether it existed."""
+        """Delete a downloaded model or an incomplete download, or forget an added file; return whether it existed."""
         if name not in self._library.table and name not in self._library.added():
             if name in self._library.found():
                 origin = self._library.found()[name].origin
@@ -171,25 +186,25 @@ class LocalModels:
         return existed
 
     def window(self, name: str) -> int | None:
-        """Return the context window of a model in tokens; None if there is no such model."""
+        """Return the context window of a model in tokens; None for an unknown model."""
         try:
             return self._library.file(name).window
         except Problem:
             return None
 
     def is_loaded(self, name: str) -> bool:
-        """Return whether a model is in memory."""
+        """Return whether a model is loaded into memory and ready."""
         return name in self._servers and self._servers[name].is_running and name not in self._loading
 
     def record_speed(self, name: str, speed: ModelSpeed) -> None:
-        """Keep how fast a model was; a rate of 0 is unknown."""
+        """Save the measured speed of a model; a rate of 0 means unknown."""
         if speed != ModelSpeed():
             self._library.save_speed(name, speed)
             self._publish()
 
     @asynccontextmanager
     async def serving(self, name: str) -> AsyncGenerator[ServedModel, None]:
-        """Serve a model at least until the context exits. Raises `ModelError` if it cannot be served."""
+        """Serve a model until the context exits and it has been idle; raise `ModelError` if it cannot be served."""
         try:
             file = self._library.file(name)
         except Problem as problem:
@@ -215,7 +230,7 @@ class LocalModels:
                 server.idle_timer = loop.call_later(self._options().idle_s, self._unload, server)
 
     async def close(self) -> None:
-        """Pause all downloads and end all processes."""
+        """Pause all downloads and end all server processes."""
         await self._downloads.close()
         for server in self._servers.values():
             await server.close()
@@ -225,7 +240,7 @@ class LocalModels:
         self._publish()
 
     async def _start(self, name: str, server: ModelServer, file: ModelFile, config: ServerConfig) -> None:
-        """Start the process and wait until the model is loaded. Other models that are not in use are unloaded first."""
+        """Start the server and wait until the model is loaded, after unloading other models that are not in use."""
         await server.close()
         for other in self._servers.values():
             if not other.users:
@@ -244,10 +259,17 @@ class LocalModels:
         threads = options.threads or physical_cores()
         model = self._library.table.get(file.name)
         temperature = model.temperature if model else -1.0
-        return ServerConfig(str(file.path), file.name, file.window, threads, options.gpu_layers, temperature)
+        return ServerConfig(
+            path=str(file.path),
+            name=file.name,
+            window=file.window,
+            threads=threads,
+            gpu_layers=options.gpu_layers,
+            temperature=temperature,
+        )
 
     def _check_memory(self, file: ModelFile) -> None:
-        """Raise `ModelError` if the model does not fit in the available memory."""
+        """Raise `ModelError` if a model does not fit into the available memory."""
         available = available_memory()
         if file.memory <= available:
             return
@@ -266,25 +288,25 @@ class LocalModels:
     def _row(self, model: LocalModel, file: ModelFile | None) -> LocalModelRow:
         load_state: LoadState = "loaded" if self.is_loaded(model.name) else ""
         return LocalModelRow(
-            model.name,
-            model.title,
-            model.purpose,
-            model.license,
-            model.size,
-            memory := file.memory if file else model.memory,
-            file.window if file else model.window,
-            str(file.path) if file else "",
-            file.origin if file else "",
-            self._library.size_of_part(model.name) if file is None else 0,
-            self._downloads.progress(model.name),
-            self._downloads.error(model.name),
-            "loading" if model.name in self._loading else load_state,
-            self._library.speed(model.name),
+            name=model.name,
+            title=model.title,
+            purpose=model.purpose,
+            license=model.license,
+            size=model.size,
+            memory=(memory := file.memory if file else model.memory),
+            window=file.window if file else model.window,
+            path=str(file.path) if file else "",
+            origin=file.origin if file else "",
+            partial=self._library.size_of_part(model.name) if file is None else 0,
+            download=self._downloads.progress(model.name),
+            error=self._downloads.error(model.name),
+            load_state="loading" if model.name in self._loading else load_state,
+            speed=self._library.speed(model.name),
             fits=memory <= total_memory(),
         )
 
     def _on_mirror(self, address: str) -> str:
-        """Return the address on the mirror of Hugging Face that the environment names, if any."""
+        """Return a URL with Hugging Face replaced by the mirror in the environment variable HF_ENDPOINT, if any."""
         hub = self._environment.get("HF_ENDPOINT", "").strip().rstrip("/")
         return address.replace(HUB, hub, 1) if hub else address
 
@@ -302,7 +324,7 @@ class LocalModels:
         return table[name]
 
     def _publish(self) -> None:
-        """Tell the listeners what has changed."""
+        """Pass the states to the listeners, if they have changed."""
         if not self._listeners or self._last_states == (states := self.states()):
             return
         self._last_states = states

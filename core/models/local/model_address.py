@@ -1,4 +1,4 @@
-"""Looks up a model at an address of the user: the size, name and SHA-256 of its file."""
+"""Looks up a model at a URL from the user: the size, the name and the SHA-256 of its file."""
 
 import re
 from collections.abc import Container
@@ -14,15 +14,15 @@ from core.models.local.model_table import LocalModel
 
 TIMEOUT_S = 30.0
 MAGIC = b"GGUF"
-OVERHEAD_BYTES = 2 << 30  # memory beyond the weights, until the header of the file says what the model needs
-HUB_PAGE, HUB_FILE = "/blob/", "/resolve/"  # in the address of a file's page on Hugging Face, and of the file itself
+OVERHEAD_BYTES = 2 << 30  # memory in addition to the weights, assumed until the file's header is known
+HUB_PAGE, HUB_FILE = "/blob/", "/resolve/"  # path components of a file's page on Hugging Face, and of the file itself
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 async def look_up(url: str, proxy: str, taken: Container[str]) -> LocalModel:
-    """Ask the server for the size of the file at a URL, and choose a name that is not `taken`.
+    """Request the size of the file at a URL, and choose a name for the model that is not `taken`.
 
-    Hugging Face also states its SHA-256. Raises `Problem` if there is no model file in the GGUF format.
+    Hugging Face also sends the SHA-256. Raise `Problem` if there is no model file in the GGUF format.
     """
     headers = {"accept-encoding": "identity", "user-agent": "journeyman"}
     try:
@@ -47,11 +47,21 @@ async def look_up(url: str, proxy: str, taken: Container[str]) -> LocalModel:
     if not length.isdigit():
         raise _problem(url, "The server does not say how large the file is.")
     size, name = int(length), _name(url, taken)
-    return LocalModel(name, name, "", "", size, size + OVERHEAD_BYTES, 0, sha256, (url,))
+    return LocalModel(
+        name=name,
+        title=name,
+        purpose="",
+        license="",
+        size=size,
+        memory=size + OVERHEAD_BYTES,
+        window=0,
+        sha256=sha256,
+        addresses=(url,),
+    )
 
 
 def file_address(address: str) -> str:
-    """Return the address of the file, also for that of its page on Hugging Face. Raises `Problem`."""
+    """Return the URL of a file, given its URL or that of its Hugging Face page; raise `Problem` unless HTTPS."""
     parts = urlsplit(address.strip())
     if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(parts.hostname or "")):
         raise _problem(address, "Models are downloaded over HTTPS only.")
@@ -59,7 +69,7 @@ def file_address(address: str) -> str:
 
 
 def _name(url: str, taken: Container[str]) -> str:
-    """Return the name of the file without its suffix, with a number if there is such a model already."""
+    """Return the file name without its suffix, with a number if that name is taken."""
     stem = PurePosixPath(unquote(urlsplit(url).path)).stem
     plain = re.sub(r"[^\w.-]+", "-", stem, flags=re.ASCII).strip(".-").lower() or "model"
     name, number = plain, 2

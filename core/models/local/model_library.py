@@ -15,17 +15,17 @@ from core.models.local.model_state import ModelSpeed
 from core.models.local.model_table import LocalModel, decode_model, encode_model
 
 SUFFIX, PART, LINK, ADDRESS = ".gguf", ".gguf.part", ".path", ".address"
-WINDOWS = (32_768, 16_384, 8_192, 4_096)  # context windows that are tried for files outside the table
-FILE_WINDOW = 16_384  # if the header does not say how much memory the context needs
-WORK_BYTES = 600_000_000  # memory beyond weights and context
-FILE_OVERHEAD = 2 << 30  # the same if the header does not say how much memory the context needs
-SHARE = 0.75  # of all memory, which a model outside the table may use
+WINDOWS = (32_768, 16_384, 8_192, 4_096)  # context windows to try for files outside the table, largest first
+FILE_WINDOW = 16_384  # context window if the memory that each token needs is unknown
+WORK_BYTES = 600_000_000  # memory in addition to weights and context
+FILE_OVERHEAD = 2 << 30  # the same, including the context, if the memory that each token needs is unknown
+SHARE = 0.75  # share of all memory that a model outside the table may use
 SPEEDS = "speeds.json"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """A model file, and how to serve it: `window` in tokens, and the bytes of memory that this needs."""
+    """A model file with its context window in tokens, and the bytes of memory that it needs with that window."""
 
     name: str
     path: Path
@@ -44,20 +44,20 @@ class ModelLibrary:
         find: Callable[[], list[FoundModel]],
         chosen_window: Callable[[], int],
     ) -> None:
-        """`chosen_window` returns the context window that the user chose, 0 if none."""
+        """`chosen_window` returns the context window that the user chose; 0 if none."""
         self.folder = folder
         self._packaged = table
-        self._own: dict[str, LocalModel] | None = None  # models of the user's addresses, once they were read
+        self._own: dict[str, LocalModel] | None = None  # models at URLs from the user; None until they are read
         self._find = find
         self._chosen_window = chosen_window
-        self._found: dict[str, FoundModel] = {}
+        self._found_models: dict[str, FoundModel] = {}
         self._searched = False
         self._headers: dict[tuple[Path, int], GgufHeader] = {}
         self._speeds: dict[str, ModelSpeed] | None = None
 
     @property
     def table(self) -> Mapping[str, LocalModel]:
-        """The models that can be downloaded, or have been: those of the table, then those of the user's addresses."""
+        """The models that can be downloaded: those of the table, and then those at URLs from the user."""
         if self._own is None:
             paths = sorted(self.folder.glob(f"*{ADDRESS}"))
             models = (decode_model(path.read_text("utf-8", "replace")) for path in paths)
@@ -65,34 +65,34 @@ class ModelLibrary:
         return {**self._packaged, **self._own}
 
     def add_address(self, model: LocalModel) -> None:
-        """Remember a model that the user downloads from an address."""
+        """Save a model that the user downloads from a URL."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _write(self.folder / f"{model.name}{ADDRESS}", encode_model(model))
         self._own = None
 
     def path(self, name: str) -> Path:
-        """Return where the download of a model is stored."""
+        """Return the path at which the download of a model is stored."""
         return self.folder / f"{name}{SUFFIX}"
 
     async def refresh(self) -> None:
-        """Look for the models of other programs again."""
+        """Search for the models of other programs again."""
         self._keep(await asyncio.to_thread(self._find))
 
     def found(self) -> dict[str, FoundModel]:
-        """Return the models of other programs by name, as far as they were looked for, without those of the table."""
+        """Return the models of other programs from the last search, by name, without those that `table` also lists."""
         known = {model.sha256 for model in self.table.values() if model.sha256}
-        return {name: model for name, model in self._found.items() if model.sha256 not in known}
+        return {name: model for name, model in self._found_models.items() if model.sha256 not in known}
 
     def added(self) -> Iterator[str]:
-        """Yield the names of the files that the user added."""
+        """Yield the names of the files that the user added and that still exist."""
         for path in sorted(self.folder.glob(f"*{LINK}")):
             if self._linked(path.stem) is not None:
                 yield path.stem
 
     def file(self, name: str, *, search: bool = True) -> ModelFile:
-        """Return the file of a model. Raises `Problem` if there is none.
+        """Return the file of a model; raise `Problem` if there is none.
 
-        If `search`, other programs' models are looked for if that was not done yet.
+        `search`: search for models of other programs, unless that was done before.
         """
         if search and not (self._searched or self.path(name).exists()):
             self._keep(self._find())
@@ -100,7 +100,9 @@ class ModelLibrary:
             if self.path(name).exists():
                 return self._plan(name, self.path(name), "Journeyman", model.window)
             digest = model.sha256 or "unknown"
-            same = [found for found in self._found.values() if found.sha256 == digest and found.size == model.size]
+            same = [
+                found for found in self._found_models.values() if found.sha256 == digest and found.size == model.size
+            ]
             if same:
                 return self._plan(name, same[0].path, same[0].origin, model.window)
             raise Problem(
@@ -117,7 +119,7 @@ class ModelLibrary:
         raise Problem(f"There is no local model {name!r}.", "", fix)
 
     def add(self, path: Path) -> str:
-        """Add a model file of the user, and return its name. The file stays where it is. Raises `Problem`."""
+        """Add a model file of the user, which stays in place; return the model's name, or raise `Problem`."""
         path = path.expanduser().absolute()
         if not read_header(path).can_chat:
             raise Problem(f"{path.name} cannot be used.", "This model does not chat.", "Choose another model.")
@@ -129,7 +131,7 @@ class ModelLibrary:
         return name
 
     def delete(self, name: str) -> bool:
-        """Delete a downloaded model and its interrupted download, or forget a file that the user added."""
+        """Delete a downloaded model and its incomplete download, or forget an added file; return whether it existed."""
         paths = [self.folder / f"{name}{suffix}" for suffix in (SUFFIX, PART, LINK, ADDRESS)]
         existing = [path for path in paths if path.exists()]
         for path in existing:
@@ -138,7 +140,7 @@ class ModelLibrary:
         return bool(existing)
 
     def delete_part(self, name: str) -> None:
-        """Delete an interrupted download, and forget the address that the user gave for it."""
+        """Delete an incomplete download, and forget the URL that the user gave for it."""
         for suffix in (PART, ADDRESS):
             (self.folder / f"{name}{suffix}").unlink(missing_ok=True)
         self._own = None
@@ -150,12 +152,12 @@ class ModelLibrary:
         return self._all_speeds().get(name, ModelSpeed())
 
     def save_speed(self, name: str, speed: ModelSpeed) -> None:
-        """Keep a measured speed; a rate of 0 keeps the one measured before."""
+        """Save a measured speed; a rate of 0 keeps the rate measured before."""
         before = self.speed(name)
         speeds = self._all_speeds()
         speeds[name] = ModelSpeed(speed.prompt or before.prompt, speed.reply or before.reply)
         plain = {model: [rates.prompt, rates.reply] for model, rates in speeds.items()}
-        with suppress(OSError):  # it is measured again
+        with suppress(OSError):  # the speed will be measured again
             _write(self.folder / SPEEDS, json.dumps(plain))
 
     def _all_speeds(self) -> dict[str, ModelSpeed]:
@@ -169,10 +171,10 @@ class ModelLibrary:
 
     def _keep(self, found: list[FoundModel]) -> None:
         self._searched = True
-        self._found = {model.name: model for model in found}
+        self._found_models = {model.name: model for model in found}
 
     def _linked(self, name: str) -> Path | None:
-        """Return the file that the user added by this name, if it still exists."""
+        """Return the file that the user added under this name; None if there is none or it no longer exists."""
         if "/" in name or "\\" in name:
             return None
         try:
@@ -182,7 +184,7 @@ class ModelLibrary:
         return path if path.is_absolute() and path.is_file() else None
 
     def _plan(self, name: str, path: Path, origin: str, window: int = 0) -> ModelFile:
-        """Choose the context window: as the user set it, else `window`, else the largest that fits in the memory."""
+        """Choose a context window: the user's choice, else `window`, else the largest that fits into memory."""
         header, size = self._header(path), file_size(path)
         trained = header.context_length or FILE_WINDOW
         chosen = self._chosen_window() or window
@@ -200,7 +202,7 @@ class ModelLibrary:
         return ModelFile(name, path, origin, tokens, memory_with(tokens))
 
     def _header(self, path: Path) -> GgufHeader:
-        """Return the header of a file; of one in another format, an empty one: loading it fails with an explanation."""
+        """Return the header of a file; an empty one for another format, because loading will explain the error."""
         key = path, file_size(path)
         if key not in self._headers:
             try:
@@ -211,7 +213,7 @@ class ModelLibrary:
 
 
 def file_size(path: Path) -> int:
-    """Return the size of a file in bytes, 0 if there is none."""
+    """Return the size of a file in bytes; 0 if it does not exist."""
     try:
         return path.stat().st_size
     except OSError:

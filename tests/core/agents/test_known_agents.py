@@ -19,9 +19,9 @@ def test_each_known_agent_has_a_command_and_a_way_to_install_it() -> None:
 
 def test_an_agent_is_found_by_its_program_without_starting_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert not any(map(is_installed, known_agents()))
+    assert not any(is_installed(agent.settings) for agent in known_agents())
     program = tmp_path / "qwen"
     program.write_text("#!/bin/sh\ntouch started\n", "utf-8")
     program.chmod(0o755)
-    assert [agent.settings.name for agent in known_agents() if is_installed(agent)] == ["qwen"]
+    assert [agent.settings.name for agent in known_agents() if is_installed(agent.settings)] == ["qwen"]
     assert not (tmp_path / "started").exists()

@@ -49,8 +49,8 @@ def at(*figures: int) -> int:
 def test_a_one_time_schedule_is_due_once() -> None:
     assert due_times(made(), FIRST - 1) is None
     found = due_times(made(), FIRST + 9 * DAY)
-    assert found is not None and (found.last, found.count, found.next) == (FIRST, 1, 0)
-    assert due_times(replace(made(), due=0), FIRST + DAY) is None
+    assert found is not None and (found.last, found.count, found.next) == (FIRST, 1, None)
+    assert due_times(replace(made(), due=None), FIRST + DAY) is None
 
 
 @given(
@@ -61,7 +61,7 @@ def test_times_are_in_order_and_counted_once(every: str, first: int, later: int)
     schedule = made(every)
     one, two = sorted((FIRST + first * SECOND, FIRST + later * SECOND))
     met = due_times(schedule, one)
-    assert met is not None and schedule.first_due <= met.last <= one < met.next
+    assert met is not None and met.next is not None and schedule.first_due <= met.last <= one < met.next
     after = due_times(replace(schedule, due=met.next), two)
     whole = due_times(schedule, two)
     assert whole is not None and whole.count == met.count + (after.count if after else 0)
@@ -102,7 +102,8 @@ def test_description_of_a_schedule() -> None:
     day = datetime.fromtimestamp(FIRST / SECOND, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
     assert describe_schedule(made()) == f"once, {day}" and describe_schedule(made("1d")) == f"every day, next {day}"
     assert describe_schedule(made("2h")) == f"every 2 hours, next {day}"
-    assert describe_schedule(replace(made(), due=0)) == "once, done"
+    assert describe_schedule(replace(made(), due=None)) == "once, done"
+    assert describe_schedule(replace(made(), due=None, missed_count=1)) == "once, missed"
     assert schedule_notice(ScheduleTriggered("k3f9", FIRST)) == "started by your schedule k3f9 (once)"
     late = schedule_notice(ScheduleTriggered("k3f9", FIRST, "1d", 2, late=True))
     assert "late: Journeyman was not running" in late and "2 earlier times missed" in late

@@ -17,6 +17,7 @@ from core.domain.events import (
     RequestSent,
     RunEnded,
     RunInterrupted,
+    RunPaused,
     RunResumed,
     RunStarted,
     SessionEvent,
@@ -211,6 +212,21 @@ def test_the_figures_of_a_call() -> None:
     rows, _ = rows_of([EventRecord("s", seq, 1, seq * 10, event) for seq, event in enumerate(events, 1)])
     assert rows[2].metrics == {"bytes": 5, "exit_code": 2} and (rows[2].started_at, rows[2].ended_at) == (30, 40)
     assert rows[0].metrics == {"turns": 1, "calls": 1}
+
+
+@pytest.mark.parametrize(
+    ("event", "status", "text"),
+    [
+        (RunEnded("failed", error=ErrorDetails("The server is down.")), "failed", "The server is down."),
+        (RunPaused(error=ErrorDetails("The server is down.")), "failed", "The server is down."),
+        (RunEnded("stopped"), "stopped", ""),
+        (RunPaused("You paused it."), "stopped", ""),
+    ],
+)
+def test_the_last_request_of_a_run_failed_if_an_error_ended_it(event: SessionEvent, status: str, text: str) -> None:
+    events = (RunStarted("m"), RequestSent("m", 1), event)
+    rows, _ = rows_of([EventRecord("s", seq, 1, seq, event) for seq, event in enumerate(events, 1)])
+    assert (rows[1].status, rows[1].object) == (status, text)
 
 
 def test_a_repeated_request_is_the_same_turn() -> None:

@@ -25,11 +25,16 @@ CLAUDE.local.md GEMINI.md .cursorrules .cursor/rules/a.mdc .kilocode/rules/a.md 
 .repo/repo/main.py _darcs/prefs/defaults .lite_project.lua team.sublime-project .rvmrc startup.m
 .jj/repo/workspace-config.toml
 .qoder/rules/a.md .venv/bin/git venv/bin/ls node_modules/.bin/ssh .amp/settings.json
+.envrc.local .autoenv_leave.zsh mise/config.toml .rtx.work.toml .prototools .shadowenv.d/500_default.lisp
+.flox/env/manifest.toml bin/activate-hermit .lazygit.yml .gh-dash.yml .reviewboardrc .arcconfig .trunk/trunk.yaml
+.fossil-settings/editor .git/lazygit.yml jupyter_server_config.py ipython_config.py .kateproject .lapce/run.toml
+.lsp/config.edn project.ipr .vscode/tasks.json .direnv/bin/x
 """
 ASKED = """
 .github/workflows/ci.yml .github/actions/build/action.yml .gitlab-ci.yml .circleci/config.yml Jenkinsfile .npmrc
 gradle/wrapper/gradle-wrapper.properties gradlew mvnw .yarn/releases/yarn-4.cjs .pnp.cjs sitecustomize.py .user.ini
 rust-toolchain.toml .bazelrc .tool-versions flake.nix .project .build.yml cloudbuild.yaml
+.venv/lib/python3.11/site-packages/a.pth .venv/pyvenv.cfg venv/pyvenv.cfg .venv/bin/activate venv/bin/activate.fish
 """
 NORMAL_WORK = """
 Makefile justfile package.json pyproject.toml Cargo.toml Cargo.lock pom.xml build.gradle build.gradle.kts setup.py

@@ -21,14 +21,14 @@ from core.domain.command_tables import KnownCommand, known_programs
 from core.domain.modes import Mode
 from core.domain.permissions import Allowed, SandboxLevel
 from core.domain.sensitive_paths import is_hidden_from_commands
-from core.engine.policy.policy import PolicyContext, evaluate_call
-from core.engine.policy.secret_files import (
+from core.engine.policy.folder_inspection import (
     has_plain_git,
     leads_outside,
     matching_files,
     outside_links,
     secret_files,
 )
+from core.engine.policy.policy import PolicyContext, evaluate_call
 from core.tools.run import RunArguments, run
 from core.tools.tool_context import CallGrant, open_context
 from core.workspace.broker import FileBroker
@@ -103,7 +103,8 @@ def leaks(folder: Path, sandbox: Sandbox, count: int, source: random.Random) -> 
     In the mode `auto`, commands may read secrets that programs often need, and bubblewrap hides the others from them.
     """
     level: SandboxLevel = sandbox.level
-    context = open_context(folder, folder.parent / "data", None, lambda: sandbox)
+    (data := folder.parent / "data").mkdir()
+    context = open_context(folder, data, None, lambda: sandbox)
     ran = 0
     with asyncio.Runner() as runner, FileBroker(folder) as broker:
         facts = _facts(folder, broker, level)

@@ -88,7 +88,7 @@ def run_compact(tmp_path: Path, task: str, *answers: list[ServerAction]) -> tupl
 
 
 def test_tags_that_mark_data_are_removed_from_calls(tmp_path: Path) -> None:
-    copied = f'<data-{MARK} from="folder" name="a.txt">\ntwo\n</data-{MARK}>'
+    copied = f'<data-{MARK} name="a.txt">\ntwo\n</data-{MARK}>'
     _, text, events = run_compact(
         tmp_path, "Write two into a.txt.", calling("write", path="a.txt", content=copied), DONE
     )

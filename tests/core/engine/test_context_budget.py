@@ -1,5 +1,6 @@
 """The context budget: a run completes in a small window, compacted results can be read back, and the counts add up."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from core.domain.question import Answer
 from core.domain.text import Text
 from core.domain.tiers import AUTO, TierRule, Tiers
 from core.engine.history.replay import replay_session
+from core.engine.run.recall_dropped import one_line
 from core.engine.state.compaction import SUMMARY, USER
 from core.engine.state.conversation import TOO_LONG_REASON, Conversation
 from core.engine.state.token_counts import message_tokens
@@ -83,15 +85,41 @@ def test_a_long_run_with_one_task_fits_a_small_window(tmp_path: Path) -> None:
             seqs = [entry.seq for entry in entries if isinstance(entry.event, ContextCompacted)]
             cuts = [entry.event for entry in entries if isinstance(entry.event, ContextCompacted)]
             assert len(cuts) > 2 and all(cut.tokens_after < cut.tokens_before for cut in cuts)
-            assert all(cut.model == "scripted" and TELLING in cut.summary.head for cut in cuts if cut.until_seq)
+            assert all(cut.model == "scripted" for cut in cuts if cut.until_seq)
+            assert all(cut.summary.head.count(TELLING) == 1 for cut in cuts if cut.until_seq)
             assert await check_ledger(scene, session) == 151
             talk = await talk_of(scene, session)
             assert [m.text.head for m in talk.messages if m.category == USER] == ["Go."]
             assert [m.category for m in talk.messages].count(SUMMARY) == 1
-            gone = await scene.engine.analytics.compacted_items(session, seqs[-1])
+            before, after = [await scene.engine.analytics.context(session, seq) for seq in (seqs[-1] - 1, seqs[-1])]
+            kept = {(item.seq, item.call_id) for item in after if not item.truncated}
+            gone = [item for item in before if (item.seq, item.call_id) not in kept]
             assert gone and "Turn" in " ".join(item.description for item in gone)
             left = await scene.engine.analytics.context(session)
             assert {item.seq for item in left}.isdisjoint(item.seq for item in gone if item.category != SUMMARY)
+
+    run_bounded(main())
+
+
+def test_L4_the_to_do_list_survives_every_compaction(tmp_path: Path) -> None:
+    """It is written once; a list that is long, too, stays whole."""
+    items = [
+        {"text": f"Look at part {number} of the notes, line by line.", "status": "pending"} for number in range(40)
+    ]
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            write_notes(scene.folder, 400)
+            work = json.loads(reading(150, window=12_000, roles={"summary": [{"text": TELLING}]}))
+            work["replies"].insert(0, call_reply("todo", items=items))
+            session = await scene.run(json.dumps(work), max_turns=0)
+            events = await scene.events(session)
+            assert scene.status(session) == "done" and not scene.bugs
+            cuts = [event for event in events if isinstance(event, ContextCompacted) and event.until_seq]
+            assert len(cuts) > 2
+            (written,) = [event.output.head for event in events if isinstance(event, ToolReturned)][:1]
+            seen = [scene.engine.full_text(message.text) for message in (await talk_of(scene, session)).messages]
+            assert sum(written in text for text in seen) == 1
 
     run_bounded(main())
 
@@ -107,6 +135,27 @@ def test_B7_the_context_window_counts_and_not_the_output_limit(tmp_path: Path) -
             assert {event.context_window for event in events if isinstance(event, RequestSent)} == {32_000}
             assert not any(isinstance(event, ContextCompacted) for event in events)
             assert scene.status(session) == "done"
+
+    run_bounded(main())
+
+
+def test_secrets_are_removed_from_removed_output_that_is_read_again(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            write_notes(scene.folder, 400)
+            replies = [
+                call_reply("run", command="echo \"password: 'correct horse'\""),
+                *[call_reply("read", path="notes.txt", start=n, end=n + 40) for n in range(30)],
+                call_reply("recall_dropped", id="r1c1"),
+                call_reply("recall_dropped", id="conversation"),
+                {"text": "done"},
+            ]
+            session = await scene.run(scripted_replies(*replies, window=12_000, roles={"summary": [{"text": TELLING}]}))
+            events = await scene.events(session)
+            again = {e.call_id for e in events if isinstance(e, CallStarted) and e.tool == "recall_dropped"}
+            outputs = [e.output.head for e in events if isinstance(e, ToolReturned) and e.call_id in again]
+            assert outputs[0] == "password: '[password removed]'"
+            assert "Result of r1c1: password: '[password removed]'" in outputs[1]
 
     run_bounded(main())
 
@@ -136,6 +185,34 @@ def test_removed_results_can_be_read_again(tmp_path: Path) -> None:
             assert talk.startswith("User: Go.\nAgent: I begin.\nCall r1c1: read") and "r99c1" in wrong
 
     run_bounded(main())
+
+
+def test_a_part_of_the_conversation_says_where_it_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.engine.run.recall_dropped.MAX_LINES", 2)
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            calls = [{"start": 1}, {"start": 2, "end": 2}, {"start": 5, "end": 3}, {"start": 99}]
+            replies = [
+                {"text": "Looking.", **call_reply("recall_dropped", id="conversation", **part)} for part in calls
+            ]
+            began = RunStarted("scripted", script=Text(scripted_replies(*replies, {"text": "done"})))
+            session = await scene.engine.start("Go.", scene.folder, began)
+            await scene.engine.wait_idle(session)
+            events = await scene.events(session)
+            first, second, reversed_part, too_far = [e.output.head for e in events if isinstance(e, ToolReturned)]
+            assert first == "User: Go.\nAgent: Looking.\n[Lines 1 to 2. Continue with start 3.]"
+            assert second == "Agent: Looking.\n[Lines 2 to 2. Continue with start 3.]"
+            assert reversed_part.startswith("The end is before the start.")
+            assert too_far.startswith("The conversation has only 12 lines.")
+
+    run_bounded(main())
+
+
+@pytest.mark.parametrize("text", ["a" + " " * 30 + "b", "a" * 9 + " b", "a " * 20])
+def test_a_shortened_line_says_so(text: str) -> None:
+    line = one_line(text, 10)
+    assert len(line) <= 10 and (line.endswith("…") or line == " ".join(text.split()))
 
 
 @pytest.mark.parametrize(
@@ -277,7 +354,11 @@ def test_tiers_choose_and_record_the_reason(tmp_path: Path, monkeypatch: pytest.
             script = scripted_replies({"text": "a", **call_reply("read", path="nowhere")}, {"text": "b"})
             session = await scene.engine.start("Go.", scene.folder, RunStarted(AUTO, 60, Text(script)))
             await scene.engine.wait_idle(session)
-            sent = [(e.model, e.tier, e.reason) for e in await scene.events(session) if isinstance(e, RequestSent)]
+            events = await scene.events(session)
+            assert [type(e) for e in events if isinstance(e, RequestSent | Replied)] == [RequestSent, Replied] * 2
+            requests = [e for e in events if isinstance(e, RequestSent)]
+            assert all(e.tokens["system"] and e.tokens["user"] for e in requests) and requests[1].tokens["results:read"]
+            sent = [(e.model, e.tier, e.reason) for e in requests]
             assert sent == [("m", "mid", "the default"), ("f", "frontier", "the last step failed")]
 
     run_bounded(main())

@@ -27,6 +27,8 @@ from core.settings.schema import ExternalAgentSettings
 from core.store.journal_update import JournalUpdate
 from tests.core.engine.harness import EngineHarness, call_reply, crash, open_engine, run_bounded, scripted_replies
 from tests.core.engine.test_model_faults import call_stream, run_with_answers
+from tests.core.engine.test_replay import same_again
+from tests.core.engine.test_user_questions import begin
 from tests.servers.scripted_server import answer, chunk, failure, stream
 
 SLOW = {"text": "counting", "chunks": 2, "delay_s": 600}
@@ -181,6 +183,56 @@ def test_a_question_of_a_sub_agent_reaches_the_user_with_its_name(tmp_path: Path
             await scene.engine.answer(question.id, Answer(text="seven"))
             await scene.engine.wait_idle(session)
             assert (await returned(scene, session)).output.head == "seven"
+
+    run_bounded(test())
+
+
+async def _answer_next(scene: EngineHarness, number: int) -> None:
+    await scene.until(QuestionAsked, number)
+    ((_, question),) = await scene.when(scene.engine.open_questions)
+    await scene.engine.answer(question.id, Answer(text="yes"))
+
+
+def test_P10_a_run_and_its_sub_agents_share_the_question_limit(tmp_path: Path) -> None:
+    """The run asks once and its sub-agent once. Then the limit of the next sub-agent and of the run is reached."""
+
+    async def test() -> None:
+        helper = [call_reply("ask_user", question="How many?"), {"text": "counted"}]
+        asker = [call_reply("ask_user", question=text) for text in ("Where?", "When?")]
+        replies = [asker[0], call_reply("delegate", task="A."), call_reply("delegate", task="B."), asker[1]]
+        script = scripted_replies(*replies, {"text": "over"}, roles={"agent:helper": helper})
+        async with open_engine(tmp_path) as scene:
+            session = await scene.start(script)
+            await _answer_next(scene, 1)
+            await _answer_next(scene, 2)
+            await scene.until(QuestionAsked, 3)
+            await crash(scene)
+        async with open_engine(tmp_path) as scene:
+            ((_, question),) = scene.engine.open_questions()
+            await scene.engine.answer(question.id, Answer(text="yes"), resume=True)
+            await scene.engine.wait_idle(session)
+            assert scene.status(session) == "done"
+            (refused,) = [e for e in await scene.events(session) if isinstance(e, CallRefused)]
+            assert "limited to 3 questions" in refused.reason.head
+            replayed = await same_again(scene, tmp_path, session)
+            assert not replayed.differing
+            await scene.engine.send_message(session, "Go on.")  # the next run has a limit of its own
+            await scene.until(QuestionAsked)
+
+    run_bounded(test())
+
+
+def test_sub_agents_that_ask_at_once_do_not_exceed_the_limit(tmp_path: Path) -> None:
+    async def test() -> None:
+        helper = [call_reply("ask_user", question="How many?"), {"text": "{{result}}"}]
+        calls = [{"name": "delegate", "arguments": {"task": f"Count {n}."}} for n in range(4)]
+        script = scripted_replies({"calls": calls}, {"text": "over"}, roles={"agent:helper": helper})
+        async with open_engine(tmp_path) as scene:
+            session = await begin(scene, script, autonomy="decisive")
+            await scene.until(CallRefused, 3)
+            await _answer_next(scene, 1)
+            await scene.engine.wait_idle(session)
+            assert sum(isinstance(entry.event, QuestionAsked) for entry in scene.log) == 1
 
     run_bounded(test())
 

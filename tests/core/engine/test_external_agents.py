@@ -1,6 +1,7 @@
 """External agents in our sessions: replies, calls and requests become events, and no process is left behind."""
 
 import asyncio
+import errno
 import json
 import sys
 from collections.abc import AsyncIterator
@@ -27,6 +28,7 @@ from core.domain.external_agents import ExternalAgentSettingChanged, ExternalAge
 from core.domain.modes import Mode
 from core.domain.permissions import CallAllowed, PermissionDecided, PermissionRequested
 from core.domain.visible import visible_exactly
+from core.engine.external.external_calls import ExternalCalls
 from core.settings.schema import ExternalAgentSettings
 from tests.core.engine.harness import EngineHarness, crash, open_engine, run_bounded
 
@@ -265,6 +267,22 @@ def test_the_next_message_goes_to_the_same_process_and_one_sent_now_interrupts_t
     run_bounded(test())
 
 
+def test_a_system_call_that_times_out_does_not_end_the_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fail(*_: object) -> None:
+        raise TimeoutError(errno.ETIMEDOUT, "Connection timed out")
+
+    async def test() -> None:
+        async with open_with_agent(tmp_path) as scene:
+            monkeypatch.setattr(ExternalCalls, "add_text", fail)
+            session = await started(scene, "hello")
+            await scene.engine.wait_idle(session)
+            last = (await scene.events(session))[-1]
+            assert isinstance(last, RunEnded) and last.status == "failed"
+            assert [type(bug) for bug in scene.bugs] == [TimeoutError]
+
+    run_bounded(test())
+
+
 def test_death_of_the_agent_ends_the_run_with_an_error(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_with_agent(tmp_path) as scene:
@@ -444,5 +462,22 @@ def test_a_missing_program_is_named(tmp_path: Path) -> None:
             await scene.engine.wait_idle(session)
             last = (await scene.events(session))[-1]
             assert isinstance(last, RunEnded) and "program no-such-program-of-mine was not found" in last.reason
+
+    run_bounded(test())
+
+
+def test_the_error_for_a_missing_known_agent_says_how_to_install_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            agents = scene.engine.external_agents
+            agents.add("mine", "opencode acp")
+            result = await agents.test("mine")
+            assert result.error is not None
+            assert result.error.fix == "Install it: npm install -g opencode-ai"
+            assert [agent.name for agent in (await agents.overview()).not_found] == ["mine"]
 
     run_bounded(test())

@@ -4,11 +4,20 @@ from pathlib import Path
 
 import pytest
 
-from core.domain.events import CallStarted, Replied, RequestSent, RunEnded, ToolReturned
+from core.domain.events import (
+    CallRefused,
+    CallStarted,
+    Replied,
+    RequestSent,
+    RunEnded,
+    ToolReturned,
+    UntrustedContentRead,
+)  # fmt: skip
+from core.domain.external_agents import ExternalAgentStarted
 from core.domain.messages import Message
 from core.domain.permissions import PermissionRequested
 from tests.core.engine.harness import EngineHarness, crash, open_engine, run_bounded
-from tests.core.engine.test_external_agents import of, open_with_agent, started
+from tests.core.engine.test_external_agents import ended, of, open_with_agent, started
 from tests.core.engine.test_replay import replay
 
 
@@ -89,6 +98,69 @@ def test_an_approval_from_before_a_restart_allows_the_same_request_once(tmp_path
     run_bounded(test())
 
 
+@pytest.mark.parametrize("task", ["ask", "started"])
+def test_a_denied_call_says_that_the_user_denied_it(tmp_path: Path, task: str) -> None:
+    """Agents report such a call as failed without a reason, or do not report its end."""
+
+    async def test() -> None:
+        async with open_with_agent(tmp_path) as scene:
+            session = await started(scene, task)
+            asked = (await scene.until(PermissionRequested)).event
+            assert isinstance(asked, PermissionRequested)
+            await scene.engine.deny(asked.request.id, "not now")
+            await scene.engine.wait_idle(session)
+            events = await scene.events(session)
+            reasons = [
+                event.output.head if isinstance(event, ToolReturned) else event.reason.head
+                for event in events
+                if isinstance(event, ToolReturned | CallRefused)
+            ]
+            assert reasons == ["The user did not allow this. Their reason: not now"]
+            assert len(of(events, CallStarted)) == (task == "started") and events[-1] == RunEnded("completed")
+            rows = [step for step in scene.engine.timeline_steps(scene.engine.session(session)) if not step.ended_at]
+            assert rows == [] and scene.bugs == []
+
+    run_bounded(test())
+
+
+@pytest.mark.parametrize("remembers", [True, False])
+def test_a_changed_setting_is_set_again_after_a_restart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remembers: bool
+) -> None:
+    if remembers:
+        (memory := tmp_path / "memory").mkdir()
+        monkeypatch.setenv("ACP_MEMORY", str(memory))
+
+    async def test() -> None:
+        async with open_with_agent(tmp_path) as scene:
+            session = await started(scene, "hello")
+            await scene.engine.wait_idle(session)
+            await scene.engine.external_agents.change_setting(session, "mode", "look")
+            await crash(scene)
+            async with open_engine(tmp_path) as again:
+                await again.engine.send_message(session, "which")
+                await again.engine.wait_idle(session)
+                events = await again.events(session)
+                last = next(event for event in reversed(events) if isinstance(event, Replied))
+                assert last.text.head.startswith("Mode look.")
+                joined = [event for event in events if isinstance(event, ExternalAgentStarted)]
+                assert [[one.value for one in event.settings] for event in joined] == [["build"], ["look"]]
+                assert joined[-1].has_history is remembers
+
+    run_bounded(test())
+
+
+def test_a_file_that_the_agent_names_by_two_paths_is_shown_once(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_with_agent(tmp_path) as scene:
+            session = await started(scene, "again")
+            await scene.engine.wait_idle(session)
+            calls = of(await scene.events(session), CallStarted)
+            assert [call.object for call in calls if isinstance(call, CallStarted)] == ["new.txt"]
+
+    run_bounded(test())
+
+
 def test_thinking_between_calls_is_visible(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_with_agent(tmp_path) as scene:
@@ -136,3 +208,24 @@ def test_an_export_contains_its_actions(tmp_path: Path, form: str) -> None:
     said = (tmp_path / "out").read_text("utf-8")
     assert "Call t6" in said and "Call t7" in said
     assert form == "perfetto" or all(words in said for words in ("found by t6", "found by t7", "You said: both turned"))
+
+
+@pytest.mark.parametrize(
+    ("trusted", "sources"),
+    [(True, [("t13", "web: calls of the external agent")]),
+     (False, [("t12", "folder"), ("t13", "web: calls of the external agent")])],
+)  # fmt: skip
+def test_what_a_call_reads_outside_the_folder_is_untrusted(
+    tmp_path: Path, trusted: bool, sources: list[tuple[str, str]]
+) -> None:
+    async def test() -> None:
+        async with open_with_agent(tmp_path) as scene:
+            (scene.folder / "notes.txt").write_text("mine", "utf-8")
+            await scene.engine.trust(scene.folder, trusted)
+            events, last = await ended(scene, "consult")
+            assert last.status == "completed"
+            calls = [event.call_id for event in events if isinstance(event, CallStarted)]
+            read = [event for event in events if isinstance(event, UntrustedContentRead)]
+            assert [(f"t{12 + calls.index(event.call_id)}", event.source) for event in read] == sources
+
+    run_bounded(test())

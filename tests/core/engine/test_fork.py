@@ -1,6 +1,7 @@
 """A fork starts with the events of another session, has nothing left open and continues independently."""
 
 import asyncio
+import sqlite3
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -33,6 +34,7 @@ from core.store.journal import Journal
 from tests.core.domain.event_strategies import any_event, journals
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.store.made import journal_at
+from tests.sessions import create_session
 
 ASK = call_reply("ask_user", question="Which?", options=[{"label": "A"}, {"label": "B"}])
 LONG = "word " * 2000
@@ -154,6 +156,23 @@ def test_a_message_is_edited_and_sent_again(tmp_path: Path) -> None:
     run_bounded(main())
 
 
+def test_an_edited_message_goes_to_the_model_chosen_last(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            session = await scene.run(scripted_replies({"text": "First"}))
+            await scene.engine.choose_model(session, "scripted", effort="high", max_output=900, temperature=0.5)
+            spoken = next(e for e in scene.log if isinstance(e.event, UserMessage))
+            for edit in (scene.engine.history.edit, scene.engine.history.edit_message):
+                start = next(e for e in (await edit(session, spoken.seq, "Second")).events if isinstance(e, RunStarted))
+                assert (start.effort, start.max_output_tokens, start.temperature) == ("high", 900, 0.5)
+            again = next(
+                e for e in (await scene.engine.history.fork_to_rerun(session, 0)).events if isinstance(e, RunStarted)
+            )
+            assert again.effort == "", "to compare two runs, both need the same options"
+
+    run_bounded(main())
+
+
 def test_another_model_repeats_the_task(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
@@ -246,11 +265,43 @@ def test_long_texts_are_shared_and_searchable(tmp_path: Path) -> None:
     run_bounded(main())
 
 
+def test_words_of_scripts_without_spaces_are_found(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            session = await scene.run(scripted_replies({"text": "明日の会議は東京で行われます。Bring the map."}))
+            for number in range(300):
+                await scene.engine.archive.rename(session, f"第{number}回会議の準備")
+            for words in ("会議", "東京", "行われ", "東京 map", "ring 会議", "準備 会議", "会議 ma"):
+                expected = [] if words.startswith("ring") else [session]
+                assert list(dict.fromkeys(hit.session for hit in await scene.engine.search(words))) == expected, words
+            (hit,) = await scene.engine.search("東京")
+            assert "東京" in hit.text
+            assert not await scene.engine.search("大阪")
+            with pytest.raises(sqlite3.OperationalError, match="readonly"):
+                scene.services.reader._db.execute("DELETE FROM event")
+
+    run_bounded(main())
+
+
+def test_words_of_other_scripts_are_found_inside_a_clause_without_spaces(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            session = await scene.run(scripted_replies({"text": "我们使用Flask服务器。用Python和SQLite写的。"}))
+            for words in ("Flask", "sqlite", "SQLi", "Python flask", "Flask 服务器"):
+                assert [hit.session for hit in await scene.engine.search(words)] == [session], words
+            (hit,) = await scene.engine.search("Python")
+            assert "Python" in hit.text
+            for part in ("lask", "ython 服务器", "Flas 服务器"):
+                assert not await scene.engine.search(part), part
+
+    run_bounded(main())
+
+
 def test_a_long_session_is_forked_in_one_transaction(tmp_path: Path) -> None:
     """A fork is one transaction, so a crash leaves either the whole fork or nothing."""
 
     async def main(journal: Journal) -> None:
-        session = await journal.create_session("/tmp", "Long")
+        session = await create_session(journal, "/tmp", "Long")
         await journal.append(session, *(UserMessage(Text(f"line {n}")) for n in range(3000)))
         entries = [entry async for entry in journal.read(session)]
         heard: list[EventRecord] = []

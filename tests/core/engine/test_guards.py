@@ -1,6 +1,7 @@
 """The guards of a run: limits, pauses, repeated calls, interrupting messages and concurrent reads."""
 
 import asyncio
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,7 @@ async def attended(scene: EngineHarness, script: str, **limits: Any) -> str:
     return await scene.engine.start("Go.", scene.folder, began)
 
 
-def test_the_model_is_warned_before_a_limit(tmp_path: Path) -> None:
+def test_a_notice_precedes_a_limit(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
             (scene.folder / "a.txt").write_text("x")
@@ -182,6 +183,19 @@ def test_calls_with_different_results_are_no_repetition() -> None:
         assert not repeats.should_warn and not repeats.stuck
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="the command is for a POSIX shell")
+def test_L_B11_a_failing_command_whose_output_changes_is_noticed(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            failing = call_reply("run", command="echo . >> log; wc -l log; exit 3")
+            session = await scene.start(scripted_replies(failing, then="repeat_last"), max_turns=20)
+            asked = (await scene.until(QuestionAsked)).event
+            assert isinstance(asked, QuestionAsked) and "run failed 6 times in a row" in asked.question.reason
+            await scene.engine.stop(session)
+
+    run_bounded(main())
+
+
 def test_a_repeated_call_causes_a_reminder_then_a_question(tmp_path: Path) -> None:
     """B10, L-B11: a call cannot be repeated forever."""
 
@@ -238,6 +252,23 @@ def test_a_message_sent_now_interrupts_the_reply(tmp_path: Path) -> None:
             assert kinds[-2:] == ["UserMessage", "RequestSent"] or "ReplyInterrupted" in kinds
             assert not any(isinstance(event, Replied) for event in await scene.events(session))
             await scene.engine.stop(session)
+
+    asyncio.run(main())
+
+
+def test_a_message_sent_now_waits_for_a_running_call(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            wait = call_reply("run", command="until [ -e go ]; do sleep 0.02; done")
+            session = await scene.start(scripted_replies(wait, {"text": "ok"}))
+            await scene.until(CallStarted)
+            await scene.engine.send_message(session, "And then?", now=True)
+            (scene.folder / "go").touch()
+            await scene.engine.wait_idle(session)
+            kinds = await scene.kinds(session)
+            assert kinds.index("UserMessage", 3) < kinds.index("ToolReturned") < kinds.index("RequestSent", 5)
+            (returned,) = [event for event in await scene.events(session) if isinstance(event, ToolReturned)]
+            assert not returned.failed and scene.status(session) == "done"
 
     asyncio.run(main())
 

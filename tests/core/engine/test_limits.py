@@ -1,5 +1,6 @@
 """Limits that are reached during a turn."""
 
+import errno
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from core.domain.events import (
     LimitRaised,
     LimitThresholdReached,
+    Replied,
     ReplyInterrupted,
     RequestRetried,
     RequestSent,
@@ -14,8 +16,11 @@ from core.domain.events import (
 )
 from core.domain.question import Answer, QuestionAsked
 from core.domain.text import Text
+from core.settings.schema import PriceOverride, Provider
+from core.store.partial_reply import PartialReply
 from tests.core.engine.harness import open_engine, run_bounded, scripted_replies
 from tests.core.engine.test_replay import same_again
+from tests.servers.scripted_server import answer, chunk, scripted_server, stream
 
 
 def test_a_limit_exceeded_by_the_last_turn_is_reported(tmp_path: Path) -> None:
@@ -27,6 +32,40 @@ def test_a_limit_exceeded_by_the_last_turn_is_reported(tmp_path: Path) -> None:
             await scene.engine.wait_idle(session)
             met = [event for event in await scene.events(session) if isinstance(event, LimitThresholdReached)]
             assert met == [LimitThresholdReached("tokens", 110.0, 100.0, 100)] and scene.status(session) == "done"
+
+    run_bounded(main())
+
+
+def test_P29_a_reply_records_its_price_and_a_limit_on_it_applies_before_the_next_request(tmp_path: Path) -> None:
+    call = {"index": 0, "id": "c", "function": {"name": "find", "arguments": '{"pattern": "*"}'}}
+    usage = {"prompt_tokens": 1000, "completion_tokens": 100}
+    replies = [answer(stream(chunk(tool_calls=[call]), {**chunk("tool_calls"), "usage": usage})) for _ in range(5)]
+
+    async def main() -> None:
+        async with scripted_server(*replies) as server, open_engine(tmp_path) as scene:
+            price = PriceOverride(model="box/m", input=10.0, output=100.0)
+            scene.engine.settings.change(providers=(Provider(name="box", url=server.url),), prices=(price,))
+            session = await scene.engine.start("Go.", scene.folder, RunStarted("box/m", max_cost=0.05, mode="auto"))
+            await scene.engine.wait_idle(session)
+            costs = [event.cost for event in await scene.events(session) if isinstance(event, Replied)]
+            assert costs == [pytest.approx(0.02)] * 3 and scene.status(session) == "limit"
+            assert sum(request.path.endswith("/chat/completions") for request in server.requests) == 3
+
+    run_bounded(main())
+
+
+def test_P29_tokens_that_a_provider_does_not_report_are_estimated_for_the_limit(tmp_path: Path) -> None:
+    call = {"index": 0, "id": "c", "function": {"name": "find", "arguments": '{"pattern": "*"}'}}
+    replies = [answer(stream(chunk(tool_calls=[call]), chunk("tool_calls"))) for _ in range(8)]
+
+    async def main() -> None:
+        async with scripted_server(*replies) as server, open_engine(tmp_path) as scene:
+            scene.engine.settings.change(providers=(Provider(name="box", url=server.url),))
+            began = RunStarted("box/m", max_tokens=100, mode="auto")
+            session = await scene.engine.start("Go.", scene.folder, began)
+            await scene.engine.wait_idle(session)
+            assert scene.status(session) == "limit" and scene.engine.session(session).tokens == 0
+            assert sum(request.path.endswith("/chat/completions") for request in server.requests) == 1
 
     run_bounded(main())
 
@@ -46,6 +85,25 @@ def test_a_reply_is_interrupted_at_the_time_limit_of_the_run(tmp_path: Path, chu
             (met,) = [event for event in events if isinstance(event, LimitThresholdReached)]
             assert met.percent == 100 and 0.01 <= met.used < 0.2 and scene.status(session) == "limit"
             assert not (await same_again(scene, tmp_path, session)).differing
+
+    run_bounded(main())
+
+
+def test_a_system_call_that_times_out_is_not_taken_for_the_time_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def write_to_lost_disk(_: object, text: str) -> None:
+        raise TimeoutError(errno.ETIMEDOUT, "Connection timed out")
+
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            monkeypatch.setattr(PartialReply, "add", write_to_lost_disk)
+            began = RunStarted("scripted", script=Text(scripted_replies(*[{"text": "a"}] * 3)), max_turns=3)
+            session = await scene.engine.start("Go.", scene.folder, began)
+            await scene.engine.wait_idle(session)
+            requests = [event for event in await scene.events(session) if isinstance(event, RequestSent)]
+            assert scene.status(session) == "failed" and len(requests) == 1
+            assert [type(bug) for bug in scene.bugs] == [TimeoutError]
 
     run_bounded(main())
 

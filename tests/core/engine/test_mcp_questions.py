@@ -35,8 +35,13 @@ async def added(scene: EngineHarness, *words: str) -> None:
 
 async def start_calls(scene: EngineHarness, *calls: dict[str, Any]) -> str:
     """Start a run with permission for all its calls."""
-    tools = {call["calls"][0]["name"] for call in calls}
-    return await scene.start(scripted_replies(*calls, {"text": "Done."}), allow=tuple(sorted(tools)))
+    made = [call["calls"][0] for call in calls]
+    values = [str(value) for call in made for value in call["arguments"].values()]
+    task = "\n".join(
+        [*(call["name"].replace("__", " ") for call in made), *values]
+    )  # no value comes from untrusted content
+    script = scripted_replies(*calls, {"text": "Done."})
+    return await scene.start(script, task, allow=tuple(sorted({call["name"] for call in made})))
 
 
 async def wait_for_question(scene: EngineHarness) -> Question:

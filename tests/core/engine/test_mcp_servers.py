@@ -1,6 +1,7 @@
 """Tools of a real MCP server in a run: they ask for permission, mark results as data and are refused once changed."""
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from core.tools.mcp_tools import mcp_server_of, mcp_tool_name, mcp_tool_specs
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 
 PROGRAM = Path(__file__).parents[2] / "servers" / "tools.py"
+RAW_TOOLS = PROGRAM.with_name("raw_tools.py")
 MARK = "mark.txt"
 
 
@@ -210,6 +212,36 @@ def test_a_server_that_cannot_start_is_reported_and_left_alone_for_a_while(tmp_p
             quitting = McpConnection(ResolvedMcpServer(quits, {}), tmp_path / "q")
             with pytest.raises(Problem, match="no key"):
                 await quitting.start()
+
+    run_bounded(test())
+
+
+def test_schemas_of_other_dialects_and_with_unsupported_patterns_are_checked(tmp_path: Path) -> None:
+    """Such a schema must not let every call through, and must not end the run."""
+    later = {"properties": {"n": {"type": "integer"}, "default": {"pattern": "^(?!x)"}}, "required": ["n"]}
+    pair = {"type": "array", "items": [{"type": "string"}], "additionalItems": False}
+    older = {"$schema": "http://json-schema.org/draft-07/schema#", "properties": {"pair": pair}}
+    tools = [
+        {"name": name, "description": name, "inputSchema": {"type": "object", **schema}}
+        for name, schema in (("later", later), ("older", older))
+    ]
+    definitions = tmp_path / "tools.json"
+    definitions.write_text(json.dumps(tools))
+
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            raw = McpServerSettings(name="raw", command=sys.executable, args=(str(RAW_TOOLS), str(definitions)))
+            assert (await scene.engine.mcp_servers.add(raw)).error is None
+            calls = (
+                call_reply("raw__later", n="1"), call_reply("raw__later"), call_reply("raw__later", n=1, default="a"),
+                call_reply("raw__older", pair=["a", 2]), call_reply("raw__older", pair=["a"]),
+            )  # fmt: skip
+            _, events = await ran(scene, *calls)
+            assert len([event for event in events if isinstance(event, CallRefused)]) == 3
+            received = [result.output.head for result in results(events)]
+            assert [text.split("received ")[1].split("\n")[0] for text in received] == [
+                '{"n": 1, "default": "a"}', '{"pair": ["a"]}'
+            ]  # fmt: skip
 
     run_bounded(test())
 

@@ -25,7 +25,8 @@ from core.domain.problems import Problem
 from core.domain.rules import PermissionRule, check_rule, suggest_patterns
 from core.engine.policy.grants import rules_from_approval
 from core.engine.policy.policy import PolicyContext, evaluate_call
-from core.engine.policy.proposed_call import ProposedCall
+from core.engine.policy.proposed_call import ProposedCall, propose_call
+from core.tools.catalogue import TOOLS, read_arguments
 from core.tools.tool import Tool
 from tests.core.engine.policy_calls import FACTS, act, rule, verdict
 from tests.core.engine.trap_commands import EVERYDAY, TRAPS
@@ -50,6 +51,12 @@ LETTERS = {Allowed: "+", NeedsApproval: "?", Denied: "-"}
 def test_requests_of_each_mode(mode: Mode, told: str) -> None:
     calls = (TODO, READ, WRITE, PATCH, RUN, FETCH)
     assert "".join(LETTERS[type(verdict(call, mode=mode))] for call in calls) == told
+
+
+def test_a_tool_whose_files_are_unknown_is_not_judged() -> None:
+    writes_elsewhere = dataclasses.replace(TOOLS["recall"], access="write")  # it has no parameter `path`
+    with pytest.raises(KeyError):
+        propose_call(writes_elsewhere, read_arguments("recall", '{"query": "x"}'), "r1c1")
 
 
 @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "~/x/../../../y", "/home/ada/letters2/x"])

@@ -16,7 +16,7 @@ PROFILES = st.builds(
     AgentProfile,
     *(TEXT,) * 4,
     *(TEXTS,) * 3,
-    setting=st.dictionaries(TEXT, TEXT, max_size=3),
+    setting=st.dictionaries(TEXT.filter(str.strip), TEXT.filter(str.strip), max_size=3),
     tools=st.sampled_from([None, (), ("read", "edit")]),
     tier=st.sampled_from(["", "small"]),
     model=TEXT,

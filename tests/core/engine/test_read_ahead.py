@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from core.domain.events import CallRefused, CallStarted, Replied, RunStarted, SessionEvent, ToolReturned
+from core.domain.events import READ_AHEAD, CallRefused, CallStarted, Replied, RunStarted, SessionEvent, ToolReturned
 from core.engine.history.replay import replay_session
-from core.models.stop_reasons import READ_AHEAD
 from core.settings.schema import Provider
 from core.store.reader import Reader
+from core.timeline.idle_runs import ended_idle
 from tests.core.engine.harness import open_engine, run_bounded
 from tests.servers.scripted_server import answer, chunk, scripted_server, stream
 
@@ -114,9 +114,20 @@ def test_the_files_are_followed_by_what_the_task_asks_for(tmp_path: Path) -> Non
     assert "Call run with a command that calculates it" in sent[0][-1]["content"]
 
 
+def test_a_run_in_which_only_journeyman_made_calls_counts_as_idle(tmp_path: Path) -> None:
+    events, _ = run_task(tmp_path, "Fix the sum in mean.py.")
+    assert read_paths(events) == ["mean.py"]
+    reader = Reader(tmp_path / "journeyman.db")
+    try:
+        (session,) = [row.id for row in reader.sessions()]
+        assert ended_idle(reader.run_opening(session, 1))
+    finally:
+        reader.close()
+
+
 def test_the_names_of_the_files_are_in_the_context_of_small_models(tmp_path: Path) -> None:
     _, sent = run_task(tmp_path / "1", "Hello.")
-    assert "deep/list.txt\n" in sent[0][1]["content"] and 'name="files"' in sent[0][1]["content"]
+    assert '"deep/list.txt", ' in sent[0][1]["content"]
     _, sent = run_task(tmp_path / "2", "Hello.", prompt_size="full")
     assert "list.txt" not in sent[0][1]["content"]
 

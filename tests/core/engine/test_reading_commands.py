@@ -16,8 +16,7 @@ from core.domain.known_commands import only_reads
 from core.domain.modes import Mode
 from core.domain.permissions import Allowed, Denied, NeedsApproval, SandboxLevel
 from core.engine.policy.command_reach import read_reach
-from core.engine.policy.policy import evaluate_call
-from core.engine.policy.secret_files import (
+from core.engine.policy.folder_inspection import (
     has_plain_git,
     leads_outside,
     matching_files,
@@ -25,6 +24,7 @@ from core.engine.policy.secret_files import (
     searches_folder,
     secret_files,
 )
+from core.engine.policy.policy import evaluate_call
 from core.workspace.broker import FileBroker
 from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.engine.policy_calls import FACTS, act, rule, verdict

@@ -32,6 +32,7 @@ from core.store.journal import Journal
 from core.store.reader import Reader
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
 from tests.core.store.made import dump, write
+from tests.sessions import create_session
 
 ASK = call_reply("ask_user", question="Which?", options=[{"label": "A"}, {"label": "B"}])
 FROM_OUTSIDE = {"session_created", "user_message", "run_started", "sandbox_tested", "question_answered"}
@@ -219,7 +220,7 @@ def interrupted_session(home: Path) -> str:
 
     async def work(journal: Journal) -> str:
         (folder := home / "letters").mkdir()
-        name = await journal.create_session(str(folder), "Cut")
+        name = await create_session(journal, str(folder), "Cut")
         await journal.append(name, UserMessage(Text("Go.")), RunStarted("scripted", 60, Text(script), mode="auto"))
         await journal.append(name, RequestSent("scripted", 1), Replied(calls=(call,)))
         await journal.append(name, CallStarted("r1c1", "run", "command", "true"))

@@ -63,7 +63,7 @@ def test_each_session_may_use_its_own_worktree(tmp_path: Path) -> None:
             git(scene.folder, "commit", "-q", "--allow-empty", "-m", "one")
             made = await add(schedules, scene, worktree=True)
             assert schedules.all() == [made]
-            clock.at = made.due + SECOND
+            clock.at = made.first_due + SECOND
             began = scene.engine.session((await start_due(schedules, scene)).session)
             [held] = await scene.engine.worktrees.in_repository(scene.folder)
             assert began.folder == held.tree.folder != str(scene.folder)
@@ -78,13 +78,13 @@ def test_a_due_schedule_starts_once_and_records_why(tmp_path: Path) -> None:
             schedules = open_scheduler(scene, clock)
             made = await add(schedules, scene)
             assert await schedules.start_due() == [] and scene.engine.sessions() == []
-            clock.at = made.due + SECOND
+            clock.at = made.first_due + SECOND
             found = await start_due(schedules, scene)
             assert await schedules.start_due() == []
-            assert found.schedule == schedules.all()[0] and found.schedule.due == made.due + HOUR
+            assert found.schedule == schedules.all()[0] and found.schedule.due == made.first_due + HOUR
             assert (found.schedule.last_session, found.schedule.error) == (found.session, "")
             events = await scene.events(found.session)
-            assert events[1] == ScheduleTriggered(made.id, made.due, "1h")
+            assert events[1] == ScheduleTriggered(made.id, made.first_due, "1h")
             assert isinstance(events[2], UserMessage) and isinstance(events[3], RunStarted)
             assert (events[3].mode, events[3].interactive, events[3].max_turns) == ("auto", True, 60)
             row = scene.engine.session(found.session)
@@ -102,17 +102,18 @@ def test_missed_times_follow_the_rule_of_the_schedule(tmp_path: Path, missed: st
         clock = ManualClock()
         async with open_engine(tmp_path) as scene:
             made = await add(open_scheduler(scene, clock), scene, missed=missed)
-        clock.at = made.due + 4 * HOUR + HOUR // 2
+        clock.at = made.first_due + 4 * HOUR + HOUR // 2
         async with open_engine(tmp_path) as scene:
             schedules = open_scheduler(scene, clock)
             found = await start_due(schedules, scene)
-            assert bool(found.session) == (missed == "run") and found.schedule.due == made.due + 5 * HOUR
+            assert bool(found.session) == (missed == "run") and found.schedule.due == made.first_due + 5 * HOUR
             if missed == "run":
                 assert (await scene.events(found.session))[1] == ScheduleTriggered(
-                    made.id, made.due + 4 * HOUR, "1h", 4, True
+                    made.id, made.first_due + 4 * HOUR, "1h", 4, True
                 )
                 return
             assert found.schedule.missed_count == 5 and scene.engine.sessions() == []
+            assert found.schedule.due is not None
             clock.at = found.schedule.due
             again = await start_due(schedules, scene)
             assert (await scene.events(again.session))[1] == ScheduleTriggered(made.id, clock.at, "1h", 5)
@@ -131,7 +132,7 @@ def test_one_session_of_a_schedule_at_a_time(tmp_path: Path) -> None:
             made = await add(
                 schedules, scene, script=scripted_replies(call_reply("ask_user", question="Which?"), {"text": "So."})
             )
-            clock.at = made.due
+            clock.at = made.first_due
             [first] = await schedules.start_due()
             await scene.when(lambda: scene.status(first.session) == "waiting")
             clock.at += HOUR
@@ -153,7 +154,7 @@ def test_a_failed_start_is_reported_and_retried_at_the_next_time(tmp_path: Path)
             clock = ManualClock()
             schedules = open_scheduler(scene, clock)
             made = await add(schedules, scene, model="", script="")
-            clock.at = made.due
+            clock.at = made.first_due
             found = await start_due(schedules, scene)
             assert found.session == "" and "No model is set up" in schedules.all()[0].error
             scene.folder.rmdir()
@@ -174,7 +175,7 @@ def test_a_crash_during_a_start_makes_no_second_session_and_is_reported(tmp_path
         async with open_engine(tmp_path) as scene:
             schedules = open_scheduler(scene, clock)
             made = await add(schedules, scene, at="", every="1h")
-            clock.at = made.due
+            clock.at = made.first_due
 
             async def gone(*_: Any, **__: Any) -> str:
                 raise asyncio.CancelledError
@@ -227,7 +228,7 @@ def test_the_watcher_notices_a_new_schedule_at_once(tmp_path: Path) -> None:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(schedules.run(told.put_nowait, scene.bugs.append))
                 made = await add(schedules, scene)
-                clock.at = made.due
+                clock.at = made.first_due
                 await add(schedules, scene, task="Another.")
                 found = await told.get()
                 assert found.session and found.schedule.id == made.id and schedules.running
@@ -251,7 +252,7 @@ def test_a_bug_in_one_start_ends_neither_the_scheduler_nor_the_other_starts(tmp_
                 raise KeyError("broken")
 
             schedules._start = fail_once
-            clock.at = max(schedule.due for schedule in made)
+            clock.at = max(schedule.first_due for schedule in made)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(schedules.run(told.put_nowait, scene.bugs.append))
                 failed, started = await told.get(), await told.get()
@@ -275,7 +276,7 @@ def test_an_exception_in_the_listener_does_not_end_the_scheduler(tmp_path: Path)
                 told.put_nowait(result)
 
             made = [await add(schedules, scene, task=task) for task in ("First.", "Second.")]
-            clock.at = max(schedule.due for schedule in made)
+            clock.at = max(schedule.first_due for schedule in made)
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(schedules.run(fail_once, errors.append))
                 started = await told.get()

@@ -42,8 +42,29 @@ def test_an_earlier_session_is_found_and_read(tmp_path: Path) -> None:
             )
             assert f"session {earlier}, event " in found and "The thermometer shows" in found
             assert found.startswith("<data-") and "boiler" in around and "damp" in around
+            report = around.partition("\n\n")[0].splitlines()[1:]
+            assert report[0] == "Run 1: Go." and "1 file changed. It completed." in report[1]
+            assert report[2:] == [
+                "file notes.md (+1 −0)",
+                "last: write notes.md (done: Wrote notes.md (31 bytes).)",
+                "answer: The boiler was repaired.",
+            ]
             (unknown,) = await outputs(scene, call_reply("search_sessions", query="x", session="nobody"))
             assert "There is no earlier session 'nobody' in this folder." in unknown
+
+    run_bounded(main())
+
+
+def test_H10_a_folder_is_the_same_however_its_path_is_written(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            began = RunStarted("scripted", script=Text(scripted_replies({"text": "The marmot sleeps."})))
+            indirect = scene.folder / ".." / scene.folder.name
+            session = await scene.engine.start("Go.", indirect, began)
+            await scene.engine.wait_idle(session)
+            assert scene.engine.session(session).folder == str(scene.folder.resolve())
+            (found,) = await outputs(scene, call_reply("search_sessions", query="marmot"))
+            assert f"session {session}, event " in found
 
     run_bounded(main())
 

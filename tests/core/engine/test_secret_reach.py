@@ -9,8 +9,8 @@ import pytest
 
 from core.domain.modes import Mode
 from core.domain.permissions import Allowed, Denied, NeedsApproval, PolicyDecision, SandboxLevel
-from core.domain.sensitive_paths import is_hidden_from_commands, is_secret, names_secret
-from core.engine.policy.secret_files import MAX_MATCHES, inner_links, matching_files, secret_files
+from core.domain.sensitive_paths import ORDINARY_WORDS, is_hidden_from_commands, is_secret, names_secret
+from core.engine.policy.folder_inspection import MAX_MATCHES, inner_links, matching_files, secret_files
 from core.workspace.folder_scan import FolderScan
 from core.workspace.launcher import CommandRequest
 from core.workspace.trusted_places import NOTEWORTHY
@@ -362,8 +362,28 @@ def test_a_long_name_is_read_once(part: str) -> None:
     assert not names_secret(f"{part * 200_000}x") and names_secret(f".env{part * 200_000}")
 
 
+@pytest.mark.parametrize("word", ORDINARY_WORDS)
+def test_a_command_with_an_ordinary_word_is_not_denied_but_showing_such_a_file_asks(word: str, folder: Path) -> None:
+    assert not isinstance(decide(folder, f"grep -rn {word} src", "verified"), Denied)
+    for path in (word, f"deploy/{word}"):
+        (folder / path).write_text(SECRET)
+        for command in ("cat", "base64", "cp -t src", "python3 show.py"):
+            assert isinstance(decide(folder, f"{command} {path}", "reduced"), NeedsApproval), f"{command} {path}"
+    assert names_secret("/etc/shadow") and names_secret("/etc/gshadow") and names_secret("~/.aws/credentials")
+
+
 def test_the_word_kubeconfig_alone_names_no_file(folder: Path) -> None:
     assert isinstance(decide(folder, "grep -rn kubeconfig src", "verified"), Allowed)
+
+
+@pytest.mark.parametrize("path", [".ssh/id_rsa.PUB", ".ssh/known.pub", "a/.SSH/id_rsa.pub", "\u200c.ssh/config"])
+def test_a_file_in_a_secret_folder_is_hidden_if_it_is_secret(path: str) -> None:
+    assert is_hidden_from_commands(path) == is_secret(path) == path.endswith("config")
+
+
+def test_places_of_the_system_are_secret_but_no_sandbox_hides_them() -> None:
+    for path in ("/etc/shadow", "proc/1/environ", "Library/Keychains/login"):
+        assert is_secret(path) and not is_hidden_from_commands(path)
 
 
 def test_a_scan_finds_the_names_that_the_sandbox_hides(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Secrets: our API keys appear in nothing that a run stores, and keys in files are not sent to a model."""
 
+import asyncio
 import json
 import sqlite3
 from pathlib import Path
@@ -116,6 +117,30 @@ def test_s5_a_key_in_a_file_that_is_read_is_not_sent(tmp_path: Path, monkeypatch
             await travel(scene, server)
             last = server.requests[-1].body.decode()
             assert THEIRS not in last and "[API key removed]" in last and "Before." in last and "after." in last
+
+    run_bounded(test())
+
+
+def test_s5_a_key_that_a_background_command_prints_is_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sandbox does not hide a file that another program creates while the command runs."""
+    monkeypatch.setenv("BOX_KEY", KEY)
+
+    async def test() -> None:
+        replies = (
+            call_stream("run", command="sh see.sh", background=True),
+            call_stream("check", id="r1c1", wait_s=30),
+            text_stream("Seen."),
+        )
+        async with scripted_server(LIST, *replies) as server, open_engine(tmp_path) as scene:
+            (scene.folder / "see.sh").write_text("touch up; until [ -s .env ]; do sleep 0.02; done; cat .env\n")
+            travelling = asyncio.create_task(travel(scene, server))
+            while not (scene.folder / "up").exists():  # noqa: ASYNC110 - the file system sends no event
+                await asyncio.sleep(0.02)
+            (scene.folder / ".new").write_text("DB_PASSWORD='correct horse'\nPORT=3000\n")
+            (scene.folder / ".new").rename(scene.folder / ".env")
+            await travelling
+            last = server.requests[-1].body.decode()
+            assert "correct horse" not in last and "[password removed]" in last and "PORT=3000" in last
 
     run_bounded(test())
 

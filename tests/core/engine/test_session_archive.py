@@ -16,6 +16,7 @@ from core.store.journal import Journal
 from core.store.reader import Reader
 from core.store.rebuild import rebuild
 from tests.core.store.made import START, dump, every_kind, journal_at
+from tests.sessions import create_session
 
 Act = Callable[[SessionArchive, Journal, Reader], Awaitable[None]]
 
@@ -30,7 +31,7 @@ def on(path: Path, act: Act, later: int = 0) -> list[str]:
     async def main(journal: Journal, reader: Reader, shelf: SessionArchive) -> None:
         if not reader.sessions():
             for title in ("first", "second"):
-                name = await journal.create_session("/tmp/x", title)
+                name = await create_session(journal, "/tmp/x", title)
                 only = UserMessage(Text(f"only in {title} " * 900))
                 await journal.append(name, *every_kind(), UserMessage(Text("shared words " * 900)), only)
         await act(shelf, journal, reader)

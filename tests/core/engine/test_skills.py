@@ -391,6 +391,8 @@ def test_files_and_archives_are_proposed_and_protected_ones_refused(tmp_path: Pa
             await kept(scene)
             await kept(scene, TEXT.replace("notes", "mine", 1), "mine")
             await skills.pin("library/mine")
+            await scene.engine.trust(scene.folder)
+            lay(scene.folder, "theirs")  # it is not offered, because it was added after that
             add = {"action": "add_file", "name": "notes", "reason": "Long."}
             told, found = await proposed(
                 scene,
@@ -406,6 +408,7 @@ def test_files_and_archives_are_proposed_and_protected_ones_refused(tmp_path: Pa
                 call_reply("manage_skill", text="The key is ghp_" + "a1B2" * 9, **NEW),
                 call_reply("manage_skill", text="# x", **NEW | {"name": "notes"}),
                 call_reply("manage_skill", text="# x", **NEW | {"name": "No Name"}),
+                call_reply("manage_skill", text="# x", **NEW | {"name": "theirs"}),
             )
             for place, words in (
                 (3, "not a valid file name"),
@@ -413,6 +416,7 @@ def test_files_and_archives_are_proposed_and_protected_ones_refused(tmp_path: Pa
                 (5, "pinned"),
                 (8, "already"),
                 (9, "not a valid skill name"),
+                (10, "already exists"),
             ):
                 assert words in told[place], told[place]
             assert [(one.action, one.path) for one in found] in (
@@ -421,6 +425,13 @@ def test_files_and_archives_are_proposed_and_protected_ones_refused(tmp_path: Pa
             ), told
             assert (await desk.accept(found[0].id)).result == "library/notes 2"
             assert await skills.read_file("library/notes", "references/long.md") == b"Long words."
+            again = [
+                call_reply("manage_skill", path=path, text="x", **add)
+                for path in ("references/long.md", "references/long.md/more.md", "references/more.md")
+            ]
+            told, more = await proposed(scene, USE, *again)
+            assert "has a file 'references/long.md' already" in told[1] and "is not possible next to" in told[2]
+            assert [one.path for one in more if one.state == "pending"][-1] == "references/more.md"
             await desk.undo(found[0].id)
             assert [file.path for file in (await skills.open("notes")).files] == ["SKILL.md"]
             await desk.accept(found[1].id)
@@ -449,7 +460,15 @@ def test_K8_an_agent_and_two_editors_at_once_overwrite_nothing(tmp_path: Path) -
             won = [end for end in ends if isinstance(end, SkillSaved | Proposal)]
             lost = [end for end in ends if isinstance(end, SkillSaveConflict | Problem)]
             assert (len(won), len(lost)) == (1, 2)
-            assert [version.number for version in (await skills.open("notes")).versions] == [2, 1]
+            opened = await skills.open("notes")
+            assert [version.number for version in opened.versions] == [2, 1]
+            winner = "Write: " + ("first.", "agent.", "second.")[ends.index(won[0])]
+            assert opened.text == TEXT.replace("Write.", winner) and skills.library.text(opened.row.key, 1) == TEXT
+            for end in lost:  # each of the others is shown the text that won, or can still be decided
+                if isinstance(end, SkillSaveConflict):
+                    assert end.theirs == opened.text and end.merged is None
+                else:
+                    assert "same lines" in str(end) and desk.get(one.id).state == "pending"
 
     run_bounded(test())
 

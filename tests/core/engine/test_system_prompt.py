@@ -14,6 +14,7 @@ from core.domain.question import QuestionAsked
 from core.domain.text import Text
 from core.domain.tiers import Tiers
 from core.engine.prompting.instructions import INSTRUCTIONS_MAX_CHARS
+from core.engine.prompting.profiles import load_profile
 from core.engine.prompting.system_prompt import prepare_start
 from core.engine.state.compaction import SESSION
 from core.engine.state.conversation import Conversation
@@ -73,7 +74,7 @@ def test_project_instructions_are_added_and_marked_as_such(tmp_path: Path) -> No
             session = await scene.run(scripted_replies({"text": "Done."}))
             start = next(e for e in await scene.events(session) if isinstance(e, RunStarted))
             text = scene.engine.full_text(start.session_context)
-            head, _, told = text.rpartition(f'<data-{start.boundary} from="folder" name="AGENTS.md">')
+            head, _, told = text.rpartition(f'<data-{start.boundary} name="AGENTS.md">')
             assert "not the user" in head and "Use tabs." in told and "\u202e" not in told
             assert [guide.name for guide in start.instruction_files] == [
                 "AGENTS.md"
@@ -122,6 +123,11 @@ def test_a_profile_is_applied(tmp_path: Path) -> None:
             assert "CallRefused" in await scene.kinds(session) and not (scene.folder / "made").exists()
 
     run_bounded(test())
+
+
+def test_A33_a_profile_may_name_tools_of_mcp_servers(tmp_path: Path) -> None:
+    agent(tmp_path, "linked", "tools = ['read', 'box__look', 'mcp__box__push']")
+    assert load_profile(tmp_path, "linked").tools == ("read", "box__look", "box__push")
 
 
 @pytest.mark.parametrize(
@@ -177,6 +183,8 @@ def test_a_sub_agent_uses_the_tier_of_its_own_profile(tmp_path: Path) -> None:
         ("tools = ['reed']", "did you mean 'read'"),
         ("traits = 'kind'", "traits"),
         ("[learn]\nleast = 'many'", "learn.least"),
+        ("[learn]\nleast = -5", "learn.least"),
+        ("[setting]\nlanguage = ''", "needs a name and a value"),
         ("tier = 'big'", "there is no tier 'big'"),
     ],
 )
@@ -359,8 +367,7 @@ def test_the_users_own_prompts_replace_those_of_the_agent(
             session = await scene.engine.start("Go.", scene.folder, started)
             await scene.engine.wait_idle(session)
             start = next(e for e in await scene.events(session) if isinstance(e, RunStarted))
-            said = "Speak like $name" if name == "manners" else "Speak like Journeyman"
-            assert f"{said}, for $5." in scene.engine.full_text(start.system_prompt)
+            assert "Speak like Journeyman, for $5." in scene.engine.full_text(start.system_prompt)
             (tmp_path / "prompts" / f"{name}.md").write_bytes(b"\xff")
             with pytest.raises(Problem, match="cannot be read"):
                 await scene.engine.start("Go.", scene.folder, started)

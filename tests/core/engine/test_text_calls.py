@@ -3,12 +3,13 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from core.domain.events import (
     ContextCompacted,
+    HarnessMessage,
     Replied,
     RequestRetried,
     RequestSent,
@@ -18,8 +19,11 @@ from core.domain.events import (
 )
 from core.domain.problems import Problem
 from core.engine.history.replay import replay_session
+from core.engine.run.completion import NO_CALL_REMINDER
+from core.engine.run.required_calls import NUDGE_PREFIX
 from core.settings.schema import PriceOverride, Provider
 from core.store.reader import Reader
+from core.timeline.idle_runs import ended_idle
 from tests.core.engine.harness import EngineHarness, open_engine, run_bounded
 from tests.core.models.test_text_call_adapter import wrote
 from tests.servers.scripted_server import ScriptedServer, ServerAction, answer, chunk, failure, scripted_server, stream
@@ -130,6 +134,66 @@ def test_a_model_check_detects_text_calls_and_a_later_one_reverts_it(tmp_path: P
             assert list(scene.engine.settings.current.text_call_models) == ["box/m"]
             assert (await scene.engine.test_model("box/m")).tools is True
             assert list(scene.engine.settings.current.text_call_models) == []
+
+    run_bounded(test())
+
+
+def test_each_task_gets_its_own_reminder_and_work_that_is_left_out_is_asked_for(tmp_path: Path) -> None:
+    """A model with text-based tool calls ends the second task of a session without having done anything."""
+    advice = saying("You would change the first line.")
+    final = wrote('{"tool": "final", "arguments": {"text": "Done."}}').replace("abc", MARK)
+
+    async def test() -> None:
+        answers = [listing(), advice, saying(END), advice, saying(final), saying(final)]
+        async with scripted_server(*answers) as server, open_engine(tmp_path) as scene:
+            (scene.folder / "a.md").write_text("hello\n")
+            scene.engine.settings.change(providers=(Provider(name="box", url=server.url),))
+            began = RunStarted("box/m", 9, boundary=MARK, mode="auto", text_calls=True)
+            session = await scene.engine.start("What does the file say?", scene.folder, began)
+            await scene.engine.wait_idle(session)
+            await scene.engine.send_message(session, "Replace hello by goodbye in the file.")
+            await scene.engine.wait_idle(session)
+            notes = [event.text.head for event in await scene.events(session) if isinstance(event, HarnessMessage)]
+            assert [note == NO_CALL_REMINDER for note in notes] == [True, True, False]
+            assert notes[-1].startswith(NUDGE_PREFIX) and scene.bugs == []
+            assert ended_idle(scene.engine.run_opening(session, 2))
+
+    run_bounded(test())
+
+
+def test_a_small_model_with_text_calls_gets_nudges_and_may_answer_without_a_call(tmp_path: Path) -> None:
+    advice = saying("You would change the first line.")
+
+    async def test() -> None:
+        answers = [listing(), saying("It says hello."), advice, advice]
+        async with scripted_server(*answers) as server, open_engine(tmp_path) as scene:
+            scene.engine.settings.change(providers=(Provider(name="box", url=server.url),), prompt_size="compact")
+            began = RunStarted("box/m", 9, boundary=MARK, mode="auto", text_calls=True)
+            session = await scene.engine.start("What does it say?", scene.folder, began)
+            await scene.engine.wait_idle(session)
+            assert not [event for event in await scene.events(session) if isinstance(event, HarnessMessage)]
+            await scene.engine.send_message(session, "Replace hello by goodbye in the file.")
+            await scene.engine.wait_idle(session)
+            nudges = [event for event in await scene.events(session) if isinstance(event, HarnessMessage)]
+            assert nudges and all(nudge.text.head.startswith(NUDGE_PREFIX) for nudge in nudges) and scene.bugs == []
+            assert ended_idle(scene.engine.run_opening(session, 2))
+
+    run_bounded(test())
+
+
+@pytest.mark.parametrize(("prompt_size", "remembered"), [("full", ("box/m",)), ("compact", ())])
+def test_a_model_that_writes_its_calls_is_remembered_unless_its_prompt_is_compact(
+    prompt_size: Literal["full", "compact"], remembered: tuple[str, ...], tmp_path: Path
+) -> None:
+    """With a compact prompt, such calls work, and a slow server would have to read the whole prompt again."""
+    written = saying('```json\n{"name": "read", "arguments": {"path": "a.md"}}\n```')
+
+    async def test() -> None:
+        answers = [listing(), written, written, saying("It says hello.")]
+        async with scripted_server(*answers) as server, open_engine(tmp_path) as scene:
+            scene.engine.settings.change(prompt_size=prompt_size)
+            await begin(scene, server, "What does the file say?")
+            assert scene.engine.settings.current.text_call_models == remembered and scene.bugs == []
 
     run_bounded(test())
 

@@ -22,6 +22,7 @@ from core.engine.policy.trust import (
 from core.engine.prompting.instructions import INSTRUCTIONS_MAX_CHARS, load_instructions
 from core.store.rule_store import LoadedRules
 from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
+from tests.sessions import create_session
 
 GUIDE, COMMAND = "AGENTS.md", ".agents/commands/plan.md"
 SKILL, SCRIPT = ".agents/skills/sum/SKILL.md", ".agents/skills/sum/scripts/sum.py"
@@ -232,7 +233,7 @@ def test_an_imported_session_does_not_run_in_unsafe_folders_either(tmp_path: Pat
         async with open_engine(tmp_path / "data") as scene:
             assert scene.services.opened.database is not None
             journal = scene.engine._journal  # as an import writes
-            name = await journal.create_session(str(tmp_path), "from elsewhere")
+            name = await create_session(journal, str(tmp_path), "from elsewhere")
             await journal.append(
                 name, UserMessage(Text("Go.")), RunStarted("scripted", script=Text(scripted_replies({})))
             )

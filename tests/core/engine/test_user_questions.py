@@ -60,6 +60,22 @@ def test_P11_an_answered_question_is_not_asked_again(tmp_path: Path) -> None:
     run_bounded(main())
 
 
+def test_P11_a_question_that_nobody_answered_is_asked_again(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            script = scripted_replies(asking("Which tone?"), asking("Which tone?"), {"text": "ok"})
+            session = await begin(scene, script)
+            unanswered = Answer(declined=True, answered_by="no_questions")
+            for number in (1, 2):
+                await scene.until(QuestionAsked, number)
+                [(_, question)] = await scene.when(scene.engine.open_questions)
+                await scene.engine.answer(question.id, unanswered)
+            await scene.engine.wait_idle(session)
+            assert answered(scene) == [unanswered, unanswered]
+
+    run_bounded(main())
+
+
 def test_an_answer_is_one_that_the_question_allows(tmp_path: Path) -> None:
     """A typed label chooses its option; other text is refused where only options count, and the question stays open."""
 
@@ -122,6 +138,22 @@ def test_P10_over_the_question_limit_the_agent_is_asked_to_decide(tmp_path: Path
             [made] = [event for event in events if isinstance(event, DecisionMade)]
             assert made.intent == f"Number {cap}?" and made.choice == "left to the agent"
             assert sum(isinstance(event, QuestionAsked) for event in events) == cap
+
+    run_bounded(main())
+
+
+def test_P10_the_questions_of_one_reply_are_asked_at_once_up_to_the_limit(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            calls = [{"name": "ask_user", "arguments": {"question": f"Number {n}?", "options": TWO}} for n in range(4)]
+            session = await begin(scene, scripted_replies({"calls": calls}, {"text": "ok"}))
+            await scene.until(QuestionAsked, 3)
+            await scene.until(CallRefused)
+            assert len(scene.engine.open_questions()) == 3
+            for _, question in scene.engine.open_questions():
+                await scene.engine.answer(question.id, Answer("A"))
+            await scene.engine.wait_idle(session)
+            assert scene.status(session) == "done" and len(answered(scene)) == 3
 
     run_bounded(main())
 
@@ -226,3 +258,5 @@ def test_the_same_question_with_other_options_is_another_question() -> None:
     one = Question("a", "Which?", options=(QuestionOption("A"),))
     assert is_same_question(one, Question("b", "which", options=(QuestionOption("a"),)))
     assert not is_same_question(one, Question("b", "Which?", options=(QuestionOption("B"),)))
+    assert not is_same_question(one, replace(one, free_text=False)), "an earlier answer may not be among the options"
+    assert not is_same_question(one, replace(one, multi_select=True))

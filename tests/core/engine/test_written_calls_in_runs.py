@@ -143,6 +143,7 @@ def test_a_run_whose_check_still_fails_ends_as_failed(tmp_path: Path) -> None:
     """Unless a file was changed after it: then nothing is known."""
     task = "Running `test -f done.txt` fails. Fix it."
     check, claim = call_reply("run", command="test -f done.txt"), {"text": "It is fixed."}
+    unchanged = call_reply("write", path="as_it_was.txt", content="x")
     repair, other = call_reply("write", path="done.txt", content="x"), call_reply("write", path="a", content="b")
 
     async def test() -> None:
@@ -152,8 +153,11 @@ def test_a_run_whose_check_still_fails_ends_as_failed(tmp_path: Path) -> None:
                 ((other, check, repair, check, claim), "done"),
                 ((other, check, other, claim), "failed"),  # the file had this text already
                 ((check, repair, claim), "done"),
+                ((claim, claim, claim, claim), "failed"),  # nothing was done
+                ((unchanged, claim, claim, claim), "failed"),
             ):
                 (scene.folder / "done.txt").unlink(missing_ok=True)
+                (scene.folder / "as_it_was.txt").write_text("x")
                 session = await run_task(scene, task, *replies)
                 assert scene.engine.session(session).status == status, replies
                 (end,) = [event for event in await scene.events(session) if isinstance(event, RunEnded)]

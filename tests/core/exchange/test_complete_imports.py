@@ -3,13 +3,16 @@
 import asyncio
 import gzip
 import json
+import sqlite3
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
 
-from core.domain.events import Replied, SessionEvent, ToolReturned, UserMessage
+from core.domain.events import Replied, RunEnded, SessionEvent, ToolReturned, UserMessage
 from core.domain.problems import Problem
 from tests.core.exchange.home import home
 
@@ -98,6 +101,40 @@ def test_a_cut_opencode_reply_hides_no_later_message(tmp_path: Path) -> None:
     assert [event.text.head for event in events if isinstance(event, UserMessage)] == ["first", "second"]
 
 
+def test_an_opencode_session_that_was_just_stopped_is_imported_to_its_end(tmp_path: Path) -> None:
+    """OpenCode gives neither the reply nor its call an end when it is stopped or killed while the call waits."""
+    now = int(time.time() * 1000)
+    user = {"role": "user", "time": {"created": now}}
+    cut = {"role": "assistant", "time": {"created": now}}
+    call = {"type": "tool", "tool": "bash", "callID": "c1"}
+    state = {"status": "running", "input": {"command": "make"}, "time": {"start": now}}
+    parts = [
+        ("m1", {"type": "text", "text": "build it"}),
+        ("m2", {"type": "text", "text": "I build it.", "time": {"start": now, "end": now}}),
+        ("m2", {**call, "state": state}),
+        ("m3", {"type": "text", "text": "go on"}),
+    ]
+    path = tmp_path / "opencode.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE project (id)")
+        db.execute("CREATE TABLE session (id, parent_id, directory, title, time_created, time_updated)")
+        db.execute("CREATE TABLE message (id, session_id, time_created, data)")
+        db.execute("CREATE TABLE part (id, message_id, data)")
+        db.execute("INSERT INTO session VALUES ('s', NULL, '/', 'Now', ?, ?)", (now, now))
+        for number, (name, info) in enumerate((("m1", user), ("m2", cut), ("m3", user))):
+            db.execute("INSERT INTO message VALUES (?, 's', ?, ?)", (name, now + number, json.dumps(info)))
+        for number, (name, part) in enumerate(parts):
+            db.execute("INSERT INTO part VALUES (?, ?, ?)", (f"p{number}", name, json.dumps(part)))
+        db.commit()
+    events = imported_events(path, tmp_path / "a.db")
+    (reply,) = [event for event in events if isinstance(event, Replied)]
+    assert reply.text.head == "I build it." and [call.tool for call in reply.calls] == ["bash"]
+    assert not [event for event in events if isinstance(event, ToolReturned)]
+    assert [event.text.head for event in events if isinstance(event, UserMessage)] == ["build it", "go on"]
+    (end,) = [event for event in events if isinstance(event, RunEnded)]
+    assert (end.status, end.reason) == ("stopped", "the reply was interrupted")
+
+
 def test_atif_observations_without_calls_stay_apart(tmp_path: Path) -> None:
     steps = [
         {"source": "agent", "message": f"step {n}", "observation": {"results": [{"content": f"seen {n}"}]}}
@@ -161,3 +198,13 @@ def test_a_damaged_compressed_transcript_says_so(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(CODEX.read_bytes())[:200])
     with pytest.raises(Problem, match=r"cannot be read to its end|compressed data is damaged"):
         imported_events(path, tmp_path / "a.db")
+
+
+def test_a_lone_surrogate_in_a_document_is_kept_as_its_escape(tmp_path: Path) -> None:
+    whole = json.loads((FOREIGN / "swe-agent" / "mend.traj").read_text())
+    whole["trajectory"][0]["observation"] = "cut \ud83d here"
+    (path := tmp_path / "mend.traj").write_text(json.dumps(whole))
+    outputs = [
+        event.output.head for event in imported_events(path, tmp_path / "a.db") if isinstance(event, ToolReturned)
+    ]
+    assert outputs[0] == r"cut \ud83d here"

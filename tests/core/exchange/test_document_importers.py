@@ -85,6 +85,25 @@ def test_two_files_of_one_name_in_two_folders_are_two(path: Path, tmp_path: Path
     asyncio.run(main())
 
 
+def test_calls_and_sub_agents_without_ids_stay_apart(tmp_path: Path) -> None:
+    step = {"source": "agent", "message": "done", "tool_calls": [{"function_name": "ls"}, {"function_name": "cat"}],
+            "observation": {"results": [{"content": "first"}, {"content": "second"}]}}  # fmt: skip
+    below = {"steps": [{"source": "user", "message": "hello"}]}
+    document = {"schema_version": "ATIF-v1.4", "trajectory_id": "top", "steps": [step],
+                "subagent_trajectories": [below, below]}  # fmt: skip
+
+    async def main() -> None:
+        file = tmp_path / "trajectory.json"
+        file.write_text(json.dumps(document))
+        async with home(tmp_path / "a.db") as made:
+            brought = await made.exchange.import_file(file)
+            assert len(brought.sessions) == 3
+            events = await made.events(brought.session)
+            assert len({event.call_id for event in events if isinstance(event, ToolReturned)}) == 2
+
+    asyncio.run(main())
+
+
 def test_a_truncated_file_is_not_the_same(tmp_path: Path) -> None:
     async def main() -> None:
         file = tmp_path / CODEX.name

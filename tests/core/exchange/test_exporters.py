@@ -30,9 +30,10 @@ from core.domain.question import Answer, Question, QuestionAnswered, QuestionAsk
 from core.domain.redact import Redactor
 from core.domain.text import Text
 from core.exchange.export_redactor import ExportRedactor
-from core.exchange.exporters.export_formats import FORMAT_NAMES
+from core.exchange.exporters.export_formats import exporters
 from core.store.blobs import blob_hash
 from tests.core.exchange.home import Home, home
+from tests.sessions import create_session
 
 KEY = "ghp_" + "a1B2c3D4e5" * 4
 MINE = "my-own-secret-value"
@@ -46,7 +47,7 @@ def call(id: str, tool: str, **arguments: Any) -> ToolCall:
 
 async def worked(made: Home) -> str:
     """Create a run with messages, calls of every status, a question, a sub-agent, secrets and markup."""
-    session = await made.journal.create_session("/tmp/here", f"Tidy <b>the</b> folder {KEY}")
+    session = await create_session(made.journal, "/tmp/here", f"Tidy <b>the</b> folder {KEY}")
     body = f"password = '{MINE}'\n".encode()
     calls = (
         call("r1c1", "run", command=f"curl -H {KEY}"), call("r1c2", "write", path="a.txt", content=KEY),
@@ -79,7 +80,7 @@ async def worked(made: Home) -> str:
     return session
 
 
-@pytest.mark.parametrize("form", FORMAT_NAMES)
+@pytest.mark.parametrize("form", exporters())
 def test_secrets_are_exported_only_on_request(form: str, tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db", [MINE]) as made:
@@ -251,7 +252,7 @@ def test_secrets_are_removed_from_the_names_of_members() -> None:
     assert token not in ExportRedactor(Redactor()).redact_json(f'{{"{token}": "v", "n": {{"{token}": 1}}}}')
 
 
-@pytest.mark.parametrize("form", FORMAT_NAMES)
+@pytest.mark.parametrize("form", exporters())
 def test_the_name_of_a_sub_agent_is_searched_for_secrets(form: str, tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a.db", [MINE]) as made:

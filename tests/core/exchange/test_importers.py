@@ -31,6 +31,7 @@ from core.domain.text import Text
 from core.exchange.importers.registry import IMPORTERS
 from core.exchange.transcript_finder import find_transcripts
 from tests.core.exchange.home import Home, home
+from tests.sessions import create_session
 
 FOREIGN = Path(__file__).parents[2] / "golden" / "foreign"
 CLAUDE = FOREIGN / "claude-code" / "7f3a1c52-0000-4000-8000-000000000001.jsonl"
@@ -315,7 +316,7 @@ def test_an_imported_session_is_read_only_and_its_fork_trusts_nothing(tmp_path: 
 
     async def main() -> None:
         async with home(tmp_path / "from" / "a.db") as made:
-            session = await made.journal.create_session(str(tmp_path), "From elsewhere")
+            session = await create_session(made.journal, str(tmp_path), "From elsewhere")
             request = PermissionRequest("q-may", "r1c1", "run", "rm -rf /", "/", "verified", "f")
             await made.journal.append(
                 session, UserMessage(Text("go")), RunStarted("scripted", mode="auto", allow=("run",)),

@@ -30,6 +30,7 @@ from core.domain.text import Attachment, Text
 from core.store.blobs import blob_hash
 from tests.core.domain.event_strategies import any_event
 from tests.core.exchange.home import Home, home
+from tests.sessions import create_session
 
 TIMES = int(os.environ.get("JOURNEYMAN_SESSIONS", "40"))
 KINDS = [kind for kind in any_event.__globals__["EVENT_CLASSES"].values() if kind is not SessionCreated]
@@ -49,7 +50,7 @@ def _unmarked(event: SessionEvent) -> SessionEvent:
 
 async def family(made: Home) -> str:
     """Create a session with long texts, file changes, an image and a sub-agent."""
-    session = await made.journal.create_session("/tmp/here", "A session")
+    session = await create_session(made.journal, "/tmp/here", "A session")
     before, after = b"one\n", "twö\n".encode()
     named = {blob_hash(body): body for body in (before, after, PICTURE)}
     picture = Attachment("a.png", "image/png", blob_hash(PICTURE), len(PICTURE))
@@ -96,7 +97,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_any_session_round_trips(place: Path, events: list[SessionEvent], number: int) -> None:
     async def main() -> None:
         async with home(place / "from.db") as one, home(place / "to.db") as two:
-            session = await one.journal.create_session("/tmp/here", f"Session {number}")
+            session = await create_session(one.journal, "/tmp/here", f"Session {number}")
             if events:
                 await one.journal.append(session, *events)
             path = (await one.exchange.export(session, "json", place / "any.journeyman.json", keep_secrets=True)).path
@@ -149,7 +150,7 @@ BAD: dict[str, tuple[Callable[[list[str]], list[str]], str]] = {
 def test_an_error_names_its_line_and_nothing_is_imported(name: str, tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a" / "a.db") as one, home(tmp_path / "b" / "b.db") as two:
-            session = await one.journal.create_session("/tmp/here", "A session")
+            session = await create_session(one.journal, "/tmp/here", "A session")
             await one.journal.append(session, UserMessage(Text("one")), UserMessage(Text("two")))
             lines = (await one.export_text(session, "json")).splitlines()
             spoil, words = BAD[name]
@@ -180,7 +181,7 @@ def test_changed_contents_are_detected(tmp_path: Path) -> None:
 def test_an_interrupted_import_leaves_nothing(tmp_path: Path) -> None:
     async def main() -> None:
         async with home(tmp_path / "a" / "a.db") as one, home(tmp_path / "b" / "b.db") as two:
-            session = await one.journal.create_session("/tmp/here", "A session")
+            session = await create_session(one.journal, "/tmp/here", "A session")
             await one.journal.append(session, *[UserMessage(Text(f"{n} {LONG}")) for n in range(1500)])
             path = (await one.exchange.export(session, "json", tmp_path / "long.journeyman.json")).path
             heard: list[int] = []

@@ -14,6 +14,7 @@ from core.domain.text import Attachment, Text
 from core.exchange.exporters.untrusted_markdown import code_span, plain_line, safe_markdown
 from tests.core.exchange.home import home
 from tests.core.exchange.test_exporters import call
+from tests.sessions import create_session
 from ui.text.html import markdown_to_html
 
 READERS = [
@@ -160,7 +161,7 @@ def test_an_exported_session_names_files_and_attachments_as_text(tmp_path: Path)
 
     async def main() -> None:
         async with home(tmp_path / "a.db") as made:
-            session = await made.journal.create_session(f"/tmp/`{name}", f"![t](https://evil.example/t) {name}")
+            session = await create_session(made.journal, f"/tmp/`{name}", f"![t](https://evil.example/t) {name}")
             facts: list[SessionEvent] = [
                 UserMessage(Text("Go."), (Attachment(name, name, "", 3),)),
                 RunStarted(f"m{name}", 9),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.events import Replied, RequestSent, RunEnded, RunStarted, ToolReturned, UserMessage
+from core.domain.question import Answer, QuestionAsked
 from core.domain.redact import Redactor
 from core.domain.sessions import SessionRow
 from core.domain.text import Text
@@ -180,6 +181,31 @@ def test_worthless_lessons_are_refused_with_the_reason(tmp_path: Path) -> None:
             for text in texts:
                 await worked(scene, working(call_reply("remember", kind="knowledge", text=text), {"text": "ok"}))
             assert scene.engine.proposals.list("pending") == ()
+            known = (await scene.engine.memory.add("The program ruff formats the code.")).memory
+            change = call_reply("remember", kind="knowledge", text=texts[0], replaces=known.id)
+            await worked(scene, working(change, {"text": "ok"}))
+            assert scene.engine.proposals.list("pending") == ()
+
+    run_bounded(main())
+
+
+def test_a_message_that_comes_while_a_review_is_prepared_ends_it(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            session = await scene.start(working(call_reply("recall", query="ink"), {"text": "one", "delay_s": 30}))
+            await scene.engine.wait_idle(session)
+            sent: list[str] = []
+
+            async def known_secrets(*, uncertain: bool) -> list[str]:
+                if not sent:
+                    sent.append(session)
+                    await scene.engine.send_message(session, "One more thing.")
+                return []
+
+            scene.services.reviews._known_secrets = known_secrets
+            watching = asyncio.create_task(scene.services.reviews.run())
+            await scene.when(lambda: [row for row in reviews(scene) if row.status == "stopped"])
+            watching.cancel()
 
     run_bounded(main())
 
@@ -214,6 +240,43 @@ def test_the_task_is_always_included_then_the_newest_messages(tmp_path: Path) ->
             assert sum(len(json.dumps(line)) for line in lines) < 6_200 and "ended" in lines[-1]
             assert any("Word 39" in line.get("text", "") for line in lines)
             assert not any("Word 3." in line.get("text", "") for line in lines)
+
+    run_bounded(main())
+
+
+def test_a_correction_before_a_long_run_is_included(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            work = [{"text": f"Word {n}. " + "x" * 200, **call_reply("find", pattern=f"{n}*")} for n in range(40)]
+            session = await scene.start(scripted_replies(*work, {"text": "Over."}), "The very task.")
+            await scene.engine.wait_idle(session)
+            await scene.engine.send_message(session, "No, use tabs instead.")
+            await scene.engine.wait_idle(session)
+            entries = [entry async for entry in scene.engine.events(session)]
+            lines = [json.loads(line) for line in transcript(entries, scene.engine.full_text, str, 6_000).splitlines()]
+            assert [line["text"] for line in lines if line["who"] == "user"] == [
+                "The very task.", "No, use tabs instead.",
+            ]  # fmt: skip
+            assert sum("left_out" in line for line in lines) == 2 and "ended" in lines[-1]
+            assert sum(len(json.dumps(line)) for line in lines) < 6_200
+
+    run_bounded(main())
+
+
+def test_only_the_user_answers_as_the_user(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            asking = [call_reply("ask_user", question=text) for text in ("First?", "Second?")]
+            session = await scene.start(scripted_replies(*asking, {"text": "Over."}))
+            answers = (Answer(text="Blue"), Answer(declined=True, answered_by="no_questions"))
+            for number, answer in enumerate(answers, 1):
+                await scene.until(QuestionAsked, number)
+                ((_, question),) = await scene.when(scene.engine.open_questions)
+                await scene.engine.answer(question.id, answer)
+            await scene.engine.wait_idle(session)
+            entries = [entry async for entry in scene.engine.events(session)]
+            lines = [json.loads(line) for line in transcript(entries, scene.engine.full_text, str).splitlines()]
+            assert [line["who"] for line in lines if "answers" in line] == ["user", "Journeyman"]
 
     run_bounded(main())
 

@@ -80,5 +80,7 @@ def test_a_file_cannot_choose_which_program_receives_an_api_key() -> None:
     assert environment_variables(server.server) == ("N",)
     with pytest.raises(Problem, match="cannot be added"):
         parse_servers('{"a": {"command": "b", "args": ["--key=${ANTHROPIC_API_KEY}"]}}')
+    with pytest.raises(Problem, match="cannot be added"):
+        parse_servers('{"a": {"command": "b", "args": ["--key=${ANTHROPIC_API_KEY}", "${input:name}"]}}')
     typed = server_from_input("a", "b --url ${HOST}", "KEY=${OPENAI_API_KEY}")
     assert environment_variables(typed.server) == ("HOST", "OPENAI_API_KEY")

@@ -31,6 +31,25 @@ def test_a_tool_listed_twice_identically_is_one() -> None:
     assert list(tools_by_name([add, other, add, other])) == ["add", "add (again)"]
 
 
+def test_a_name_that_looks_like_an_earlier_one_is_rejected() -> None:
+    names = [
+        "send_email",
+        "send-email",
+        "send_emai1",
+        "send_emaiI",
+        "Send_Email",
+        "rnove",
+        "move",
+        "send_mail",
+        "v0",
+        "vo",
+    ]
+    tools = tools_by_name([stored_definition(name, "Sends.", {}) for name in names])
+    offered = [name for name, tool in tools.items() if not tool_rejection(tool)]
+    assert offered == ["send_email", "rnove", "send_mail", "v0"]
+    assert "looks like that of another" in tool_rejection(tools["send_emai1 (alike)"])
+
+
 @pytest.mark.parametrize("name", ["re\u0430d", "a__b", "a b", "", "a" * 39, "a.b"])
 def test_names_that_models_reject_or_that_look_alike_are_unfit(name: str) -> None:
     assert "not a valid name" in tool_rejection(stored_definition(name, "", {}))

@@ -1,20 +1,24 @@
 """Creates memories for tests, in a real data file and with a clock that the test controls."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from core.domain.ids import memory_id
 from core.domain.memory import DAY, MemoryAuthor, MemoryContent, MemoryKind, MemoryScope
 from core.memory.index_terms import index_terms
 from core.memory.memories import Memories
 from core.memory.saving import MemorySource, SaveResult
 from core.store.database import Database
+from core.store.memory_records import MemoryRecords
 from core.store.memory_store import MemoryStore
 
 T = TypeVar("T")
+BATCH = 2_000  # memories in one transaction
 START = 1_700_000_000_000_000
 
 
@@ -63,6 +67,17 @@ def save_memory(
 ) -> SaveResult:
     """Save a sentence as a memory."""
     return run_now(memories.save(MemoryContent(kind, text, reach, place), MemorySource(by, session)))
+
+
+async def add_all(memories: Memories, contents: Iterable[tuple[MemoryContent, MemorySource]], at: int = START) -> None:
+    """Add many new memories without comparing them with stored ones."""
+    pairs = list(contents)
+    ids = sorted(memory_id() for _ in pairs)  # IDs in ascending order are appended to the index faster.
+    changes = [
+        source.change(new_id, 1, at, "created", content) for new_id, (content, source) in zip(ids, pairs, strict=True)
+    ]
+    for start in range(0, len(changes), BATCH):
+        await memories.store.write(partial(MemoryRecords.add_all, changes=changes[start : start + BATCH]))
 
 
 def with_memories(work: Callable[[Memories], T], folder: Path) -> T:

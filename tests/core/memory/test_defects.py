@@ -12,20 +12,22 @@ from core.domain.memory import EVERYWHERE, Memory, MemoryContent, MemoryUsage, r
 from core.domain.problems import Problem
 from core.domain.text import Text
 from core.engine.state.conversation import Conversation
-from core.memory.content_checks import redact
-from core.memory.lessons import derive_lessons
+from core.memory.content_checks import redact, refusal_reason
+from core.memory.lessons import derive_lessons, find_duplicates
 from core.memory.memories import scopes_of_run, with_text
 from core.memory.outcome import build_outcome
 from core.memory.run_memory import LearningContext, RunMemory, learning_context
 from core.memory.saving import LearningLimits, MemorySource
-from core.memory.similarity import says_same
+from core.memory.similarity import contradicts, says_same
+from core.memory.tokenizer import is_mentioned, tokenize
 from core.store.memory_records import MemoryUse
 from core.store.proposal_store import ProposalStore
 from core.store.run_reader import FinishedRun, FinishedStep
 from tests.bench.synthetic_facts import make_facts
 from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
-from tests.core.memory.made import START, ManualClock, memories_at, run_now, save_memory
+from tests.core.memory.made import START, ManualClock, add_all, memories_at, run_now, save_memory
 from tests.core.memory.test_lessons import deploys
+from tests.sessions import create_session
 
 
 def test_A_B1_a_learned_memory_is_found_by_the_assembled_engine(tmp_path: Path) -> None:
@@ -74,9 +76,7 @@ def test_A_B4_memories_of_another_scope_are_never_recalled(tmp_path: Path) -> No
         found = {one.memory.content.text for one in memories.find("the green shed", scopes=wanted)}
         assert found == told
         others = [MemoryContent("knowledge", f"The shed number {n} is green.", "folder", "/w2") for n in range(900)]
-        run_now(
-            memories.add_all_unmatched((said, MemorySource("import")) for said in others)
-        )  # even if another scope has very many
+        run_now(add_all(memories, [(said, MemorySource("import")) for said in others]))  # even if it has very many
         assert {one.memory.content.text for one in memories.find("the green shed", scopes=wanted)} == told
 
 
@@ -104,11 +104,98 @@ def test_A_B6_approaches_of_one_word_are_not_equal_for_that() -> None:
     assert not any(says_same(a, b) for a in words for b in words if a != b)
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ("Use C++ for the parser module", "Use C# for the parser module", "Use C for the parser module"),
+        (
+            "Deploy staging before production and then notify the team",
+            "Deploy production before staging and then notify the team",
+        ),
+        ("Run migrations, then run unit tests", "Run unit tests, then run migrations"),
+        ("Convert the reports from JSON to YAML at night", "Convert the reports from YAML to JSON at night"),
+        ("Copy the dump from staging to production", "Copy the dump to staging from production"),
+        (
+            "The company stores old invoices in the archive for about ten years",
+            "The company stores old invoices in the archive for about ten years, encrypted",
+            "The company stores old invoices in the archive",
+        ),
+        ("Keep 50% of the disk free", "Keep 50 of the disk free"),
+        ("Deploy the site to server A", "Deploy the site to server B", "Deploy the site to the server"),
+        ("Back up the photos to drive D", "Back up the photos to the drive", "Back up the photos to drive T"),
+    ],
+)
+def test_A_B6_other_names_another_order_and_more_words_are_another_memory(
+    tmp_path: Path, texts: tuple[str, ...]
+) -> None:
+    with memories_at(tmp_path) as memories:
+        assert [save_memory(memories, text).did for text in texts] == ["created"] * len(texts)
+        assert [save_memory(memories, text.upper()).did for text in texts] == ["reinforced"] * len(texts)
+        assert {one.content.text for one in memories.listed()} == set(texts)
+
+
+def test_a_letter_that_is_a_name_is_no_article() -> None:
+    assert tokenize("A server is a host.") == ["a", "server", "be", "a", "host"]
+    assert tokenize("It's the user's server.")[1:2] == ["s"]
+    named = tokenize("Use server A.")[-1]
+    for text in (
+        "Use server a.",
+        "Use server a",
+        "Server A is used",
+        "use server a and server b",
+        "use server-a today",
+    ):
+        assert named in tokenize(text), text
+    assert says_same("Deploy to server A.", "deploy to the server a")
+    assert not says_same("Deploy to server A.", "Deploy to the server.")
+    assert contradicts("The site is deployed to server A.", "The site is deployed to server B.")
+    assert not contradicts("The site is deployed to server A.", "The site is deployed to a server.")
+
+
+def test_a_memory_about_a_letter_is_found_before_the_others(tmp_path: Path) -> None:
+    with memories_at(tmp_path) as memories:
+        for name in ("B", "A", "C"):
+            save_memory(memories, f"The login of server {name} is on the wiki.")
+        assert memories.find("log in to server A", scopes=[EVERYWHERE])[0].memory.content.text[20] == "A"
+        assert not find_duplicates(memories.listed())
+
+
+@pytest.mark.parametrize(
+    ("topic", "text", "mentioned"),
+    [
+        ("plan A", "we follow plan a today", True),
+        ("plan A", "Plan A failed.", True),
+        ("plan A", "the plan failed", False),
+        ("A", "a plan failed", False),
+        ("A", "They got an A.", True),
+    ],
+)
+def test_a_forbidden_topic_may_end_in_a_letter(topic: str, text: str, mentioned: bool) -> None:
+    assert is_mentioned(topic, text) is mentioned
+
+
 def test_A_B7_a_preference_given_twice_is_one(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
         for said in ("They prefer short answers.", "They prefer short answers", "they prefer SHORT answers!"):
             save_memory(memories, said, kind="preference", by="user")
         assert [one.evidence for one in memories.listed()] == [3]
+
+
+def test_A_B7_the_words_for_not_are_the_same(tmp_path: Path) -> None:
+    with memories_at(tmp_path) as memories:
+        for start in ("Do not use", "Never use", "Don't use", "Don’t use", "Use no"):
+            save_memory(memories, f"{start} emojis in replies.", kind="preference", by="user")
+        assert [one.evidence for one in memories.listed()] == [5]
+    assert not says_same("Use tabs, not spaces.", "No tabs, use spaces.")
+    assert not says_same("Use tabs, not spaces.", "Use spaces, not tabs.")
+    assert not says_same("Never deploy the untested site.", "Never fail to deploy, not even the untested site.")
+
+
+def test_a_preference_over_something_agrees_with_its_negation() -> None:
+    negated = "In Python files: tabs, not spaces."
+    for words in ("over", "instead of", "rather than"):
+        assert not contradicts(negated, f"Prefer tabs {words} spaces in Python files.")
+        assert contradicts(negated, f"Prefer spaces {words} tabs in Python files.")
 
 
 def test_A_B7_a_preference_of_two_scopes_is_recalled_once(tmp_path: Path) -> None:
@@ -135,6 +222,48 @@ def test_an_outcome_is_a_sentence_whatever_the_status_and_has_no_bare_password()
         assert "hunter2" not in f"{said}" and "Blue-42x" not in f"{said}"
     kept = "Reset the password in step2 with the password manager of ubuntu24.04"
     assert redact(kept) == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "redacted"),
+    [
+        ("mysql -uroot -phunter2 shop", "mysql -uroot -p[removed] shop"),
+        ("curl -u admin:hunter22 https://a.example", "curl -u admin:[removed] https://a.example"),
+        ("export DB_PASS=Xk29fjQ0pw2", "export DB_PASS=[removed]"),
+        ("PGPASSWORD=hunter2 psql", "PGPASSWORD=[removed] psql"),
+        ("connect with pwd=hunter2", "connect with pwd=[removed]"),
+        ("the db password hunter2x", "the db password [removed]"),
+        ("Das Passwort lautet Geheim123", "Das Passwort lautet [removed]"),
+        ("mot de passe: secret99", "mot de passe: [removed]"),
+        ("my login is joe/Swordfish77", "my login is joe/[removed]"),
+    ],
+)
+def test_A_B8_passwords_in_commands_and_sentences_are_refused_and_removed(text: str, redacted: str) -> None:
+    assert redact(text) == redacted and refusal_reason(text).startswith("It contains a secret")
+
+
+def test_what_was_removed_is_not_removed_again() -> None:
+    removed = redact("psql --password=[password in a connection string removed] x")
+    assert removed == "psql --password=[password in a connection string removed] x"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The password reset page needs curl -u and a login.",
+        "cd $OLDPWD",
+        "OLDPWD=/home/y PWD=/home/x make",
+        "pwd=$(pwd); bypass=true; compass=north; pass=true",
+        "PASS=1200 FAIL=3",
+        "docker run mysql -p 3306:3306",
+        "mysql -u root -p shop",
+        "curl -u $USER:$PASS https://a.example",
+        "The login is src/login2.py.",
+        "Compare the password sha256 digest.",
+    ],
+)
+def test_text_that_only_resembles_a_password_stays(text: str) -> None:
+    assert redact(text) == text and not refusal_reason(text)
 
 
 def test_the_parts_of_an_outcome_end_with_one_punctuation_mark() -> None:
@@ -191,10 +320,36 @@ def test_A_B10_near_duplicates_do_not_displace_the_rest(tmp_path: Path) -> None:
         assert sorted(told) == ["The site is deployed with make release.", "The site lives on the old host."]
 
 
+def test_A_B10_the_same_statement_in_several_scopes_and_kinds_is_added_once(tmp_path: Path) -> None:
+    with memories_at(tmp_path) as memories:
+        text = "The site is deployed with make release."
+        save_memory(memories, text)
+        save_memory(memories, text, reach="folder", place="/w")
+        save_memory(memories, text, kind="heuristic")
+        save_memory(memories, "The letters are written in blue ink.", kind="preference")
+        save_memory(memories, "The letters are written in blue ink.", reach="folder", place="/w")
+        items = memories.recall("deploy the site, and write letters in ink", scopes_of_run("/w")).items
+        assert [item.text for item in items] == ["The letters are written in blue ink.", text]
+
+
+ANIMALS = (
+    "ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen", "jay", "kea", "lynx", "mole", "newt", "owl", "pig"
+)  # fmt: skip
+
+
+def test_preferences_that_are_too_many_are_counted_as_omitted(tmp_path: Path) -> None:
+    with memories_at(tmp_path) as memories:
+        for animal in ANIMALS:
+            save_memory(memories, f"Feed the {animal} at dawn.", kind="preference")
+        found = memories.recall("Good morning", [EVERYWHERE])
+        assert (len(found.items), found.omitted) == (12, 3)
+        assert "Feed the ant at dawn." in [item.text for item in memories.recall("Feed the ant", [EVERYWHERE]).items]
+
+
 def test_A_B11_an_event_costs_the_same_however_long_the_run_is(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
-            session = await scene.services.runs._journal.create_session(str(scene.folder), "Long")
+            session = await create_session(scene.services.runs._journal, str(scene.folder), "Long")
             for _ in range(20):
                 await scene.services.runs._journal.append(session, *[UserMessage(Text("x" * 600))] * 100)
             sizes = [len(payload) for *_, payload in scene.services.reader.raw_events(session)][1:]
@@ -223,6 +378,14 @@ def test_short_text_first_and_full_text_on_demand(tmp_path: Path) -> None:
         proposals = ProposalStore(tmp_path / "journeyman.db", memories.store.database, None)  # type: ignore[arg-type]
         hand = RunMemory(memories, proposals, "s", "/w", lambda session: LearningContext())
         assert " ".join(long.split()) in run_now(hand.recall(name=name))
+
+
+def test_A15_a_long_text_without_spaces_is_shortened_to_its_start(tmp_path: Path) -> None:
+    with memories_at(tmp_path) as memories:
+        text = "Hinweis: " + "Seilverzeichnis/" * 20
+        run_now(memories.pin(save_memory(memories, text).memory.id))
+        (item,) = memories.recall("Hinweis", [EVERYWHERE]).items
+        assert not item.in_full and text.startswith(item.text.removesuffix(" …")) and 200 < len(item.text) <= 240
 
 
 def test_the_budget_is_kept_with_mandatory_memories_first(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from core.domain.memory import Memory, MemoryContent, sentence
 from core.engine.services.proposal_queue import ProposalQueue
 from core.memory.daily_maintenance import run_daily_maintenance
@@ -14,6 +16,8 @@ from core.store.journal import Journal
 from core.store.proposal_store import ProposalStore
 from core.store.reader import Reader
 from tests.core.memory.made import memories_at, run_now, save_memory
+
+BADLY = "and went badly"
 
 
 def ended(n: int, task: str, tried: str, verdict: str = "", status: str = "completed", **more: str) -> Memory:
@@ -46,8 +50,11 @@ def test_a_completed_run_alone_teaches_nothing() -> None:
     assert derive_lessons(deploys(9, verdict="")) == []
 
 
-def test_similar_failures_are_an_anti_pattern_with_their_error() -> None:
-    (lesson,) = derive_lessons(deploys(3, verdict="", status="failed", error="the port is taken"))
+def test_similar_failures_are_an_anti_pattern_with_their_error_once_they_are_rated() -> None:
+    """A run can fail because of its provider or its limits, which says nothing about its approach."""
+    failed = {"status": "failed", "error": "the port is taken"}
+    assert derive_lessons(deploys(9, verdict="", **failed)) == []
+    (lesson,) = derive_lessons(deploys(3, verdict="and went badly", **failed))
     assert lesson.content.kind == "anti-pattern" and "the port is taken" in lesson.content.text
 
 
@@ -62,6 +69,19 @@ def test_other_approaches_and_scopes_are_not_similar() -> None:
         for n, way in enumerate(("ant", "bun", "cmake", "doit"))
     ]
     assert derive_lessons(ways) == []
+
+
+@pytest.mark.parametrize(
+    "approaches",
+    [
+        ("command make test", "command make lint", "command make deploy"),
+        ("write a.md", "write b.md", "write c.md"),
+        ("edit src/one.py; command pytest", "edit src/two.py; command tox", "edit src/three.py; command nox"),
+    ],
+)
+def test_approaches_that_share_the_kinds_of_steps_or_an_ending_are_not_similar(approaches: tuple[str, ...]) -> None:
+    runs = [ended(n, "Prepare the site", tried, "and went well") for n, tried in enumerate(approaches)]
+    assert derive_lessons(runs) == []
 
 
 def test_near_duplicate_pairs_without_contradictions(tmp_path: Path) -> None:
@@ -113,6 +133,41 @@ def test_consolidation_proposes_once_and_accepting_and_undoing_are_changes(tmp_p
         assert memories.listed(kind="heuristic", status=None) == []
 
 
+def merge_of_two(memories: Memories, proposals: ProposalStore) -> tuple[Memory, Memory, str]:
+    """Return a memory of the user that a proposed merge keeps word for word, the other memory, and the proposal."""
+    kept = save_memory(memories, "Build the app with gradle inside the container builder", by="user").memory
+    save_memory(memories, "Build the app with gradle inside the container builder, using the release flavor", by="user")
+    [merge] = run_now(run_daily_maintenance(memories, proposals))[1]
+    if merge.target != kept.id:
+        kept = memories.get(merge.target)
+    [other] = [one for one in memories.listed() if one.id != kept.id]
+    assert merge.text == kept.content.text, "the merge changes no text"
+    return kept, other, merge.id
+
+
+def test_A23_undoing_a_merge_that_changed_no_text_loses_no_memory(tmp_path: Path) -> None:
+    with memories_at(tmp_path) as memories:
+        tray, proposals = tray_at(tmp_path, memories)
+        kept, other, merge = merge_of_two(memories, proposals)
+        assert run_now(tray.accept(merge)).result == f"{other.id}:2"
+        run_now(tray.undo(merge))
+        assert {one.id: one.content.text for one in memories.listed()} == {
+            one.id: one.content.text for one in (kept, other)
+        }
+
+
+def test_A23_a_merge_recorded_with_a_change_that_it_did_not_make_loses_no_memory(tmp_path: Path) -> None:
+    with memories_at(tmp_path) as memories:
+        tray, proposals = tray_at(tmp_path, memories)
+        kept, other, merge = merge_of_two(memories, proposals)
+        run_now(tray.accept(merge))
+        recorded = ("UPDATE proposal SET result = ? WHERE id = ?", (f"{kept.id}:1 {other.id}:2", merge))
+        assert memories.store.database is not None
+        run_now(memories.store.database.run(lambda db: db.execute(*recorded)))
+        run_now(tray.undo(merge))
+        assert {one.id for one in memories.listed()} == {kept.id, other.id}
+
+
 def keep_outcome(memories: Memories, outcome: Memory) -> None:
     from core.memory.saving import MemorySource
 
@@ -126,7 +181,7 @@ def test_a_rejected_lesson_is_not_proposed_again_after_each_new_outcome(tmp_path
         for number in range(6):
             error = f"Port {8000 + number} of the site is taken"
             outcome = ended(
-                number, f"Deploy the site number {number}", "command make release", "", "failed", error=error
+                number, f"Deploy the site number {number}", "command make release", BADLY, "failed", error=error
             )
             run_now(memories.save(outcome.content, MemorySource("run", f"s{number}")))
             _, made = run_now(run_daily_maintenance(memories, proposals))
@@ -135,7 +190,7 @@ def test_a_rejected_lesson_is_not_proposed_again_after_each_new_outcome(tmp_path
                 run_now(proposals.resolve(one.id, "rejected", text="Deploy at night."))  # as if edited before
         for number in range(3):
             outcome = ended(
-                number, "Write the letters of the week", "command make letters", "", "failed", error="No paper"
+                number, "Write the letters of the week", "command make letters", BADLY, "failed", error="No paper"
             )
             run_now(memories.save(outcome.content, MemorySource("run", f"t{number}")))
         assert len(run_now(run_daily_maintenance(memories, proposals))[1]) == 1, "another lesson is still proposed"

@@ -11,9 +11,9 @@ from core.domain.memory_marks import join_tags, parse_expiry, tags_of, with_mark
 from core.domain.problems import Problem
 from core.memory.decay import MAX_OUTCOMES, find_decayed
 from core.memory.memories import Memories, with_text
-from core.memory.recall import ALWAYS
+from core.memory.recall import MAX_PINNED
 from core.memory.saving import MemorySource
-from tests.core.memory.made import ManualClock, memories_at, run_now, save_memory
+from tests.core.memory.made import ManualClock, add_all, memories_at, run_now, save_memory
 
 NOON = int(datetime(2026, 6, 1, 12, tzinfo=UTC).timestamp()) * SECOND
 
@@ -65,7 +65,7 @@ def test_a_memory_that_does_not_help_is_found_but_not_recalled(tmp_path: Path) -
 def test_a_preference_that_does_not_help_is_not_recalled_either_and_takes_no_place(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
         useful = save_memory(memories, "They write commit messages in English.", kind="preference").memory.id
-        for number in range(ALWAYS):
+        for number in range(MAX_PINNED):
             text = f"They like rule {number} of chapter {number}."
             name = save_memory(memories, text, kind="preference").memory.id
             run_now(memories.edit(name, with_marks(memories.get(name).content, {"user_rating": "bad"})))
@@ -88,9 +88,9 @@ def test_outcomes_beyond_the_limit_are_archived_the_least_relevant_first(tmp_pat
     clock = ManualClock(NOON)
     with memories_at(tmp_path, clock) as memories:
         contents = [MemoryContent("outcome", f"Task {n} was done.", confidence=1.0) for n in range(MAX_OUTCOMES + 2)]
-        run_now(memories.add_all_unmatched((content, MemorySource("run")) for content in contents[:2]))
+        run_now(add_all(memories, [(content, MemorySource("run")) for content in contents[:2]], clock.at))
         clock.at += DAY
-        run_now(memories.add_all_unmatched((content, MemorySource("run")) for content in contents[2:]))
+        run_now(add_all(memories, [(content, MemorySource("run")) for content in contents[2:]], clock.at))
         beyond = find_decayed(memories.listed(), clock.at)
         assert {memory.content.text for memory, _ in beyond} == {"Task 0 was done.", "Task 1 was done."}
         assert "more than 1,000 outcomes" in beyond[0][1]

@@ -39,6 +39,14 @@ def test_the_same_sentence_is_evidence_and_no_second_row(tmp_path: Path, again: 
         assert len(memories.listed()) == 1
 
 
+def test_learning_again_never_lowers_the_confidence(tmp_path: Path) -> None:
+    with memories_at(tmp_path) as memories:
+        content = MemoryContent("preference", "They prefer short answers.", confidence=1.0)
+        for _ in range(2):
+            saved = run_now(memories.save(content, MemorySource("user")))
+        assert (saved.memory.evidence, saved.memory.content.confidence) == (2, 1.0)
+
+
 def test_near_duplicates_merge_and_different_memories_do_not(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
         save_memory(memories, "The staging server listens on port 8080 behind the old proxy.")
@@ -188,13 +196,36 @@ def test_a_profile_limits_what_is_learned_and_forbidden_wins(tmp_path: Path) -> 
             assert "learn about" in problem.value.details.cause
 
 
+@pytest.mark.parametrize(
+    ("topic", "text"),
+    [
+        ("JavaScript", "They write javascript at work."),
+        ("PostgreSQL", "The POSTGRESQL server is old."),
+        ("JavaScript", "JavaScript is fine."),
+        ("salary", "The sal\u200bary is high."),
+        ("sal\u200bary", "The salary is high."),
+        ("IT", "Ask IT before the release."),
+        ("US", "The US office is closed."),
+        ("will", "The will is in the safe."),
+    ],
+)
+def test_a_topic_is_found_however_it_is_written(topic: str, text: str) -> None:
+    assert LearningLimits(denied=(topic,)).refusal_reason(MemoryContent("knowledge", text))
+
+
+@pytest.mark.parametrize("topic", ["IT", "US", "JavaScript", "!"])
+def test_a_topic_in_capitals_is_no_stop_word(topic: str) -> None:
+    content = MemoryContent("knowledge", "Run the script of us before it starts!")
+    assert not LearningLimits(denied=(topic,)).refusal_reason(content)
+
+
 def test_many_memories_at_once_are_checked_too(tmp_path: Path) -> None:
     with memories_at(tmp_path) as memories:
         many = [
-            (MemoryContent("knowledge", f"Fact number {n} of the list.", "folder", f"/{n % 3}"), MemorySource("import"))
+            (MemoryContent("knowledge", f"Fact number {n} of the list.", "folder", f"/{n % 3}"), False)
             for n in range(50)
         ]
-        assert run_now(memories.add_all_unmatched(many)) == 50 and len(memories.listed()) == 50
+        assert len(run_now(memories.save_all(many, MemorySource("import")))) == 50 and len(memories.listed()) == 50
         assert [one.memory.content.text for one in memories.find("fact 17 list")][:1] == ["Fact number 17 of the list."]
         with pytest.raises(Problem):
-            run_now(memories.add_all_unmatched([(MemoryContent("knowledge", SECRETS[0]), MemorySource("import"))]))
+            run_now(memories.save_all([(MemoryContent("knowledge", SECRETS[0]), False)], MemorySource("import")))

@@ -8,6 +8,7 @@ import sys
 from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,11 @@ def test_contradictions_in_other_words_are_linked(tmp_path: Path) -> None:
     run(tmp_path, small_model(tmp_path / "model"), act)
 
 
+def write_json(file: Path, value: object) -> None:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(json.dumps(value))
+
+
 def broken(folder: Path, how: str) -> str:
     small_model(folder)
     config = json.loads((folder / "config.json").read_text())
@@ -186,6 +192,13 @@ def broken(folder: Path, how: str) -> str:
         (folder / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes()[:900])
     elif how == "a layer too few":
         (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 3}))
+    elif how == "a layer after the pooling":
+        modules = [{"type": "sentence_transformers.models.Dense", "path": "2_Dense"}]
+        (folder / "modules.json").write_text(json.dumps(modules))
+    elif how == "other pooling":
+        write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_max_tokens": True})
+    elif how == "only other weights":
+        (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     elif how == "no words":
         (folder / "vocab.txt").unlink()
     elif how == "a damaged file":
@@ -201,6 +214,9 @@ def broken(folder: Path, how: str) -> str:
         ("a table of another kind", "only BERT is supported"),
         ("weights cut short", "cannot be used"),
         ("a layer too few", "encoder.layer.1"),
+        ("a layer after the pooling", "requires Dense"),
+        ("other pooling", "max_tokens"),
+        ("only other weights", "no model.safetensors"),
         ("no words", "vocab.txt"),
         ("no folder", "no file or folder"),
         ("a damaged file", "cannot be loaded"),
@@ -254,6 +270,39 @@ def test_a_run_receives_memories_of_the_same_meaning(tmp_path: Path) -> None:
             assert scene.bugs == []
 
     run_bounded(main())
+
+
+def test_questions_and_memories_get_the_prompts_of_the_model(tmp_path: Path) -> None:
+    folder = small_model(tmp_path / "model")
+    plain = Bert(folder)
+    prompts = {"query": "green ", "passage": "house ", "default": 1}
+    write_json(folder / "config_sentence_transformers.json", {"prompts": prompts})
+
+    async def act(shelf: Shelf) -> None:
+        saved = (await shelf.keep(BOAT)).memory
+        await shelf.meaning.catch_up()
+        near = await shelf.memories.similarities("vessel sunrise")
+        compared = await shelf.memories.similar_in_scope(replace(saved.content, text="vessel sunrise"))
+        stored, question, memory = plain.embed([f"house {BOAT}", "green vessel sunrise", "house vessel sunrise"])
+        assert [*near.values()] == [pytest.approx(question @ stored, abs=2e-3)]
+        assert [*compared.values()] == [pytest.approx(memory @ stored, abs=2e-3)]
+        assert shelf.meaning.model != plain.fingerprint  # what was embedded without the prompt is embedded again
+
+    run(tmp_path, folder, act)
+
+
+def test_the_pooling_and_the_length_are_those_of_the_model(tmp_path: Path) -> None:
+    folder = small_model(tmp_path / "model")  # in which the first token adds nothing to the mean
+    mean, shorter = Bert(folder).embed(["boat house green", "boat house"])
+    modules = {"Transformer": "", "Pooling": "pool", "Normalize": "norm"}
+    listed = [{"type": f"sentence_transformers.models.{name}", "path": path} for name, path in modules.items()]
+    write_json(folder / "modules.json", listed)
+    write_json(folder / "pool" / "config.json", {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False})
+    assert not Bert(folder).embed(["boat house green"]).any()
+    write_json(folder / "pool" / "config.json", {"pooling_mode_mean_tokens": True, "include_prompt": True})
+    assert np.allclose(Bert(folder).embed(["boat house green"])[0], mean)
+    write_json(folder / "sentence_bert_config.json", {"max_seq_length": 4})
+    assert np.allclose(Bert(folder).embed(["boat house green"])[0], shorter)
 
 
 PIECES = ["[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "a", "##ff", ".", "東", "cafe", "don", "'", "t"]

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as some
 
-from core.models.api_client import ListedModel
+from core.models.api_client import MAX_INT_DIGITS, ListedModel, decode_json
 from core.models.errors import (
     ERROR_KINDS,
     TOO_LONG,
@@ -34,8 +34,8 @@ from core.models.model_lists import (
     parse_ollama_names,
     parse_openai_models,
 )
-from core.models.stream_parsers import SseParser
-from core.models.token_estimate import estimate_tokens, updated_ratio
+from core.models.stream_parsers import JsonBodyParser, NdjsonParser, SseParser
+from core.models.token_estimate import MAX_TOKENS_PER_CHAR, estimate_tokens, updated_ratio
 from tests.core.models.replies import ERROR_CONTEXT, KEY
 
 BYTES = some.lists(
@@ -66,6 +66,23 @@ def test_lines_are_split_like_python(data: bytes, places: list[int]) -> None:
 def test_server_sent_events_follow_the_standard() -> None:
     text = ":c\n\ndata: a\ndata:b\ndata:  c\nid: 1\nretry: 5\nevent: e\n\nevent: f\n\ndata\n\ndata: cut"
     assert [tuple(event) for event in SseParser().feed(text.encode())] == [("e", "a\nb\n c"), ("", "")]
+
+
+@pytest.mark.parametrize(
+    ("parser", "body"),
+    [(SseParser, "data: {}\n\n"), (NdjsonParser, "{}\n"), (NdjsonParser, "{}"), (JsonBodyParser, "{}")],
+)
+def test_a_byte_order_mark_is_not_part_of_the_first_value(parser: type[SseParser], body: str) -> None:
+    marked, events = parser(), []
+    for byte in body.encode("utf-8-sig"):
+        events += marked.feed(bytes([byte]))
+    assert [event.data for event in [*events, *marked.finish()]] == ["{}"]
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_an_integer_that_python_refuses_becomes_a_string(sign: str) -> None:
+    kept, long = f"{sign}{'9' * MAX_INT_DIGITS}", f"{sign}{'9' * 5_000}"
+    assert decode_json(f"[{kept}, {long}]", ERROR_CONTEXT) == [int(kept), long]
 
 
 def test_a_line_has_a_size_limit() -> None:
@@ -368,6 +385,13 @@ def test_estimates_of_this_repository_are_close_to_four_characters_per_token() -
     for path in (Path(__file__), Path(__file__).parents[3] / "README.md"):
         words = path.read_text(encoding="utf-8")
         assert 0.18 < estimate_tokens(words) / len(words) < 0.40
+
+
+@given(some.one_of(some.text(), some.text("1a! \n\t漢가")))
+@example("1\n" * 50)
+@example("  1" * 50)
+def test_no_text_is_estimated_above_the_limit_per_character(text: str) -> None:
+    assert estimate_tokens(text) <= len(text) * MAX_TOKENS_PER_CHAR
 
 
 def test_a_long_text_is_estimated_by_samples() -> None:

@@ -136,6 +136,8 @@ def test_replies_that_claim_work(reply: str, claims: bool) -> None:
         ("`node test.js` fails because of src/cart.js. Fix src/cart.js.", "src/cart.js"),
         ("Read bug.md and repair what it describes in lib/sum.rb.", "lib/sum.rb"),
         ("a.py lacks a function that b.py has. Add it to a.py.", "a.py"),
+        ("The test in test_a.py fails. Fix a.py so that it passes.", "a.py"),
+        ("Fix the failing test in test_a.py.", ""),
         ("Fix a.py and b.py.", ""),
         ("The function in calc.py changed. Bring the line in README.md up to date.", ""),
         ("Rename area.py to size.py.", ""),

@@ -31,6 +31,14 @@ def test_a_repository_is_read_at_a_branch_a_tag_or_a_commit(tmp_path: Path) -> N
         fetch_package(address, path="../..")
 
 
+@pytest.mark.parametrize("path", ["missing", "guard.sh", "commands/status"])
+def test_a_folder_that_a_package_does_not_have_is_named(tmp_path: Path, path: str) -> None:
+    repository = make_package(tmp_path / "there")
+    commit_all(repository)
+    with pytest.raises(Problem, match=f"There are no files in {path}."):
+        fetch_package(repository.as_uri(), path=path)
+
+
 def test_nothing_of_a_repository_is_run(tmp_path: Path) -> None:
     """Hooks, filters, a template of the user, and replaced or converted contents have no effect."""
     repository, mark = make_package(tmp_path / "there"), tmp_path / "mark"

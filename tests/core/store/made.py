@@ -14,6 +14,7 @@ from core.store.codec import decode_event
 from core.store.database import Database
 from core.store.journal import Journal
 from core.store.reader import Reader
+from tests.sessions import create_session
 
 T = TypeVar("T")
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -89,7 +90,7 @@ def fill(path: Path, facts: int = 0, *, sessions: int = 1) -> list[str]:
     async def work(journal: Journal) -> list[str]:
         names = []
         for n in range(sessions):
-            names.append(await journal.create_session(f"/tmp/{n}", f"Session {n}"))
+            names.append(await create_session(journal, f"/tmp/{n}", f"Session {n}"))
             await journal.append(names[-1], *events, *long, blobs={"0" * 64: b"kept apart " * 1000})
         return names
 

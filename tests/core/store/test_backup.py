@@ -1,6 +1,7 @@
 """Backups: verified before they count, thinned out, and restored without loss."""
 
 import asyncio
+import errno
 import os
 import sqlite3
 from contextlib import closing
@@ -16,14 +17,16 @@ from core.store.backup import (
     back_up,
     back_up_before_migration,
     back_up_daily,
-    compact,
     newest_valid_backup,
     restore,
     verified_backups,
     verify,
 )
+from core.store.compact import compact
 from core.store.data_folder import DATABASE_FILE, open_data_folder
+from core.store.files import sync
 from tests.core.store.made import dump, fill, journal_at
+from tests.sessions import create_session
 
 DAY = date(2025, 1, 31)
 
@@ -64,7 +67,7 @@ def test_a_backup_is_made_while_events_are_written(path: Path) -> None:
     with journal_at(path) as (journal, _reader, _):
 
         async def work() -> None:
-            name = await journal.create_session("/tmp", "t")
+            name = await create_session(journal, "/tmp", "t")
             copying = asyncio.get_running_loop().run_in_executor(None, back_up, path, DAY)
             count = 0
             while not copying.done() or count < 5:
@@ -126,6 +129,38 @@ def test_restoring_sets_the_current_file_aside(path: Path) -> None:
     assert again is not None and again != aside and aside.exists()
 
 
+def test_a_restoration_without_a_new_marker_says_that_the_data_was_replaced(path: Path) -> None:
+    made = back_up(path, DAY)
+    then = dump(path)
+    fill(path, 5)
+    path.with_suffix(".mark.part").mkdir()
+    with pytest.raises(Problem, match="The backup was restored") as raised:
+        restore(path, made.path)
+    assert "not changed" not in str(raised.value) and dump(path) == then
+
+
+def test_a_restoration_that_fails_half_way_is_completed_at_the_next_start(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = back_up(path, DAY)
+    then = dump(path)
+    fill(path, 5)
+
+    def sync_or_fail(part: Path) -> None:
+        if not path.exists():
+            raise OSError(errno.EIO, "Input/output error")
+        sync(part)
+
+    with monkeypatch.context() as patch, pytest.raises(Problem, match="could not be restored") as raised:
+        patch.setattr("core.store.files.sync", sync_or_fail)
+        restore(path, made.path)
+    assert "was set aside" in raised.value.details.fix
+    opened = open_data_folder(path.parent)
+    assert opened.database is not None
+    opened.database.close()
+    assert dump(path)["event"] == then["event"]
+
+
 def test_a_bad_backup_is_not_restored(path: Path) -> None:
     made = back_up(path, DAY)
     spoil(made.path)
@@ -146,16 +181,19 @@ def test_an_unwritable_folder_is_reported(path: Path) -> None:
 def test_partial_backups_left_by_a_crash_are_removed(path: Path) -> None:
     folder = path.parent / "backups"
     folder.mkdir()
-    (folder / "journeyman-2025-01-30.db.part").write_bytes(b"half")
+    abandoned, growing = (folder / f"journeyman-2025-01-{day}.db.part" for day in (29, 30))
+    for partial in (abandoned, growing):
+        partial.write_bytes(b"half")
+    os.utime(abandoned, (0, 0))
     back_up(path, DAY)
-    assert names(path) == ["journeyman-2025-01-31.db"]
+    assert names(path) == ["journeyman-2025-01-30.db.part", "journeyman-2025-01-31.db"]
 
 
 def test_compacting_frees_space(path: Path) -> None:
     with journal_at(path) as (journal, reader, database):
 
         async def work() -> None:
-            name = await journal.create_session("/tmp", "t")
+            name = await create_session(journal, "/tmp", "t")
             body = os.urandom(2_000_000)
             await journal.append(name, UserMessage(Text("large")), blobs={"b" * 64: body})
             await database.run(lambda db: db.execute("DELETE FROM blob WHERE hash = ?", ("b" * 64,)))

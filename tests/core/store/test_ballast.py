@@ -14,6 +14,7 @@ from core.domain.text import Text
 from core.store.ballast import BALLAST_SIZE, Ballast
 from core.store.database import Database
 from tests.core.store.made import journal_at
+from tests.sessions import create_session
 
 
 def test_ballast_occupies_real_space_and_frees_it_once(tmp_path: Path) -> None:
@@ -46,7 +47,7 @@ def full_for(database: Database, pages: int) -> None:
 
 def test_ballast_is_released_on_a_full_disk_and_the_write_succeeds(tmp_path: Path) -> None:
     with journal_at(tmp_path / "journeyman.db") as (journal, _reader, database):
-        name = asyncio.run(journal.create_session("/tmp", "t"))
+        name = asyncio.run(create_session(journal, "/tmp", "t"))
         said: list[str] = []
         room: list[bool] = []
 

@@ -22,6 +22,7 @@ from core.store.reader import Reader
 from core.store.rebuild import rebuild
 from core.store.row_mapping import write_steps
 from tests.core.store.made import dump, journal_at
+from tests.sessions import create_session
 
 TURN: tuple[SessionEvent, ...] = (
     UserMessage(Text("look for the anchor")),
@@ -64,7 +65,7 @@ def rebuilt(path: Path) -> dict[str, object]:
 
 def test_events_are_committed_alone_and_a_reader_gets_their_rows(path: Path, later: None) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         for event in TURN:
             await journal.append(name, event)
         assert stored(path) == (0, 5, 0)
@@ -92,7 +93,7 @@ def test_the_rows_follow_by_themselves_and_each_is_written_once(path: Path, monk
 
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
         monkeypatch.setattr(derived_rows, "write_steps", count)
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         await journal.append(name, *TURN)
         assert await asyncio.to_thread(done.wait, 30)
 
@@ -102,7 +103,7 @@ def test_the_rows_follow_by_themselves_and_each_is_written_once(path: Path, monk
 
 def test_the_rows_are_written_before_the_file_is_closed(path: Path, later: None) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        await journal.append(await journal.create_session("/tmp", "t"), *TURN)
+        await journal.append(await create_session(journal, "/tmp", "t"), *TURN)
 
     play(path, work)
     assert stored(path)[:2] == (5, 5)
@@ -112,7 +113,7 @@ def test_a_start_derives_what_a_crash_left_behind(path: Path, later: None) -> No
     """The file after a crash has the events and none of their rows."""
 
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         await journal.append(name, *TURN[:3])
         reader.sessions()
         await journal.append(name, TURN[3])
@@ -129,7 +130,7 @@ def test_a_start_derives_what_a_crash_left_behind(path: Path, later: None) -> No
 
 def test_a_rolled_back_event_leaves_no_rows(path: Path, later: None) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         await journal.append(name, *TURN[:2])
 
         def fail(db: sqlite3.Connection) -> None:
@@ -151,7 +152,7 @@ def test_an_event_whose_rows_cannot_be_written_is_refused(path: Path, later: Non
     """Otherwise its session could never be shown again."""
 
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         with pytest.raises(OverflowError):
             await journal.append(name, RunStarted("m", max_turns=2**63))
         await journal.append(name, RunStarted("m", max_turns=2**63 - 1))
@@ -162,7 +163,7 @@ def test_an_event_whose_rows_cannot_be_written_is_refused(path: Path, later: Non
 
 def test_a_purged_session_leaves_nothing_and_its_id_can_be_used_again(path: Path, later: None) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         await journal.append(name, *TURN)
         await purge_sessions(database, [name], journal.prepare_purge)
         assert reader.sessions() == [] and reader.search("anchor") == []
@@ -184,7 +185,7 @@ def test_a_failing_session_does_not_keep_the_others_from_being_written(
     monkeypatch.setattr(threading, "excepthook", lambda args: reported.append(args.exc_type))
 
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        names = [await journal.create_session("/tmp", title) for title in ("bad", "good")]
+        names = [await create_session(journal, "/tmp", title) for title in ("bad", "good")]
 
         def fail(db: sqlite3.Connection, number: int, steps: list[Step]) -> None:
             if number == 1:

@@ -18,6 +18,7 @@ from core.store.row_keys import row_key
 from core.store.search import search_events, unindex_event
 from core.store.search_backlog import TextsInHand, index_slice
 from tests.core.store.made import GOLDEN, write
+from tests.sessions import create_session
 
 ENDED = RunEnded("failed", "It ended.", ErrorDetails("It ended.", "The mainmast broke."), Text("Sails were set."))
 PAUSED = RunPaused(error=ErrorDetails("The request failed.", "The foremast broke."))
@@ -28,7 +29,7 @@ def test_the_cause_of_an_error_is_found(tmp_path: Path) -> None:
     path = tmp_path / DATABASE_FILE
 
     async def work(journal: Journal) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         for event in (PAUSED, RETRIED, ENDED):
             await journal.append(name, event)
 

@@ -20,6 +20,7 @@ from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
 from core.store.reader import Reader
 from tests.core.store.made import journal_at
+from tests.sessions import create_session
 
 Work = Callable[[Journal, Reader, Database], Coroutine[Any, Any, None]]
 
@@ -43,7 +44,7 @@ def test_events_are_read_back_unchanged(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
         told: list[JournalUpdate] = []
         journal.listen(told.append)
-        name = await journal.create_session("/tmp", "Say hi")
+        name = await create_session(journal, "/tmp", "Say hi")
         long = "x" * 10_000
         await journal.append(name, user_message("hi"), RunStarted("scripted"))
         await journal.append(name, CallStarted("r1c1", "run", "command", "ls"))
@@ -95,7 +96,7 @@ class Gate:
 
 def test_events_queued_together_share_a_commit_and_keep_their_order(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         told: list[JournalUpdate] = []
         journal.listen(told.append)
         gate = Gate(database)
@@ -114,7 +115,7 @@ def test_events_queued_together_share_a_commit_and_keep_their_order(path: Path) 
 
 def test_events_of_one_loop_iteration_share_a_commit(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         before = commits(path)
         first = journal.start_append(name, user_message("first"))
         threading.Event().wait(0.05)  # There is enough time for the writing thread to take the job, but it must not.
@@ -127,7 +128,7 @@ def test_events_of_one_loop_iteration_share_a_commit(path: Path) -> None:
 
 def test_jobs_queued_just_before_close_are_written(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         journal.append_in_background(name, user_message("farewell"))
         database.close()
         assert [line[0] for line in reader.raw_events(name)] == [1, 2]
@@ -137,7 +138,7 @@ def test_jobs_queued_just_before_close_are_written(path: Path) -> None:
 
 def test_a_failing_job_affects_no_other(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         gate = Gate(database)
         await gate.held()
         jobs: list[Coroutine[Any, Any, Any]] = [
@@ -162,7 +163,7 @@ def test_a_failing_job_affects_no_other(path: Path) -> None:
 
 def test_events_appended_together_are_all_stored_or_none(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         with pytest.raises(OverflowError):
             await journal.append(name, user_message("one"), RunStarted("m", max_turns=2**70))
         assert (await journal.append(name, user_message("two"))).seq == 2
@@ -173,7 +174,7 @@ def test_events_appended_together_are_all_stored_or_none(path: Path) -> None:
 
 def test_a_canceled_wait_still_notifies_the_listeners(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         told: list[JournalUpdate] = []
         journal.listen(told.append)
         gate = Gate(database)
@@ -197,7 +198,7 @@ def test_a_failing_listener_does_not_affect_others(path: Path) -> None:
         told: list[JournalUpdate] = []
         forget = journal.listen(lambda each: 1 // 0)  # type: ignore[arg-type]
         journal.listen(told.append)
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         forget()
         await journal.append(name, user_message("hi"))
         assert len(told) == 2 and [type(report["exception"]) for report in reports] == [ZeroDivisionError]
@@ -207,7 +208,7 @@ def test_a_failing_listener_does_not_affect_others(path: Path) -> None:
 
 def test_concurrent_appends_of_many_sessions_leave_no_gap(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        names = [await journal.create_session("/tmp", str(n)) for n in range(4)]
+        names = [await create_session(journal, "/tmp", str(n)) for n in range(4)]
         await asyncio.gather(*(journal.append(names[n % 4], user_message(str(n))) for n in range(100)))
         for name in names:
             assert [line[0] for line in reader.raw_events(name)] == list(range(1, 27))
@@ -219,7 +220,7 @@ def test_a_clock_that_goes_backwards_does_not_affect_the_event_log(path: Path) -
     times = iter([100, 50, 70, 2_592_000_000_000, 120])
 
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         for text in "abcd":
             await journal.append(name, user_message(text))
         assert [line[2] for line in reader.raw_events(name)] == [100, 100, 100, 2_592_000_000_000, 2_592_000_000_000]
@@ -230,10 +231,10 @@ def test_a_clock_that_goes_backwards_does_not_affect_the_event_log(path: Path) -
 @pytest.mark.parametrize(
     ("text", "kept"),
     [
-        ("half \ud800 of", "half ? of"),
+        ("half \ud800 of", "half \\ud800 of"),
         ("nul \0 here", "nul \0 here"),
-        ("\ud83d\ude00 as two halves", "?? as two halves"),
-        ("\udcff from a file name " * 1000, "? from a file name " * 1000),
+        ("\ud83d\ude00 as two halves", "😀 as two halves"),
+        ("\udcff from a file name " * 1000, "\\udcff from a file name " * 1000),
         ("日本語 🙂 " * 20_000, "日本語 🙂 " * 20_000),
         ("", ""),
         ("\u202e\x1b[31m\r\n", "\u202e\x1b[31m\r\n"),
@@ -244,7 +245,7 @@ def test_any_text_is_stored(path: Path, text: str, kept: str) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
         told: list[JournalUpdate] = []
         journal.listen(told.append)
-        name = await journal.create_session("/tmp\ud800", "t")
+        name = await create_session(journal, "/tmp\ud800", "t")
         await journal.append(name, user_message(text))
         assert reader.full_text(name, 2) == kept
         assert [reader.full_text(name, 2, limit=most) for most in (0, 1, 9_999)] == [kept[:0], kept[:1], kept[:9_999]]
@@ -257,7 +258,7 @@ def test_the_start_of_a_very_long_text_is_read_without_the_rest(path: Path) -> N
     """A window that shows one page of a reply must not block until the whole reply is read."""
 
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         await journal.append(name, user_message("x" * (16 << 20)))
         tracemalloc.start()
         try:
@@ -273,7 +274,7 @@ def test_many_sessions_are_written_and_few_are_cached(path: Path) -> None:
     """The write state of a session that left the cache is reloaded from its rows."""
 
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        names = [await journal.create_session("/tmp", f"t{number}") for number in range(MAX_CACHED_SESSIONS + 6)]
+        names = [await create_session(journal, "/tmp", f"t{number}") for number in range(MAX_CACHED_SESSIONS + 6)]
         for turn in range(2):
             for name in names:
                 await journal.append(name, RunStarted("scripted"), user_message(f"words {turn}"))
@@ -291,7 +292,7 @@ def test_many_sessions_are_written_and_few_are_cached(path: Path) -> None:
 
 def test_contents_are_stored_once(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         for _ in range(3):
             await journal.append(name, user_message("the same " * 1000), blobs={"a" * 64: b"bytes"})
         found = await database.run(lambda db: db.execute("SELECT size FROM blob ORDER BY size").fetchall())
@@ -316,7 +317,7 @@ def test_readers_meet_no_lock_while_a_thousand_events_are_written(path: Path) ->
             reader.close()
 
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         threads = [threading.Thread(target=read, args=(name,)) for _ in range(2)]
         for thread in threads:
             thread.start()
@@ -336,7 +337,7 @@ def test_readers_meet_no_lock_while_a_thousand_events_are_written(path: Path) ->
 
 def test_the_event_log_is_append_only(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        await journal.create_session("/tmp", "t")
+        await create_session(journal, "/tmp", "t")
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
             await database.run(lambda db: db.execute("UPDATE event SET payload = ''"))
 
@@ -345,7 +346,7 @@ def test_the_event_log_is_append_only(path: Path) -> None:
 
 def test_open_questions_are_listed_until_they_are_answered(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, _: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         asked = [QuestionAsked(Question(f"q{n}", "Which?"), f"c{n}") for n in range(3)]
         await journal.append(name, RunStarted("m"), *asked)
         await journal.append(name, QuestionAnswered("q1", "c1", Answer(text="this")))
@@ -394,14 +395,14 @@ def test_an_event_loop_that_ended_does_not_stop_the_writer(path: Path) -> None:
 
     asyncio.run(leave())
     go_on.set()
-    assert len(asyncio.run(journal.create_session("/tmp", "t"))) == 8
+    assert len(asyncio.run(create_session(journal, "/tmp", "t"))) == 8
     reader.close()
     database.close()
 
 
 def test_a_removed_file_is_not_written_to(path: Path) -> None:
     with journal_at(path) as (journal, _, _):
-        name = asyncio.run(journal.create_session("/tmp", "t"))
+        name = asyncio.run(create_session(journal, "/tmp", "t"))
         path.rename(path.with_name("away"))
         with pytest.raises(Problem, match="removed while Journeyman was open"):
             asyncio.run(journal.append(name, user_message("where to?")))

@@ -13,6 +13,7 @@ from core.store.journal import Journal
 from core.store.proposal_store import ProposalStore
 from core.store.reader import Reader
 from tests.core.store.made import clock, journal_at
+from tests.sessions import create_session
 
 WANTED = Proposal("", "skill", "create", "library/notes", "text " * 2000, "It came up twice.", steps=(3, 4))
 
@@ -27,7 +28,7 @@ def test_a_proposal_is_created_accepted_undone_and_reopened_with_an_event_each(t
         book = ProposalStore(tmp_path / "journeyman.db", database, journal, clock=clock())
 
         async def work() -> None:
-            session = await journal.create_session("/tmp", "x")
+            session = await create_session(journal, "/tmp", "x")
             before = reader.sessions()[0].updated_at
             made = await book.create(dataclasses.replace(WANTED, session=session))
             assert (
@@ -56,7 +57,7 @@ def test_concurrent_decisions_decide_once(tmp_path: Path, session: bool) -> None
         book = ProposalStore(tmp_path / "journeyman.db", database, journal)
 
         async def work() -> None:
-            name = await journal.create_session("/tmp", "x") if session else ""
+            name = await create_session(journal, "/tmp", "x") if session else ""
             made = await book.create(dataclasses.replace(WANTED, session=name))
             ends = await asyncio.gather(
                 *(book.resolve(made.id, "accepted" if n % 2 else "rejected") for n in range(6)), return_exceptions=True

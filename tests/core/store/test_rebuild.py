@@ -31,6 +31,7 @@ from core.store.rebuild import rebuild
 from core.store.row_mapping import SESSION_COLUMNS, read_session
 from tests.core.domain.event_strategies import journals
 from tests.core.store.made import dump, fill, journal_at
+from tests.sessions import create_session
 
 FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
@@ -137,7 +138,7 @@ def test_rebuild_restores_search_and_blobs(tmp_path: Path) -> None:
     long = "begin " + "middle " * 2000 + "finish"
 
     async def work(journal: Journal) -> None:
-        name = await journal.create_session("/tmp", "long")
+        name = await create_session(journal, "/tmp", "long")
         await journal.append(name, UserMessage(Text(long)), RunStarted("m"))
         kept = Text(long[:10], len(long), "f" * 64)
         await journal.append(

@@ -7,6 +7,7 @@ import pytest
 from core.store.journal import Journal
 from core.store.reader import Reader
 from tests.core.store.made import every_kind, fill, write
+from tests.sessions import create_session
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_every_event_leads_to_a_row_it_created_or_changed(path: Path) -> None:
 
 def test_text_is_found_in_one_session_only(path: Path) -> None:
     async def work(journal: Journal) -> list[str]:
-        names = [await journal.create_session("/tmp", f"S{n}") for n in range(2)]
+        names = [await create_session(journal, "/tmp", f"S{n}") for n in range(2)]
         for name in names:
             await journal.append(name, *every_kind())
         return names

@@ -16,6 +16,7 @@ from core.store.purge import purge_sessions
 from core.store.skill_store import SkillStore
 from tests.core.store.made import fill, journal_at
 from tests.core.store.test_data_folder import _no_first_page, _no_header
+from tests.sessions import create_session
 
 BODY = b"---\nname: notes\ndescription: Keeps notes.\n---\n" + b"Write. " * 1500
 KEY = "library/notes"
@@ -34,7 +35,7 @@ def test_contents_of_a_skill_survive_purging_a_session_that_shares_them(tmp_path
 
         async def work() -> None:
             await keep(store)
-            session, other = await journal.create_session("/tmp", "one"), await journal.create_session("/tmp", "two")
+            session, other = await create_session(journal, "/tmp", "one"), await create_session(journal, "/tmp", "two")
             for name in (session, other):
                 await journal.append(name, SkillUsed("r1c1", "notes", 2, "library", KEY))
             await journal.append(session, ToolReturned("r1c1", Text(BODY.decode())))

@@ -26,6 +26,7 @@ from core.store.journal import Journal
 from core.store.journal_update import JournalUpdate
 from core.store.reader import Reader
 from tests.core.store.made import journal_at
+from tests.sessions import create_session
 
 START: tuple[SessionEvent, ...] = (UserMessage(Text("go")), RunStarted("m"))
 CALL = CallStarted("r1c1", "read", "read", "a.txt")
@@ -58,7 +59,7 @@ async def stored(journal: Journal, session: str) -> list[EventRecord]:
 
 def test_staged_events_get_the_records_they_were_promised_in_one_commit(path: Path, patient: None) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         await journal.append(name, *START)
         told: list[JournalUpdate] = []
         journal.listen(told.append)
@@ -81,7 +82,7 @@ def test_staged_events_get_the_records_they_were_promised_in_one_commit(path: Pa
 
 def test_staged_events_precede_what_others_append(path: Path, patient: None) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         await journal.append(name, *START)
         promised = journal.stage(name, CALL, RESULT)
         message = await journal.append(name, UserMessage(Text("wait")))
@@ -93,7 +94,7 @@ def test_staged_events_precede_what_others_append(path: Path, patient: None) -> 
 
 def test_staged_events_are_committed_by_themselves(path: Path) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         await journal.append(name, *START)
         committed = asyncio.Event()
         journal.listen(lambda update: committed.set())
@@ -106,7 +107,7 @@ def test_staged_events_are_committed_by_themselves(path: Path) -> None:
 
 def test_nothing_is_staged_when_its_record_cannot_be_known(path: Path, patient: None) -> None:
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         assert journal.stage("unknown", CALL) == []
         appending = journal.start_append(name, *START)
         assert journal.stage(name, CALL) == []
@@ -127,7 +128,7 @@ def test_a_commit_of_staged_events_that_fails_is_raised_by_the_next(path: Path, 
     """Otherwise a request would follow results that are not in the event log."""
 
     async def work(journal: Journal, reader: Reader, database: Database) -> None:
-        name = await journal.create_session("/tmp", "t")
+        name = await create_session(journal, "/tmp", "t")
         await journal.append(name, *START)
         journal.stage(name, CALL, RESULT)
         away = path.with_name("away.db")

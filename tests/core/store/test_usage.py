@@ -10,8 +10,10 @@ from core.domain.memory import DAY
 from core.domain.text import Text
 from core.store.journal import Journal
 from core.store.usage import read_usage
-from core.timeline.usage_totals import group_usage, sum_usage, usage_csv
+from core.timeline.usage_export import usage_csv
+from core.timeline.usage_totals import group_usage, sum_usage
 from tests.core.store.made import write
+from tests.sessions import create_session
 
 NOW = now()
 FIRST: tuple[SessionEvent, ...] = (
@@ -31,7 +33,10 @@ FORKED: tuple[SessionEvent, ...] = (
 
 def fill(path: Path) -> None:
     async def work(journal: Journal) -> None:
-        first, second = await journal.create_session("/tmp/x", "First"), await journal.create_session("/tmp/y", "Fork")
+        first, second = (
+            await create_session(journal, "/tmp/x", "First"),
+            await create_session(journal, "/tmp/y", "Fork"),
+        )
         for fact in FIRST:
             await journal.append(first, fact)
         for fact in (*FIRST, *FORKED):
@@ -67,7 +72,7 @@ def test_thirty_days_of_usage_after_a_jump_of_the_clock(tmp_path: Path, jump: in
     """A request was sent before the jump: its reply took no month, and nothing is counted twice or lost."""
 
     async def work(journal: Journal) -> None:
-        session = await journal.create_session("/tmp/x", "A session")
+        session = await create_session(journal, "/tmp/x", "A session")
         for number, shift in enumerate((0, 0, jump, jump, jump)):
             journal._clock = lambda at=NOW + shift + number * 1_000_000: at
             await journal.append(session, FIRST[number])
@@ -87,10 +92,10 @@ def test_a_clock_that_was_wrong_for_a_while_does_not_fill_the_range(tmp_path: Pa
     async def work(journal: Journal) -> None:
         for shift in (0, 10 * year, -20 * year):
             journal._clock = lambda shift=shift: NOW + shift + next(times)
-            session = await journal.create_session("/tmp/x", "A session")
+            session = await create_session(journal, "/tmp/x", "A session")
             for fact in FIRST[:3]:
                 await journal.append(session, fact)
-        session = await journal.create_session("/tmp/x", "The clock is set during a request")
+        session = await create_session(journal, "/tmp/x", "The clock is set during a request")
         for shift, fact in zip((0, 0, 10 * year), FIRST[:3], strict=True):
             journal._clock = lambda shift=shift: NOW + shift
             await journal.append(session, fact)

@@ -5,6 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.domain.clock import SECOND
 from core.domain.steps import Step
 from core.timeline.run_alignment import align_runs, totals
 from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
@@ -79,3 +80,15 @@ def test_an_unknown_cost_is_not_zero_and_a_known_price_of_zero_is() -> None:
     assert totals([run, row]).cost is None
     assert totals([run._replace(metrics={"priced": 1}), row]).cost == 0
     assert totals([run, row._replace(cost=0.25)]).cost == 0.25
+
+
+def test_the_time_of_a_session_is_that_of_its_runs_with_every_wait_for_the_user() -> None:
+    def wait(kind: str) -> list[Step]:
+        run = Step(0, "run", "done", 0, run=1, ended_at=60 * SECOND)
+        row = Step(1, kind, "done", SECOND, number=1, run=1, ended_at=50 * SECOND)
+        return [run, row]
+
+    assert totals(wait("question")).seconds == totals(wait("permission")).seconds == 60
+    ended, open_run = wait("question"), Step(2, "run", "running", 70 * SECOND, run=2)
+    row = Step(3, "read", "done", 72 * SECOND, number=2, run=2, ended_at=75 * SECOND)
+    assert totals([*ended, open_run, row]).seconds == 65

@@ -7,7 +7,8 @@ import pytest
 
 from core.tools import edit
 from core.tools.read_before_edit import updated_digests
-from core.tools.tool import FileChange, ToolResult
+from core.tools.tool import ToolResult
+from core.workspace.file_change import FileChange
 from tests.core.tools.calls import call, create_file, seen
 
 

@@ -2,8 +2,12 @@
 
 import asyncio
 import contextlib
+import shutil
+import ssl
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +15,7 @@ import core.tools.fetch as fetch_module
 from core.domain.problems import Problem
 from core.tools.fetch import FETCH, Addresses, FetchArguments, fetch, html_to_text, parse_url
 from core.tools.tool import ToolResult
-from core.workspace.outbound_hosts import UnresolvedHost, allowed_address
+from core.workspace.outbound_hosts import allowed_address
 from tests.core.tools.calls import use
 
 HTML = b"Content-Type: text/html; charset=utf-8\r\n\r\n"
@@ -142,21 +146,34 @@ def test_no_page_takes_long_to_parse() -> None:
         assert len(html_to_text(page)) <= 1_000_000
 
 
+async def public(name: str) -> tuple[str, ...]:
+    return ("203.0.113.5",)
+
+
 async def unresolved(name: str) -> tuple[str, ...]:
-    raise UnresolvedHost(f"{name} is unknown here.")
+    raise Problem(f"{name} is unknown here.")
 
 
 async def private(name: str) -> tuple[str, ...]:
     return await allowed_address(name, lambda _: asyncio.sleep(0, ("10.0.0.1",)))
 
 
-def proxied(url: str, answer: bytes, resolve: Addresses = here) -> tuple[list[str], str]:
-    """Fetch a URL through a proxy that gives this response. Return the requests it received, and the result."""
+def proxied(
+    url: str, answer: bytes, resolve: Addresses = here, tunnel: bytes = b"HTTP/1.1 200 OK\r\n\r\n"
+) -> tuple[list[str], str]:
+    """Fetch a URL through a proxy with these responses. Return the requests it received, and the result."""
     heard: list[str] = []
+    handlers: list[Any] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        heard.append((await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[0])
-        writer.write(answer)
+        handlers.append(asyncio.current_task())
+        for response in (tunnel, answer):
+            try:
+                head = await reader.readuntil(b"\r\n\r\n")
+            except (asyncio.IncompleteReadError, ConnectionError):
+                break  # a handshake of TLS, or the end
+            heard.append(head.decode("latin-1").split("\r\n")[0])
+            writer.write(response)
         writer.close()
 
     async def main() -> str:
@@ -167,6 +184,8 @@ def proxied(url: str, answer: bytes, resolve: Addresses = here) -> tuple[list[st
                 return (await fetch(url, resolve, proxy)).output
             except Problem as problem:
                 return str(problem)
+            finally:
+                await asyncio.gather(*handlers)
 
     return heard, asyncio.run(main())
 
@@ -174,11 +193,69 @@ def proxied(url: str, answer: bytes, resolve: Addresses = here) -> tuple[list[st
 def test_every_request_goes_through_the_proxy() -> None:
     page = b"HTTP/1.1 200 OK\r\n" + HTML + b"by proxy"
     heard, result = proxied("http://example.org:81/a?b=1#c", page)
-    assert heard == ["GET http://example.org:81/a?b=1 HTTP/1.0"] and result.endswith("by proxy")
-    heard, result = proxied("http://only.proxy.knows/", page, unresolved)
-    assert heard == ["GET http://only.proxy.knows/ HTTP/1.0"] and result.endswith("by proxy")
-    heard, result = proxied("https://example.org/", b"HTTP/1.1 403 No\r\n\r\n")
-    assert heard == ["CONNECT 127.0.0.1:443 HTTP/1.1"] and "The proxy refused the connection" in result
+    assert heard == ["CONNECT 127.0.0.1:81 HTTP/1.1", "GET /a?b=1 HTTP/1.0"] and result.endswith("by proxy")
+    for url, port in (("https://example.org/", 443), ("http://example.org/", 80)):
+        heard, result = proxied(url, b"", tunnel=b"HTTP/1.1 403 No\r\n\r\n")
+        assert heard == [f"CONNECT 127.0.0.1:{port} HTTP/1.1"] and "The proxy refused the connection" in result
+
+
+def test_a_proxy_is_given_no_name_that_it_could_resolve_to_another_address() -> None:
+    for scheme in ("http", "https"):
+        heard, result = proxied(f"{scheme}://only.proxy.knows/", b"", unresolved)
+        assert heard == [] and "is unknown here" in result
+        heard, _ = proxied(f"{scheme}://example.org/", b"")
+        assert heard and not any("example.org" in line for line in heard)
+
+
+async def _through_tls_proxy(url: str, context: ssl.SSLContext) -> tuple[list[str], str]:
+    """Fetch a page of a TLS server through a TLS proxy; both have the same certificate. Return as `proxied` does."""
+    heard: list[str] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\n" + HTML + b"by tunnel")
+        await writer.drain()
+        writer.close()
+
+    async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError):
+            while data := await reader.read(65_536):
+                writer.write(data)
+                await writer.drain()
+        writer.close()
+
+    site = await asyncio.start_server(answer, "127.0.0.1", 0, ssl=context)
+
+    async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heard.append((await reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")[0])
+        site_reader, site_writer = await asyncio.open_connection(*site.sockets[0].getsockname())
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\n")
+        with contextlib.suppress(asyncio.CancelledError):  # the end of the test
+            await asyncio.gather(pump(reader, site_writer), pump(site_reader, writer))
+
+    proxy = await asyncio.start_server(forward, "127.0.0.1", 0, ssl=context)
+    async with site, proxy:
+        try:
+            result = (await fetch(url, public, f"https://localhost:{proxy.sockets[0].getsockname()[1]}")).output
+        except Problem as problem:
+            result = str(problem)
+    return heard, result
+
+
+@pytest.mark.logs("Fatal error on SSL protocol")  # by asyncio in Python 3.11
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
+def test_a_page_is_fetched_through_an_https_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = f"openssl req -x509 -newkey rsa:2048 -nodes -keyout {key} -out {certificate} -days 2 -subj /CN=localhost"
+    names = ["-addext", "subjectAltName=DNS:localhost,DNS:known.example"]
+    subprocess.run([*command.split(), *names], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    monkeypatch.setattr("certifi.where", lambda: str(certificate))
+    heard, result = asyncio.run(_through_tls_proxy("https://known.example:8443/a", context))
+    assert heard == ["CONNECT 203.0.113.5:8443 HTTP/1.1"] and result.endswith("by tunnel")
+    _, result = asyncio.run(_through_tls_proxy("https://other.example/", context))
+    assert "could not be fetched" in result and "certificate" in result and "_abort" not in result
 
 
 def test_a_proxy_reaches_no_private_address() -> None:

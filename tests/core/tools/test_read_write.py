@@ -9,8 +9,9 @@ import pytest
 from core.domain.problems import Problem
 from core.tools.patch import PATCH, PatchArguments
 from core.tools.read import READ, ReadArguments
-from core.tools.tool import FileChange, Tool, ToolResult
+from core.tools.tool import Tool, ToolResult
 from core.tools.write import WRITE, WriteArguments
+from core.workspace.file_change import FileChange
 from tests.core.tools import calls
 from tests.core.workspace.ground import Ground, create_ground, odd_spellings, set_traps
 

@@ -12,8 +12,9 @@ import pytest
 
 from core.domain.problems import Problem
 from core.tools.run import RunArguments, run
-from core.tools.tool import FileChange, ToolResult
+from core.tools.tool import ToolResult
 from core.tools.tool_context import NO_GRANT, CallGrant, ToolContext, open_context
+from core.workspace.file_change import FileChange
 from core.workspace.installation import interpreter
 from core.workspace.sandbox import Sandbox, choose_sandbox
 from tests.core.workspace.commands import open_sandbox

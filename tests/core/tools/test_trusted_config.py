@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from core.domain.problems import Problem
 from core.tools.background import CommandEnd
 from core.tools.revert_unapproved import COPIES_FOLDER
 from core.tools.run import RunArguments, run
@@ -117,6 +118,27 @@ def test_p13_git_of_the_user_starts_no_program_that_a_command_configured(case: s
     assert not list(ground.folder.rglob("OBEYED"))
 
 
+@pytest.mark.parametrize("steps", [("git init -q --bare b; {}",), ("mkdir b; {}", "echo ref: refs/heads/x > b/HEAD")])
+@pytest.mark.parametrize("place", ["info/attributes", "remotes/origin", "branches/origin"])
+def test_a_bare_repository_gets_no_remote_and_no_attributes(steps: tuple[str, ...], place: str, ground: Ground) -> None:
+    """They choose where the user's git pushes to, and which of the user's filters and merge programs it runs."""
+    file = ground.folder / "b" / place
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, ground.folder) as made:
+        for step in steps:
+            done = made.use(step.format(f"mkdir -p b/{place.split('/')[0]}; echo x > b/{place}"))
+    assert "did not approve it" in done.output
+    assert not (file.exists() and (ground.folder / "b/HEAD").exists())
+
+
+def test_a_branch_of_a_bare_repository_may_have_any_name(ground: Ground) -> None:
+    commit = "git -C b commit-tree -m x $(git -C b mktree < /dev/null)"
+    names = ("heads/HEAD", "heads/branches/x", "heads/remotes/x", "heads/info/attributes")
+    command = "git init -q --bare b; " + "".join(f"git -C b update-ref refs/{name} $({commit}); " for name in names)
+    with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, ground.folder) as made:
+        assert "approve" not in made.use(command).output
+    assert all((ground.folder / "b/refs" / name).exists() for name in names)
+
+
 @pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
 @pytest.mark.parametrize("case", sorted(STEPS))
 def test_commands_cannot_make_an_ordinary_folder_a_repository_that_starts_a_program(
@@ -210,8 +232,8 @@ def test_a_moved_folder_keeps_its_contents(ground: Ground) -> None:
     assert left == ["{}"]
 
 
-def test_an_approval_applies_while_a_background_command_runs(ground: Ground) -> None:
-    """A background command is not held responsible for approved changes of other calls; its own are reverted."""
+def test_an_approval_does_not_apply_while_a_background_command_runs(ground: Ground) -> None:
+    """A call that may change trusted files runs only once no other command could use its approval."""
     told: list[CommandEnd] = []
 
     async def main(sandbox: Sandbox) -> None:
@@ -229,9 +251,12 @@ def test_an_approval_applies_while_a_background_command_runs(ground: Ground) -> 
         place.commands.connect(spawn, tell)
         await run(RunArguments("echo evil > .mcp.json; echo up; sleep 60", background=True), place.for_call("c1"))
         await recorder.wait_for(b"up")
-        done = await run(
-            RunArguments("echo mine > .envrc"), place.for_call("c2", CallGrant(protected_paths=(".envrc",)))
-        )
+        approved = place.for_call("c2", CallGrant(protected_paths=(".envrc",)))
+        with pytest.raises(Problem, match=r"c1 \(echo evil"):
+            await run(RunArguments("echo mine > .envrc"), approved)
+        assert not (ground.folder / ".envrc").exists()
+        await place.commands.get("c1").running.kill_and_wait()
+        done = await run(RunArguments("echo mine > .envrc"), approved)
         place.commands.note_foreign_changes((change.path, change.after) for change in done.changes)
         await place.close()
 

@@ -18,6 +18,7 @@ import pytest
 
 from core.domain.events import ToolReturned
 from core.domain.permissions import PermissionRequested
+from core.domain.problems import Problem
 from core.engine.run.execute import execute_call
 from core.tools.background import CommandEnd
 from core.tools.catalogue import tool_named
@@ -26,6 +27,7 @@ from core.tools.revert_unapproved import TrustedFilesGuard
 from core.tools.run import RunArguments, run
 from core.tools.tool import ToolResult
 from core.tools.tool_context import NO_GRANT, CallGrant, ToolContext, open_context
+from core.tools.write import WRITE
 from core.workspace.command_record import RECORDS_FOLDER
 from core.workspace.folder_listing import FolderListing, GitTrees, take_snapshot
 from core.workspace.folder_scan import FolderScan
@@ -130,7 +132,7 @@ def test_a_command_that_keeps_changing_a_trusted_file_is_ended(rung: str, backgr
     async def main(sandbox: Sandbox) -> None:
         async with running(sandbox, folder) as scene:
             command = "while :; do [ -e {0} ] || {{ mkdir -p real/n; echo evil > {0}; }}; sleep 0.02; done"
-            reasons = {".envrc": "kept changing .envrc", ".git/commondir": "created .git/commondir"}
+            reasons = {".envrc": "kept changing .envrc", ".git/commondir": "wrote .git/commondir"}
             for number, (name, reason) in enumerate(reasons.items()):
                 done = await scene.use(command.format(name), f"c{number}", background=background)
                 if background:
@@ -146,6 +148,7 @@ def test_a_command_that_keeps_changing_a_trusted_file_is_ended(rung: str, backgr
 
 def test_p13_a_commondir_is_removed_at_once_and_not_only_by_the_next_scan(ground: Ground) -> None:
     """Also in the repository of a linked worktree. Git of the user would follow the settings that it leads to."""
+    (ground.folder.parent / "data").mkdir()
     repository, tree = ground.folder, ground.folder.parent / "tree"
     make = "git init -q . && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m one"
     subprocess.run(["sh", "-c", f"{make} && git worktree add -q ../tree"], cwd=repository, check=True)
@@ -170,7 +173,7 @@ def test_p13_a_commondir_is_removed_at_once_and_not_only_by_the_next_scan(ground
     (repository / ".git/commondir").unlink()
     for folder, name in ((repository, ".git/commondir"), (tree, f"{repository}/.git/commondir")):
         why, reverted = await_(main(folder, NO_GRANT))
-        assert "created" in why and reverted == {name}
+        assert "wrote" in why and reverted == {name}
 
 
 @pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
@@ -277,20 +280,54 @@ def test_calls_that_only_read_list_no_folder_for_a_background_command(
         await_(main(sandbox))
 
 
-def test_an_approved_write_during_a_background_command_stays(ground: Ground) -> None:
-    folder = ground.folder
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_an_approved_write_waits_until_no_background_command_can_use_it(rung: str, ground: Ground) -> None:
+    """The approval covers one call, and neither a command that already runs nor a later one inherits it."""
+    file, grant = ground.folder / ".vscode/tasks.json", CallGrant(protected_paths=(".vscode/tasks.json",))
+
+    async def write(scene: Running, call: str) -> ToolReturned:
+        parameters = WRITE.parameters(path=".vscode/tasks.json", content="mine")
+        events, _ = await execute_call(WRITE, call, parameters, scene.place.for_call(call, grant), {})
+        return next(event for event in events if isinstance(event, ToolReturned))
+
+    async def main(sandbox: Sandbox) -> None:
+        async with running(sandbox, ground.folder) as scene:
+            wait = "echo up; until [ -e .vscode/tasks.json ]; do sleep 0.02; done; echo evil > .vscode/tasks.json"
+            await scene.use(wait, "c1", background=True)
+            await scene.recorder.wait_for(b"up")
+            refused = await write(scene, "c2")
+            assert refused.failed and "c1 (echo up" in refused.output.head and not file.exists()
+            await scene.place.commands.get("c1").running.kill_and_wait()
+            assert not (await write(scene, "c3")).failed
+            await scene.use(
+                "true; echo evil > .vscode/tasks.json; echo evil > .vscode/launch.json", "c4", background=True
+            )
+            await until(lambda: bool(scene.ends[1:]))
+            assert file.read_text() == "mine" and not file.with_name("launch.json").exists()
+
+    with open_sandbox(rung) as sandbox:
+        await_(main(sandbox))
+
+
+def test_history_is_deleted_only_while_no_other_command_runs(ground: Ground) -> None:
+    """An approved `git branch -D` neither lets a command in the background delete more, nor runs there itself."""
+    folder, grant = ground.folder, CallGrant(irreversible=True)
+    commit = "git init -q . && git -c user.name=U -c user.email=u@x commit -q --allow-empty -m 1 && git branch "
+    subprocess.run(f"{commit} tmp && git branch kept", shell=True, cwd=folder, check=True)
 
     async def main(sandbox: Sandbox) -> None:
         async with running(sandbox, folder) as scene:
-            await scene.use("echo up; sleep 600", "c1", background=True)
+            wait = "echo up; while [ -e .git/refs/heads/tmp ]; do sleep 0.02; done; rm -r .git/refs/heads/kept"
+            await scene.use(wait, "c1", background=True)
             await scene.recorder.wait_for(b"up")
-            await scene.use(
-                "mkdir .vscode; echo mine > .vscode/tasks.json", "c2", CallGrant(protected_paths=(".vscode",))
-            )
-            for number in range(3):
-                await scene.use("true", f"d{number}")
-            assert (folder / ".vscode/tasks.json").read_text() == "mine\n"
-        assert (folder / ".vscode/tasks.json").read_text() == "mine\n"
+            with pytest.raises(Problem, match=r"c1 \(echo up"):
+                await scene.use("git branch -D tmp", "c2", grant)
+            assert (folder / ".git/refs/heads/tmp").exists()
+            await scene.place.commands.get("c1").running.kill_and_wait()
+            with pytest.raises(Problem, match="without background"):
+                await scene.use("git branch -D tmp", "c3", grant, background=True)
+            await scene.use("git branch -D tmp", "c4", grant)
+        assert not (folder / ".git/refs/heads/tmp").exists() and (folder / ".git/refs/heads/kept").exists()
 
     with open_sandbox("bubblewrap") as sandbox:
         await_(main(sandbox))
@@ -402,6 +439,7 @@ with open_sandbox(sys.argv[3]) as sandbox:
 
 def kill_during(command: str, folder: Path, data: Path, rung: str) -> None:
     """Run a command in a Journeyman that is killed once the command has printed "planted"."""
+    data.mkdir(exist_ok=True)
     killed = subprocess.run(
         [sys.executable, "-c", KILLED, str(folder), str(data), rung, command],
         check=False, capture_output=True, text=True, timeout=120,
@@ -445,9 +483,21 @@ def test_what_a_command_planted_before_journeyman_was_killed_is_reverted(rung: s
     assert not list((data / RECORDS_FOLDER).iterdir())
 
 
+@pytest.mark.parametrize("repository", [False, True])
+def test_a_removed_data_folder_is_not_made_anew_by_a_command(repository: bool, ground: Ground) -> None:
+    """The user moved it away, and would find a second one in its place."""
+    folder, data = ground.folder, ground.folder.parent / "data"
+    if repository:
+        subprocess.run(["git", "init", "-q", "."], cwd=folder, check=True)
+    with pytest.raises(FileNotFoundError):
+        run_next(folder, data, "bubblewrap")
+    assert not data.exists()
+
+
 def test_what_the_user_changed_after_journeyman_was_killed_stays(ground: Ground) -> None:
     """What changed long after the command was last seen running."""
     folder, data = ground.folder, ground.folder.parent / "data"
+    data.mkdir()
 
     async def main(sandbox: Sandbox) -> ToolResult:
         place = open_context(folder, data, None, lambda: sandbox)
@@ -468,23 +518,31 @@ def test_what_the_user_changed_after_journeyman_was_killed_stays(ground: Ground)
     assert "interrupted" not in done.output and (folder / ".envrc").read_text() == "mine"
 
 
-def test_a_write_that_was_approved_during_a_background_command_survives_a_kill(ground: Ground) -> None:
-    """What the command itself planted does not."""
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+def test_a_command_cannot_let_other_users_write_to_trusted_folders(rung: str, ground: Ground) -> None:
+    folder = ground.folder
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    (folder / ".vscode").mkdir(0o755)
+    (folder / "plain").mkdir(0o755)
+    places = (".git", ".git/hooks", ".git/objects", ".git/HEAD", ".vscode", "plain")
+    before = {place: stat.S_IMODE((folder / place).stat().st_mode) for place in places}
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, folder) as made:
+        done = made.use(f"chmod 777 {' '.join(places)}; true")
+        allowed = made.use("chmod 777 .vscode", grant=CallGrant(protected_paths=(".vscode",)))
+    after = {place: stat.S_IMODE((folder / place).stat().st_mode) for place in places}
+    assert after == before | {"plain": 0o777, ".vscode": 0o777} and "reverted" in done.output
+    assert "reverted" not in allowed.output
+
+
+def test_what_a_command_planted_is_reverted_when_journeyman_starts_again(ground: Ground) -> None:
+    """Before the user opens a shell or an editor in the folder, which would act on it."""
     folder, data = ground.folder, ground.folder.parent / "data"
-    approve = "guard.approve([{!r}]); (Path(sys.argv[1]) / {!r}).write_text('mine'); os.kill(os.getpid(), 9)"
-    script = f"""
-{KILLED.partition("async def main")[0]}
-from core.tools.recover_commands import record_command
-context = open_context(Path(sys.argv[1]), Path(sys.argv[2]), None, None)
-context.scan.scan_before()
-guard = TrustedFilesGuard(context, None, record_command(context, context.scan))
-(Path(sys.argv[1]) / "AGENTS.md").write_text("evil")
-{approve.format(".envrc", ".envrc")}
-"""
-    killed = subprocess.run(
-        [sys.executable, "-c", script, str(folder), str(data)], check=False, capture_output=True, text=True, timeout=120
-    )
-    assert killed.returncode == -9, killed.stderr
-    done = run_next(folder, data, "bubblewrap")
-    assert "AGENTS.md" in done.output and not (folder / "AGENTS.md").exists()
-    assert (folder / ".envrc").read_text() == "mine"
+    kill_during(PLANT, folder, data, "landlock")
+    assert (folder / ".envrc").exists()
+
+    async def main() -> None:
+        async with open_engine(data, folder):
+            assert not (folder / ".envrc").exists() and not (folder / ".vscode/tasks.json").exists()
+            assert (folder / "plain").exists() and not list((data / RECORDS_FOLDER).iterdir())
+
+    run_bounded(main())

@@ -9,8 +9,8 @@ import pytest
 from core.domain.problems import Problem
 from core.workspace.editors import (
     editor_command,
+    existing_folder,
     file_inside,
-    installed_editors,
     open_file,
     open_folder,
     open_terminal,
@@ -73,7 +73,6 @@ def test_an_editor_opens_the_file_at_the_line(
 def test_the_setting_chooses_the_editor(programs: Path, folder: Path) -> None:
     for name in ("code", "zed"):
         install(programs, name)
-    assert [editor.id for editor in installed_editors(folder)] == ["vscode", "zed"]
     assert open_file(folder, "a.py") == "Visual Studio Code"
     assert open_file(folder, "a.py", 3, "zed") == "Zed" and record(programs)[0].endswith("a.py:3")
     with pytest.raises(Problem, match="Cursor is not installed"):
@@ -161,3 +160,11 @@ def test_an_editor_that_fails_at_once_is_reported(programs: Path, folder: Path) 
     program.chmod(program.stat().st_mode & ~stat.S_IXUSR & ~stat.S_IXGRP & ~stat.S_IXOTH)
     with pytest.raises(Problem, match="No editor was found"):
         open_file(folder, "a.py")
+
+
+@pytest.mark.parametrize("name", ["program.sh", "missing", "//server/share", "", "."])
+def test_only_an_existing_folder_of_this_computer_is_opened(tmp_path: Path, name: str) -> None:
+    (tmp_path / "program.sh").write_text("#!/bin/sh\n")
+    assert existing_folder(tmp_path) == tmp_path
+    with pytest.raises(Problem):
+        existing_folder(tmp_path / name if name[:1].isalpha() else Path(name))

@@ -9,8 +9,10 @@ import pytest
 from core.domain.problems import Problem
 from core.workspace import folder_listing as listing
 from core.workspace import folder_scan as scanning
+from core.workspace.content_cache import ContentCache
+from core.workspace.file_change import FileChange, UnrecordedChanges
 from core.workspace.folder_listing import take_snapshot
-from core.workspace.folder_scan import ContentCache, FolderScan, ScannedChange, UnrecordedChanges
+from core.workspace.folder_scan import FolderScan
 from tests.core.workspace.ground import Ground, create_ground
 
 
@@ -19,7 +21,7 @@ def ground(tmp_path: Path) -> Ground:
     return create_ground(tmp_path)
 
 
-def done_by(scan: FolderScan, command: str) -> tuple[list[ScannedChange], UnrecordedChanges]:
+def done_by(scan: FolderScan, command: str) -> tuple[list[FileChange], UnrecordedChanges]:
     """Return the changes that a command made."""
     scan.scan_before()
     subprocess.run(["/bin/sh", "-c", command], cwd=scan.folder, check=False, capture_output=True)
@@ -33,12 +35,12 @@ def test_created_changed_and_removed_files(ground: Ground) -> None:
     found, missed = done_by(scan, "sed -i s/inside/INSIDE/ real/file; rm gone; echo new > 'new file'; mkdir -p a/b")
     assert missed == UnrecordedChanges()
     assert found == [
-        ScannedChange("gone", b"old", None),
-        ScannedChange("new file", None, b"new\n"),
-        ScannedChange("real/file", b"inside", b"INSIDE"),
+        FileChange("gone", b"old", None),
+        FileChange("new file", None, b"new\n"),
+        FileChange("real/file", b"inside", b"INSIDE"),
     ]
     assert done_by(scan, "true") == ([], UnrecordedChanges())
-    assert done_by(scan, "echo x > real/file")[0] == [ScannedChange("real/file", b"INSIDE", b"x\n")]
+    assert done_by(scan, "echo x > real/file")[0] == [FileChange("real/file", b"INSIDE", b"x\n")]
 
 
 def test_moved_and_touched_files(ground: Ground) -> None:
@@ -47,14 +49,14 @@ def test_moved_and_touched_files(ground: Ground) -> None:
     (made,) = done_by(scan, "chmod 700 real/file")[0]
     assert (made.before, made.after, made.modes) == (b"inside", b"inside", (0o644, 0o700))
     found, _ = done_by(scan, "mv real/file real/other")
-    assert found == [ScannedChange("real/file", b"inside", None), ScannedChange("real/other", None, b"inside")]
+    assert found == [FileChange("real/file", b"inside", None), FileChange("real/other", None, b"inside")]
 
 
 def test_a_modification_time_that_was_set_back(ground: Ground) -> None:
     """The size, the inode and the modification time are unchanged."""
     scan = FolderScan(ground.folder)
     found, _ = done_by(scan, "touch -r real/file ref; printf INSIDE > real/file; touch -r ref real/file; rm ref")
-    assert found == [ScannedChange("real/file", b"inside", b"INSIDE")]
+    assert found == [FileChange("real/file", b"inside", b"INSIDE")]
 
 
 def test_a_file_changed_right_after_the_scan(ground: Ground) -> None:
@@ -63,7 +65,7 @@ def test_a_file_changed_right_after_the_scan(ground: Ground) -> None:
         (ground.folder / "real/file").write_bytes(b"a%05d" % number)
         scan.scan_before()
         (ground.folder / "real/file").write_bytes(b"b%05d" % number)
-        assert scan.changes_since()[0] == (ScannedChange("real/file", b"a%05d" % number, b"b%05d" % number),)
+        assert scan.changes_since()[0] == (FileChange("real/file", b"a%05d" % number, b"b%05d" % number),)
 
 
 def test_git_works_and_its_own_files_are_omitted(ground: Ground) -> None:
@@ -74,7 +76,7 @@ def test_git_works_and_its_own_files_are_omitted(ground: Ground) -> None:
     assert missed.protected == ()
     (ground.folder / "real/file").write_bytes(b"edited")
     found, missed = done_by(scan, "git checkout -q -- .")
-    assert (found, missed) == ([ScannedChange("real/file", b"edited", b"inside")], UnrecordedChanges())
+    assert (found, missed) == ([FileChange("real/file", b"edited", b"inside")], UnrecordedChanges())
     found, missed = done_by(scan, "echo evil > .git/hooks/pre-commit; git config a.b c")
     assert missed.protected == (".git/config", ".git/hooks/pre-commit")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.domain.problems import Problem
 from core.tools.tool_context import NO_GRANT, CallGrant
 from core.workspace import git_history
 from core.workspace.command_record import RECORDS_FOLDER
@@ -215,19 +216,37 @@ def test_a_history_that_is_too_large_is_said(ground: Ground, monkeypatch: pytest
         assert "too much history to keep everything" in made.use("true").output
 
 
-def test_repositories_of_commands_do_not_take_the_place_of_a_shared_one(tmp_path: Path) -> None:
+def test_repositories_of_commands_do_not_take_the_place_of_a_shared_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command that could delete history which is not kept needs approval."""
     (main := tmp_path / "main").mkdir()
     build(main)
     git(main, "worktree", "add", "-q", str(folder := tmp_path / "tree"))
     before = git(main, "log", "--all", "--reflog", "--format=%H")
-    for number in range(git_history.MAX_REPOSITORIES):
-        git(folder, "init", "-q", f"new{number:02}")
+    for number in range(3):
+        git(folder, "init", "-q", f"new{number}")
     (folder / "clean.sh").write_text(f"rm -rf {shlex.quote(str(main))}/.git/objects/*\n")
+    monkeypatch.setattr(git_history, "max_open_files", lambda: 4)
     with open_sandbox("bubblewrap") as sandbox, open_harness(sandbox, folder) as made:
-        done = made.use("sh clean.sh")
+        with pytest.raises(Problem, match="too many repositories") as refused:
+            made.use("sh clean.sh")
+        assert "new0/.git" in str(refused.value) and str(main) not in str(refused.value)
+        assert "new0/.git" in made.context.unsettled.described(), "every further call asks"
+        done = made.use("sh clean.sh", grant=CallGrant(unsandboxed=True))
     assert "which was restored" in done.output and before
     assert git(main, "log", "--all", "--reflog", "--format=%H") == before
-    assert "history of these repositories: new19/.git" in done.output
+
+
+def test_the_history_of_any_number_of_repositories_is_kept(tmp_path: Path) -> None:
+    (folder := tmp_path / "work").mkdir()
+    for number in range(25):
+        git(folder, "init", "-q", f"r{number:02}")
+        git(folder / f"r{number:02}", "commit", "-q", "--allow-empty", "-m", "one")
+    (folder / "clean.sh").write_text("rm -rf r*/.git/objects/* r*/.git/refs/heads/*\n")
+    with open_sandbox("landlock") as sandbox, open_harness(sandbox, folder) as made:
+        assert "which was restored" in made.use("sh clean.sh").output
+    assert all(git(folder / f"r{number:02}", "log", "--format=%s").strip() == "one" for number in range(25))
 
 
 def test_many_objects_are_kept(ground: Ground) -> None:
@@ -298,26 +317,30 @@ def test_no_file_outside_is_kept_while_folders_are_swapped_for_links(ground: Gro
     outside, git_folder = ground.outside, ground.folder / ".git"
     name = next((git_folder / "objects").glob("??/*"))
     places = [git_folder / "refs" / "heads", name.parent, git_folder / "objects", git_folder / "logs"]
-    for place in places:
+    # Each with a folder of its own, because a folder of objects can have the name of a branch, such as b1.
+    targets = {place: outside / str(number) for number, place in enumerate(places)}
+    for place, target in targets.items():
         for path in place.rglob("*"):
-            inside = outside / path.relative_to(place)
+            inside = target / path.relative_to(place)
             inside.parent.mkdir(parents=True, exist_ok=True)
             inside.write_bytes(CANARY) if path.is_file() else inside.mkdir(exist_ok=True)
     stopped = threading.Event()
 
     def flip() -> None:
         while not stopped.is_set():
-            for place in places:
+            for place, target in targets.items():
                 place.rename(f"{place}-moved")
-                place.symlink_to(outside)
+                place.symlink_to(target)
+                stopped.wait(0.0002)  # so that both states last for a few calls of the reader
                 place.unlink()
                 Path(f"{place}-moved").rename(place)
+                stopped.wait(0.0005)
 
     thread = threading.Thread(target=flip)
     thread.start()
     kept: list[bytes] = []
     try:
-        for _ in range(60):
+        while len(kept) < 1_500:
             history = GitHistory(ground.folder, ground.folder.parent)
             history.keep([".git"])
             for repository in history._repositories.values():

@@ -179,7 +179,9 @@ def test_the_folder_of_a_secret_is_swapped(
         swap()
         printed = OutputRecorder()
         running = await start_command(launch, LIMITS, printed)
-        await printed.wait_for(b"\n")
+        started, ended = asyncio.ensure_future(printed.wait_for(b"\n")), asyncio.ensure_future(running.wait())
+        await asyncio.wait({started, ended}, return_when=asyncio.FIRST_COMPLETED)  # it may be ended before it starts
+        started.cancel()
         if back == "after the start":
             swap()
         (ground.folder / "go").touch()

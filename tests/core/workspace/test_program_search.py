@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from core.agents.known_agents import KnownAgent, is_installed
+from core.agents.known_agents import is_installed
 from core.agents.process import start_process
 from core.domain.problems import Problem
-from core.engine.policy.secret_files import searches_folder
+from core.engine.policy.folder_inspection import searches_folder
 from core.engine.services.hooks import load_hooks, run_hooks
 from core.mcp.connection import McpConnection
 from core.mcp.server_config import ResolvedMcpServer
@@ -160,7 +160,7 @@ def test_external_agents_are_no_planted_programs(planted: Path, ground: Ground) 
     assert (
         asyncio.run(output(sys.executable, "-c", "import json, os; print(os.getcwd())")) == f"{Path.home()}\n".encode()
     )
-    agent = KnownAgent("A", "", ExternalAgentSettings(name="a", command="my-agent"))
+    agent = ExternalAgentSettings(name="a", command="my-agent")
     repository(ground.folder)  # what is offered belongs to no session, so this must be known to be a project
     assert not is_installed(agent) and not planted.exists()
 

@@ -293,6 +293,17 @@ def test_git_settings_without_secrets() -> None:
     assert "t0ken" not in kept and "store" not in kept
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["apikey = c4nary", "pat = c4nary", "access-pat = c4nary", "secret = c4nary", "passwd = c4nary", "auth = c4nary",
+     "clientSecretValue = c4nary", "credentials = c4nary", "sslKey = c4nary", "key = c4nary",
+     "plain = ghp_c4nary0123456789abcdefghijABCDEFGHIJ"],
+)  # fmt: skip
+def test_a_git_setting_is_private_by_its_name_or_value(line: str) -> None:
+    text = f"[azure]\n\t{line}\n\tpath = kept\n[user]\n\tsigningKey = ABCD\n\tname = author"
+    assert public_config_lines(text) == ["[azure]", "\tpath = kept", "[user]", "\tsigningKey = ABCD", "\tname = author"]
+
+
 @pytest.mark.parametrize("machine", seccomp_filter.MACHINES)
 def test_the_filter_is_well_formed(machine: str) -> None:
     """Every jump stays in the program, and the last instruction allows."""

@@ -132,6 +132,19 @@ def test_changes_made_after_a_worktree_was_listed_are_not_lost(top: Path) -> Non
     assert (folder / "new.txt").exists()
 
 
+@pytest.mark.parametrize("mark", ["--skip-worktree", "--assume-unchanged"])
+def test_changes_that_a_command_hid_from_git_are_not_lost(top: Path, mark: str) -> None:
+    _, folder = create_worktree(top, "task")
+    git(folder, "update-index", mark, "a.txt", ".gitattributes")
+    (folder / "a.txt").write_text("changed\n")
+    (folder / ".gitattributes").unlink()
+    (tree,) = list_worktrees(top)
+    assert tree.changed_files == 1
+    with pytest.raises(Problem, match="would be lost"):
+        remove_worktree(tree)
+    assert (folder / "a.txt").read_text() == "changed\n"
+
+
 def test_listing_and_removing_worktrees_runs_no_program(top: Path) -> None:
     _, folder = create_worktree(top, "task")
     sub = folder / "sub"

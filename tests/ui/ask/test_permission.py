@@ -78,6 +78,11 @@ def texts(inside: QWidget) -> list[str]:
     return [label.text().replace("\u200b", "") for label in inside.findChildren(QLabel)]
 
 
+def test_a_screen_reader_gets_the_call_and_its_details_before_the_buttons(dialog: PermissionDialog) -> None:
+    spoken = dialog.form.accessibleDescription()
+    assert shown_text(dialog).splitlines()[0] in spoken and "Reason: " in spoken and "Access: " in spoken
+
+
 # Accidental approval
 
 
@@ -509,3 +514,25 @@ def test_an_mcp_call_names_its_server_and_says_that_it_is_not_sandboxed() -> Non
     details = {detail.label: detail.text for detail in request_details(pending)}
     assert "outside the sandbox" in details["Sandbox"] and "Reason" in details
     assert request_title(pending_permission("fetch", "network", "x").request) == "Allow network access?"
+
+
+def test_tab_reaches_the_call_which_is_read_and_scrolled_by_keyboard(show: Show, qtbot: QtBot) -> None:
+    card = show([LONG])
+    armed(card, qtbot)
+    form, text = card.form, find(card, QPlainTextEdit, "consent.text")
+    form.setFocus()
+    QTest.keyClick(form, Qt.Key.Key_Tab)
+    assert card.window().focusWidget() is text
+    reading = QAccessible.queryAccessibleInterface(text).textInterface()
+    assert "echo 399" in reading.text(0, reading.characterCount())
+    bar = form._scroll.verticalScrollBar()
+    for _ in range(40):
+        QTest.keyClick(text, Qt.Key.Key_Down)
+    assert text.textCursor().blockNumber() == 40 and bar.value() > 0, "the page follows the cursor"
+    assert not allow(card).isEnabled()
+    QTest.keyClick(text, Qt.Key.Key_End, Qt.KeyboardModifier.ControlModifier)
+    assert bar.value() == bar.maximum() and allow(card).isEnabled()
+    QTest.keyClick(text, Qt.Key.Key_Home, Qt.KeyboardModifier.ControlModifier)
+    assert bar.value() == 0 and text.textCursor().atStart()
+    with qtbot.waitSignal(card.allowed):
+        QTest.keyClick(text, Qt.Key.Key_A)

@@ -182,6 +182,23 @@ def test_old_and_new_are_shown_side_by_side(panel: ChangesPanel) -> None:
     assert model.columnCount() == 1
 
 
+def test_a_diff_without_room_for_two_columns_is_unified_until_there_is(panel: ChangesPanel, qtbot: QtBot) -> None:
+    panel.show_file("code.py")
+    model, toggle = find(panel, DiffView, "changes.lines").rows, find(panel, QPushButton, "changes.shape")
+    panel.resize(480, 400)
+    with qtbot.waitSignal(panel.refused) as refusal:
+        click(toggle)
+    assert "too little width" in str(refusal.args)
+    assert model.columnCount() == 1
+    assert "too little width" in toggle.accessibleName() and "too little width" in toggle.toolTip()
+    panel.resize(900, 400)
+    assert model.columnCount() == 2 and toggle.accessibleName() == "Side by side"
+    panel.resize(480, 400)
+    assert model.columnCount() == 1
+    click(toggle)
+    assert toggle.accessibleName() == "Unified"
+
+
 @pytest.mark.parametrize(
     ("path", "said"),
     [("a.png", "Binary file: 0 bytes before"), ("lost", "not stored"), ("counted.txt", "Only the line counts")],
@@ -408,3 +425,29 @@ def test_the_space_below_a_short_diff_has_the_background_of_the_theme(look: Look
     view.show_diff(diff_texts("old\n", "new\n"), side_by_side=True, can_revert=False)
     view.show()
     assert view.grab().toImage().pixelColor(400, 350) == look.theme.background
+
+
+def test_the_focus_goes_to_the_files_when_the_diff_or_the_button_disappears(qtbot: QtBot, look: Look) -> None:
+    made = ChangesPanel(look, MemorySource())
+    qtbot.addWidget(made)
+    made.show()
+    made.show_past(ROW, past(changed(1, "code.py", "old", "new", 1, 2)), loading=False)
+    files, diff = find(made, QListView, "changes.files"), find(made, DiffView, "changes.lines")
+    reverted = past(changed(1, "code.py", "old", "new", 1, 2), changed(2, "code.py", "new", "old", 2, 1))
+    for part in (diff, find(made, QPushButton, "changes.undo")):
+        part.setFocus()
+        assert made.focusWidget() is part
+        made.show_past(ROW, reverted, loading=False)
+        assert not part.isVisible() and made.focusWidget() is files
+        made.show_past(ROW, past(changed(1, "code.py", "old", "new", 1, 2)), loading=False)
+
+
+def test_k_in_the_list_of_files_keeps_the_file(qtbot: QtBot, look: Look) -> None:
+    made = ChangesPanel(look, MemorySource())
+    qtbot.addWidget(made)
+    made.show()
+    made.show_past(ROW, past(changed(1, "code.py", "old", "new", 1, 2)), loading=False)
+    files = find(made, QListView, "changes.files")
+    files.setFocus()
+    press(files, Qt.Key.Key_K)
+    assert files.model().index(0, 0).data().endswith("kept")

@@ -274,11 +274,74 @@ def test_comments_survive_a_restart_and_are_edited_and_deleted(
     assert store.texts["s"] == ""
 
 
+def comment_on(panel: ChangesPanel, qtbot: QtBot, number: int, text: str) -> None:
+    view = view_of(panel)
+    with qtbot.waitActive(panel):
+        panel.activateWindow()
+    view.selectRow(view.rows.position_of(DiffLine("new", number)))
+    press(view, Qt.Key.Key_C)
+    editor = QApplication.focusWidget()
+    assert editor is not None
+    write(editor, text)
+    press(editor, Qt.Key.Key_Return)
+
+
+def framed_comments(panel: ChangesPanel, look: Look) -> list[str]:
+    """Return the comments whose frame has the accent color."""
+    framed = []
+    for _, name in view_of(panel).rows.comment_rows():
+        widget = view_of(panel).comment_widget(name)
+        assert isinstance(widget, CommentCard)
+        frame = widget._card
+        if frame.grab().toImage().pixelColor(frame.width() // 2, 0) == look.theme.accent:
+            framed.append(widget.description())
+    return framed
+
+
+@pytest.mark.colors
+def test_the_selected_comment_is_framed(panel: ChangesPanel, look: Look, qtbot: QtBot) -> None:
+    view = view_of(panel)
+    comment_on(panel, qtbot, 5, "Four?")
+    comment_on(panel, qtbot, 6, "Five?")
+    assert framed_comments(panel, look) == ["Comment on line 6: Five?"]
+    press(view, Qt.Key.Key_BracketRight)
+    assert framed_comments(panel, look) == ["Comment on line 5: Four?"]
+    press(view, Qt.Key.Key_X)
+    assert framed_comments(panel, look) == ["Comment on line 5: Four?"], "the rows are built again"
+    press(view, Qt.Key.Key_BracketLeft)
+    assert framed_comments(panel, look) == ["Comment on line 6: Five?"]
+    press(view, Qt.Key.Key_N)
+    assert framed_comments(panel, look) == []
+
+
+def test_removed_comments_are_restored(panel: ChangesPanel, store: Store, qtbot: QtBot) -> None:
+    view, removed = view_of(panel), panel.review.comments_removed
+    comment_on(panel, qtbot, 5, "Four?")
+    comment_on(panel, qtbot, 6, "Five?")
+    press(view, Qt.Key.Key_BracketRight)
+    with qtbot.waitSignal(removed) as deleted:
+        press(view, Qt.Key.Key_Delete)
+    assert [draft.text for draft in ReviewState.load(store.texts["s"]).drafts] == ["Five?"]
+    message, undo = deleted.args
+    undo()
+    assert message == "Removed the comment."
+    assert sorted(draft.text for draft in ReviewState.load(store.texts["s"]).drafts) == ["Five?", "Four?"]
+    comment = panel.review.state.find(view.current_comment())
+    assert comment is not None and comment.text == "Four?"
+    with qtbot.waitSignal(removed) as discarded:
+        click(find(panel, QPushButton, "changes.drafts.discard"))
+    panel.show_past(ROW._replace(id="other"), PAST, loading=False)
+    discarded.args[1]()
+    assert not panel.review.state.comments, "the comments return to their own session"
+    assert len(ReviewState.load(store.texts["s"]).drafts) == 2
+
+
 def test_a_comment_without_text_disappears(panel: ChangesPanel, qtbot: QtBot) -> None:
     view = view_of(panel)
     click(view.viewport(), gutter(view, DiffLine("new", 6)))
-    press(field(panel), Qt.Key.Key_Escape)
-    qtbot.waitUntil(lambda: not panel.review.state.comments)
+    with qtbot.assertNotEmitted(panel.review.comments_removed):
+        press(field(panel), Qt.Key.Key_Escape)
+        qtbot.waitUntil(lambda: not panel.review.state.comments)
     assert not view.rows.comment_rows()
 
 

@@ -14,9 +14,9 @@ from core.domain.steps import Step
 from core.timeline.run_alignment import Alignment, align_runs
 from core.timeline.used_knowledge import UsedKnowledge
 from tests.ui.hands import click, find, press
-from ui.compare.lines import comparison_lines
+from ui.compare.lines import comparison_lines, is_equal
 from ui.compare.panel import ComparePanel
-from ui.compare.texts import accessible_line_text
+from ui.compare.texts import accessible_line_text, pair_note
 from ui.style.theme import Look
 
 SECOND = 1_000_000
@@ -28,8 +28,13 @@ def step(number: int, what: str, kind: str = "command", status: str = "done", to
     )
 
 
+def run_of(what: list[str], tokens: int = 0) -> list[Step]:
+    run = Step(0, "run", "done", SECOND, ended_at=(len(what) + 1) * SECOND)
+    return [run, *(step(number, text, tokens=tokens) for number, text in enumerate(what, 1))]
+
+
 def found(a: list[str], b: list[str]) -> Alignment:
-    return align_runs([step(n, w) for n, w in enumerate(a, 1)], [step(n, w, tokens=5) for n, w in enumerate(b, 1)])
+    return align_runs(run_of(a), run_of(b, tokens=5))
 
 
 ALIKE = [f"same {n}" for n in range(8)]
@@ -58,6 +63,14 @@ def test_the_accessible_text_of_a_row_has_both_sides() -> None:
     assert said[3] == "5 equal steps · first difference at step 9"
     assert said[4] == "Step 9, different. left: Ran one, 1.0s, done, right: Ran other, 1.0s, done"
     assert said[5].endswith("right: nothing")
+
+
+def test_steps_that_look_alike_but_had_other_arguments_say_so() -> None:
+    steps = [step(1, "a.txt", "write")._replace(key="r1c1")]
+    (mark, line) = comparison_lines(align_runs(steps, steps, {"r1c1": "one"}, {"r1c1": "two"}), ())
+    assert mark.first and line.pair and not is_equal(line.pair)
+    assert accessible_line_text(line, PARTED).endswith("right: Wrote a.txt, 1.0s, done, with other arguments")
+    assert pair_note(PARTED.pairs[0]) == pair_note(PARTED.pairs[8]) == ""
 
 
 class Scene:

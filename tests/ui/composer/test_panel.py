@@ -3,7 +3,7 @@
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QApplication, QFrame, QLabel, QPlainTextEdit, QPushButton, QToolButton
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QMenu, QPlainTextEdit, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from core.domain.external_agents import ExternalAgentOption, ExternalAgentSetting
@@ -148,7 +148,7 @@ def test_another_model_is_selected_from_the_lists(panel: ComposerPanel, qtbot: Q
     panel.set_model("box/one")
     with qtbot.waitSignal(panel.model.models_requested):
         click(find(panel, QPushButton, "composer.model"))
-    menu = panel.model.model_menu
+    menu = find(panel.model, QMenu, "composer.models")
     assert [action.text() for action in menu.actions()] == ["Looking for models…"]
     panel.model.show_models({"Box": ["box/one", "box/two"], "Many": [f"many/{n}" for n in range(40)]}, "high")
     actions = {action.objectName(): action for action in menu.findChildren(QAction)}
@@ -168,13 +168,14 @@ def test_settings_of_an_external_agent_are_chosen_by_their_values(panel: Compose
     panel.set_model("agent/box")
     same_name = (ExternalAgentOption("m-1", "Fast"), ExternalAgentOption("m-2", "Fast"))
     panel.model.show_agent_settings("agent/box", [ExternalAgentSetting("model", "Model", "model", "m-1", same_name)])
-    first, second = (action for action in panel.model.model_menu.findChildren(QAction) if "Fast" in action.text())
+    menu = find(panel.model, QMenu, "composer.models")
+    first, second = (action for action in menu.findChildren(QAction) if "Fast" in action.text())
     assert first.isChecked() and not second.isChecked()
     with qtbot.waitSignal(panel.model.setting_chosen) as chosen:
         second.trigger()
     assert chosen.args == ["model", "m-2"]
     panel.model.show_agent_settings("agent/box", [])
-    assert [action.text() for action in panel.model.model_menu.actions() if action.isCheckable()] == ["agent/box"]
+    assert [action.text() for action in menu.actions() if action.isCheckable()] == ["agent/box"]
 
 
 def test_the_frame_shows_the_focus(panel: ComposerPanel, field: QPlainTextEdit, qtbot: QtBot) -> None:

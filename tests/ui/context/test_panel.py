@@ -3,16 +3,17 @@
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.event_values import InstructionFile
 from core.timeline.session_activity import MAX_REQUESTS, SessionActivity
-from tests.ui.hands import click, find
+from tests.ui.hands import click, find, press
 from ui.context.panel import CATEGORIES, ContextChart, ContextPanel
 from ui.style.theme import Look
+from ui.widgets import empty_note
 
 
 def sent(seq: int, **tokens: int) -> dict[str, Any]:
@@ -140,3 +141,40 @@ def test_long_paths_of_instructions_wrap_and_do_not_widen_the_page(panel: Contex
     button = find(panel, QPushButton, "context.compact")
     qtbot.waitUntil(lambda: button.mapTo(panel, button.rect().topRight()).x() < panel.width())
     assert find(panel, QLabel, "context.instructions").text().replace("\u200b", "").startswith("folder-of-a-package/")
+
+
+def test_a_tab_that_is_still_empty_is_read_and_so_is_what_it_shows_later(
+    look: Look, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    announced = list[str]()
+    monkeypatch.setattr(empty_note, "announce", lambda _, text: announced.append(text))
+    panel = ContextPanel(look)
+    qtbot.addWidget(panel)
+    with qtbot.waitActive(panel):
+        panel.show()
+        panel.activateWindow()
+    panel.show_past(SessionActivity(), loading=True, running=True)
+    panel.setFocus()
+    empty = find(panel, QLabel, "context.empty")
+    assert panel.window().focusWidget() is empty and empty.text() == "Reading…"
+    panel.show_past(SessionActivity(), loading=False, running=True)
+    assert announced[-1].startswith("No requests sent yet.")
+    panel.show_past(filled(), loading=False, running=True)
+    assert panel.window().focusWidget() is panel.findChild(QScrollArea)
+
+
+@pytest.mark.colors
+def test_the_tab_is_focused_without_a_button_that_enter_would_press(
+    panel: ContextPanel, qtbot: QtBot, look: Look
+) -> None:
+    with qtbot.waitActive(panel):
+        panel.activateWindow()
+    panel.setFocus()
+    with qtbot.assertNotEmitted(panel.compact_requested), qtbot.assertNotEmitted(panel.prompt_size_chosen):
+        for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            press(panel.window().focusWidget(), key)
+    for name in ("context.prompt_size", "context.compact"):
+        press(panel.window().focusWidget(), Qt.Key.Key_Tab)
+        button = find(panel, QPushButton, name)
+        assert panel.window().focusWidget() is button
+        assert button.grab().toImage().pixelColor(button.width() // 2, 0) == look.theme.accent

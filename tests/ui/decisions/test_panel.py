@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 from PySide6.QtWidgets import QLabel, QListView, QPushButton
 from pytestqt.qtbot import QtBot
@@ -11,7 +12,7 @@ from core.domain.clock import SECOND
 from core.domain.steps import Step
 from core.timeline.decision_outcome import decision_outcome
 from core.timeline.session_activity import SessionActivity
-from tests.ui.hands import click, find
+from tests.ui.hands import click, find, press
 from ui.decisions.decision_rows import DecisionRows, outcome_line, outcome_text
 from ui.decisions.panel import DecisionsPanel
 from ui.style.theme import Look
@@ -78,6 +79,17 @@ def test_every_decision_is_shown_with_its_cause(panel: DecisionsPanel) -> None:
         "Limit: 48 of 60 turns, ",
     ]
     panel.grab()
+
+
+def test_the_focused_list_has_a_current_decision_once_it_is_filled(panel: DecisionsPanel, qtbot: QtBot) -> None:
+    rows, past = find(panel, QListView, "decisions.list"), panel._activity
+    panel.show_past("other", SessionActivity(), loading=True)
+    panel.activateWindow()
+    panel.setFocus()
+    panel.show_past("s", past, loading=False)
+    assert panel.focusWidget() is rows and rows.currentIndex().row() == 0
+    press(rows, Qt.Key.Key_Down)
+    assert rows.currentIndex().row() == 1
 
 
 def test_the_list_is_filtered(panel: DecisionsPanel) -> None:

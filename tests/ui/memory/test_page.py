@@ -6,7 +6,8 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtCore import QEvent, QModelIndex, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QApplication,
     QComboBox,
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
     QTabBar,
     QWidget,
 )
+from pytestqt.exceptions import capture_exceptions
 from pytestqt.qtbot import QtBot
 
 from core.domain.events import RunStarted
@@ -31,10 +33,11 @@ from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, live, until
 from ui.memory.journal_dialog import JournalDialog
 from ui.memory.memory_dialog import MemoryDialog
-from ui.memory.memory_lines import MemoryLine
+from ui.memory.memory_lines import ARCHIVED, MemoryLine
 from ui.memory.panel import MIN_LIST_WIDTH, MemoryPanel
 from ui.memory.version_history import VersionHistory
 from ui.style.theme import Look
+from ui.widgets import dialog_parts
 from ui.widgets.confirm_dialog import ConfirmDialog
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -290,7 +293,7 @@ def test_search_tabs_and_archive(qapp: QApplication, home: Path) -> None:
         await until(lambda: len(lines(page)) == 1, "one is archived")
         page.header.choose_tab("preference")
         assert not lines(page) and "no memories of this kind" in page._empty.text()
-        page.header.choose_tab("archive")
+        page.header.choose_tab(ARCHIVED)
         assert texts(page) == [archived]
         await wait_until_shown(page, archived)
         press(page.list, Qt.Key.Key_R)
@@ -326,15 +329,34 @@ def test_proposals_are_counted_edited_accepted_rejected_and_undone(qapp: QApplic
         await until(lambda: "Write dates in full." not in [one.memory.content.text for one in page._listed
                                                            if one.memory.status == "active"], "undone")  # fmt: skip
         page.header.choose_tab("proposed")
+        await until(lambda: len(page._proposals) == 2, "the proposal is pending again")
+        reopened = next(name for name, proposal in page._proposals.items() if proposal.action == "create")
+        await engine.ask(lambda e: e.proposals.reject(reopened))
+        page.refresh()
+        await until(lambda: len(page._proposals) == 1, "only the other proposal")
         await until(lambda: page.proposal_card.isVisible() and page.proposal_card.proposal, "the other proposal")
         await until(page.proposal_card._lines.isVisible, "the diff")
         page.list.setFocus()
+        assert hints(page) == ["Shortcut: Y", "Shortcut: E", "Shortcut: N"]
+        press(page.list, Qt.Key.Key_E)
+        assert hints(page) == ["Shortcut: Enter", "", ""], "letters are text now"
+        press(find(page, QPlainTextEdit, "memory.proposal.field"), Qt.Key.Key_Escape)
+        page.list.setFocus()
+        held = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Y, Qt.KeyboardModifier.NoModifier, "y", True)
+        QApplication.sendEvent(page.list, held)
+        assert page.proposal_card.proposal, "a key that is held down does not decide on the next proposal"
         press(page.list, Qt.Key.Key_N)
         await until(lambda: not page._proposals, "it is rejected")
         person.window.toast.undo()
         await until(lambda: len(page._proposals) == 1, "it is pending again")
 
     live(qapp, home, act)
+
+
+def hints(page: MemoryPanel) -> list[str]:
+    """Return the keys that the buttons of the proposal show."""
+    names = [f"memory.proposal.{name}" for name in ("keep", "edit", "reject")]
+    return [find(page, QPushButton, name).accessibleDescription() for name in names]
 
 
 def test_forgetting_a_session_includes_its_skills_and_can_be_undone(qapp: QApplication, home: Path) -> None:
@@ -446,7 +468,12 @@ def test_a_run_is_repeated_without_a_memory_and_compared(qapp: QApplication, hom
     live(qapp, home, act)
 
 
-def test_tags_and_an_expiry_date_are_entered_shown_and_corrected(qapp: QApplication, home: Path) -> None:
+def test_tags_and_an_expiry_date_are_entered_shown_and_corrected(
+    qapp: QApplication, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = list[str]()
+    monkeypatch.setattr(dialog_parts, "announce", lambda _, text: heard.append(text))
+
     async def act(person: Person) -> None:
         page = await opened(person)
         press(page, Qt.Key.Key_N, CONTROL | SHIFT)
@@ -462,10 +489,24 @@ def test_tags_and_an_expiry_date_are_entered_shown_and_corrected(qapp: QApplicat
             expires.setText(entered)
             assert (error in wrong.text()) and wrong.isVisible() == bool(error), entered
             assert save.isEnabled() != bool(error), entered
+        assert ["is not a date" in text for text in heard] == [True, True]  # each time that an error appeared
         click(save)
         await wait_until_shown(page, "The office is closed.")
         shown = [label.text().replace("\u200b", "") for label in page.card.findChildren(QLabel)]
         assert {"Tags", "news, office", "Expires", "2999-01-31"} <= set(shown)
+
+    live(qapp, home, act)
+
+
+def test_an_unknown_action_changes_nothing_and_is_an_error(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        name = await add_memory(person, "The build needs the flag fast.")
+        page = await opened(person, name)
+        await wait_until_shown(page, "The build needs the flag fast.")
+        with capture_exceptions() as errors:
+            page.card.action_requested.emit("unknown")
+        assert [kind for kind, _, _ in errors] == [ValueError]
+        assert (await person.program.engine.ask(lambda engine: engine.memory.show(name))).listed.memory.id == name
 
     live(qapp, home, act)
 
@@ -483,9 +524,9 @@ def test_a_memory_is_rated_by_key_and_button_and_the_journal_lists_it_by_day(qap
         page.list.setFocus()
         press(page.list, Qt.Key.Key_Minus)
         await until(lambda: rating().startswith("not helpful"), "the rating by key")
-        click(find(page.card, QPushButton, "memory.card.good"))
+        click(find(page.card, QPushButton, "memory.card.rate_helpful"))
         await until(lambda: rating() == "helpful", "the rating by button")
-        click(find(page.card, QPushButton, "memory.card.good"))
+        click(find(page.card, QPushButton, "memory.card.rate_helpful"))
         await until(lambda: rating() == "", "the rating is removed")
         page.memory_actions.show_journal()
         journal = await until(lambda: page.findChild(JournalDialog), "the journal")

@@ -17,7 +17,7 @@ from core.models import retry
 from core.models.catalog import SCRIPTED
 from tests.ui.hands import click, find, press
 from tests.ui.test_desktop_app import Person, activate, live, until
-from ui.overview.board_groups import FAILED, FINISHED, RUNNING, WAITING, group_board
+from ui.overview.board_groups import FAILED, FINISHED, RUNNING, WAITING, BoardEntry, group_board
 from ui.overview.board_row import BoardRow
 from ui.overview.panel import OverviewPanel
 from ui.style.icons import pixmap
@@ -70,12 +70,16 @@ def next_question(page: OverviewPanel, left: int) -> bool:
     return len(listed(page, WAITING)) == left and page.asking.card is not None
 
 
+def row(page: OverviewPanel, session: str) -> BoardRow:
+    return find(page, BoardRow, f"overview.session.{session}")
+
+
 def place(page: OverviewPanel, session: str) -> int:
-    return [each for _, each in page._order].index(session)
+    return page.board.sessions().index(session)
 
 
 def listed(page: OverviewPanel, group: str) -> list[str]:
-    return [session for name, session in page._order if name == group]
+    return page.board.sessions(group)
 
 
 @pytest.mark.parametrize("by", ["mouse", "keys"])
@@ -106,12 +110,12 @@ def test_ten_sessions_are_answered_and_cleared(
             failed = listed(page, FAILED)
             assert len(failed) == left
             if by == "mouse":
-                click(find(page._rows[failed[0]], QPushButton, "overview.row.clear"))
+                click(find(row(page, failed[0]), QPushButton, "overview.row.clear"))
                 continue
             page.setFocus()
-            for _ in page._order:
-                if page._chosen != failed[0]:
-                    below = place(page, failed[0]) > place(page, page._chosen)
+            for _ in page.board.sessions():
+                if page.board.selected_session != failed[0]:
+                    below = place(page, failed[0]) > place(page, page.board.selected_session)
                     press(page, Qt.Key.Key_Down if below else Qt.Key.Key_Up)
             press(page, Qt.Key.Key_X)
         assert not listed(page, FAILED) and len(listed(page, RUNNING)) == 3
@@ -121,11 +125,36 @@ def test_ten_sessions_are_answered_and_cleared(
         assert len(listed(page, FINISHED)) == 4
         (home / "work" / "go").touch()
         await until(lambda: len(listed(page, FINISHED)) == 7, "the others end")
-        last = page._rows[listed(page, FINISHED)[0]]
+        last = row(page, listed(page, FINISHED)[0])
         assert "All done." in last.accessibleName() or "All **done**." in last.accessibleName()
         opened = listed(page, FINISHED)[0]
         last.open_requested.emit(opened)
         await until(lambda: opened not in window.unseen.ids, "it is seen once it is opened")
+
+    live(qapp, home, act)
+
+
+def test_a_session_that_waits_is_selected_when_the_page_opens(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(lambda: window._bridge, "the engine")
+        work = await start(person, "Work", [*WAITS, *DONE])
+        await activate(window)
+        window.actions_by_id["page.overview"].trigger()
+        page = window.pages.page("overview")
+        assert isinstance(page, OverviewPanel)
+        await until(lambda: page.board.selected_session == work, "the only session")
+        ask = await start(person, "Ask", [*ASKS, *DONE])
+        await until(lambda: listed(page, WAITING) == [ask], "a session that waits")
+        assert page.board.selected_session == work  # nothing is moved under the user's hands
+        page.activate(())
+        assert page.board.selected_session == ask
+        press(page, Qt.Key.Key_End)
+        assert page.board.selected_session == work
+        press(page, Qt.Key.Key_Home)
+        assert page.board.selected_session == ask
+        (person.home / "work" / "go").touch()
+        await until(lambda: not listed(page, RUNNING), "the end of the command")
 
     live(qapp, home, act)
 
@@ -145,15 +174,20 @@ def test_a_hundred_sessions_are_grouped_and_only_the_selected_one_has_a_card(qap
         await until(lambda: window._bridge, "the engine")
         await until(window.start.isVisible, "the window")
         window.session_index._rows.update({row.id: row for row in rows})
-        window._set_unseen([row.id for row in rows])
+        window._change_unseen(window.unseen.add, [row.id for row in rows])
         window.selection.choose_page("overview")
         page = window.pages.page("overview")
         assert isinstance(page, OverviewPanel)
-        assert len(page._rows) == 100 and "25 waiting for you" in find(page, QLabel, "overview.counts").text()
+        assert (
+            len(page.findChildren(BoardRow)) == 100
+            and "25 waiting for you" in find(page, QLabel, "overview.counts").text()
+        )
         for _ in range(99):
             press(page, Qt.Key.Key_J)
-        assert page._chosen == page._order[-1][1]
-        assert page._rows[page._chosen].visibleRegion().boundingRect().height() > 10, "it is scrolled into view"
+        assert page.board.selected_session == page.board.sessions()[-1]
+        assert row(page, page.board.selected_session).visibleRegion().boundingRect().height() > 10, (
+            "it is scrolled into view"
+        )
 
     live(qapp, home, act)
 
@@ -191,9 +225,9 @@ def test_a_session_names_its_sub_agents_while_they_work(qapp: QApplication, home
 
 def test_a_session_that_waits_for_a_permission_has_a_shield(qtbot: QtBot, look: Look) -> None:
     for kind, name in (("question", "circle-question-mark"), ("permission", "shield-question-mark")):
-        row = SessionRow("a", "Letter", status="waiting", activity_kind=kind)
-        part = BoardRow(look, row, lambda: 0)
+        entry = BoardEntry(WAITING, SessionRow("a", "Letter", status="waiting", activity_kind=kind))
+        part = BoardRow(look, entry, lambda: 0)
         qtbot.addWidget(part)
-        part.show_row(row, "", can_clear=False)
+        part.show_entry(entry, "")
         expected = pixmap(name, look.theme.waiting, look.size(16), part.devicePixelRatioF())
         assert part._glyph.pixmap().toImage() == expected.toImage()

@@ -10,8 +10,8 @@ from tests.ui.hands import click, find, press, write
 from tests.ui.sessions.test_model import FakeClock
 from tests.ui.sessions.test_rows import DAY, MINUTE, row
 from ui.sessions.panel import SessionsPanel
-from ui.sessions.session_rows import SessionHit
-from ui.sessions.sessions_model import Role
+from ui.sessions.session_rows import SessionHit, SessionLine
+from ui.sessions.sessions_model import Role, SessionsModel
 from ui.style.theme import Look, load_fonts, load_theme
 
 
@@ -134,7 +134,7 @@ def test_a_hit_is_opened_at_its_position(panel: SessionsPanel, qtbot: QtBot) -> 
     field = find(panel, QLineEdit, "sessions.search")
     write(field, "inside")
     panel.show_hits([SessionHit("b", "what is inside", 12)])
-    assert panel.hit_positions() == [("b", 12)]
+    assert hit_positions(panel) == [("b", 12)]
     with qtbot.waitSignal(panel.hit_chosen) as chosen:
         press(field, Qt.Key.Key_Return)
     assert chosen.args == ["b", 12]
@@ -309,10 +309,18 @@ def test_a_filter_for_a_kind_of_step_lists_steps_and_no_titles(panel: SessionsPa
     write(find(panel, QLineEdit, "sessions.search"), "title kind:command")
     assert listed(panel) == []
     panel.show_hits([SessionHit("b", "make all", 7)])
-    assert listed(panel) == ["b"] and panel.hit_positions() == [("b", 7)]
+    assert listed(panel) == ["b"] and hit_positions(panel) == [("b", 7)]
 
 
 def listed(panel: SessionsPanel) -> list[str]:
     model = view(panel).model()
     names = [model.index(number, 0).data(Role.SESSION) for number in range(model.rowCount())]
     return sorted(name for name in names if name)
+
+
+def hit_positions(panel: SessionsPanel) -> list[tuple[str, int]]:
+    """Return the session and the event number of each full-text match."""
+    model = view(panel).model()
+    assert isinstance(model, SessionsModel)
+    items = [model.item(index) for index in model.session_indexes()]
+    return [(item.row.id, item.seq) for item in items if isinstance(item, SessionLine) and item.seq]

@@ -11,6 +11,7 @@ from tests.ui.hands import find, press, write
 from tests.ui.sessions.test_model import FakeClock
 from tests.ui.sessions.test_rows import MINUTE, row
 from ui.sessions.panel import SessionsPanel
+from ui.sessions.session_menu import SessionAction
 from ui.sessions.sessions_model import Role
 from ui.style.theme import Look
 
@@ -43,13 +44,13 @@ def menu_of(panel: SessionsPanel) -> QMenu:
     return panel.findChildren(QMenu, "sessions.menu")[-1]
 
 
-def choose(menu: QMenu, word: str) -> None:
-    find_action(menu, word).trigger()
+def choose(menu: QMenu, action: SessionAction) -> None:
+    find_action(menu, action).trigger()
     menu.close()
 
 
-def find_action(menu: QMenu, word: str) -> QAction:
-    return next(action for action in menu.actions() if action.objectName() == f"sessions.menu.{word}")
+def find_action(menu: QMenu, action: SessionAction) -> QAction:
+    return next(entry for entry in menu.actions() if entry.objectName() == f"sessions.menu.{action}")
 
 
 def test_f2_renames_in_place_and_a_running_session_does_not_disturb(panel: SessionsPanel, qtbot: QtBot) -> None:
@@ -96,7 +97,7 @@ def test_several_sessions_are_selected_by_shift_and_deleted_together(panel: Sess
     press(table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     with qtbot.waitSignal(panel.action_requested) as told:
         press(table, Qt.Key.Key_Delete)
-    assert told.args == ["trash", ["a", "b"]]
+    assert told.args == [SessionAction.TRASH, ["a", "b"]]
     with qtbot.waitSignal(panel.undo_requested):
         press(table, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
 
@@ -106,19 +107,19 @@ def test_the_menu_offers_actions_that_fit_the_row(panel: SessionsPanel, qtbot: Q
     table.setFocus()
     press(table, Qt.Key.Key_Down)
     menu = menu_of(panel)
-    assert find_action(menu, "pin").text() == "Pin"
+    assert find_action(menu, SessionAction.PIN).text() == "Pin"
     with qtbot.waitSignal(panel.action_requested) as told:
-        choose(menu, "archive")
-    assert told.args == ["archive", ["a"]]
+        choose(menu, SessionAction.ARCHIVE)
+    assert told.args == [SessionAction.ARCHIVE, ["a"]]
     panel.update_session(row("a", pinned=1))
     panel.remove_sessions(["b", "c"])
     assert shown_rows(panel) == ["Pinned", "a", "Trash"]
     table.setCurrentIndex(table.model().index(2, 0))
     with qtbot.waitSignal(panel.action_requested) as told:
-        choose(menu_of(panel), "empty")
-    assert told.args == ["empty", []]
+        choose(menu_of(panel), SessionAction.EMPTY_TRASH)
+    assert told.args == [SessionAction.EMPTY_TRASH, []]
     press(table, Qt.Key.Key_Return)
     table.setCurrentIndex(table.model().index(3, 0))
     with qtbot.waitSignal(panel.action_requested) as told:
-        choose(menu_of(panel), "restore")
-    assert told.args == ["restore", ["d"]]
+        choose(menu_of(panel), SessionAction.RESTORE)
+    assert told.args == [SessionAction.RESTORE, ["d"]]

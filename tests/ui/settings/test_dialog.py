@@ -23,13 +23,14 @@ from pytestqt.qtbot import QtBot
 from core.agents.known_agents import known_agents
 from core.domain.rules import PermissionRule
 from core.domain.tiers import DEFAULT_RULES, TierRule, Tiers
-from core.settings.schema import MCP_SERVERS, MEMORY, MODELS, WEB, Settings
+from core.settings.schema import MCP_SERVERS, MEMORY, MODELS, WEB, ExternalAgentSettings, Settings
 from core.store.session_sizes import SessionSize
 from tests.screens.sample_mcp_servers import SERVERS
 from tests.screens.sample_packages import PACKAGES as SAMPLE_PACKAGES
 from tests.ui.hands import click, find, press, write
-from ui.settings.external_agents_page import ExternalAgentsPage
+from ui.settings.external_agents_page import ExternalAgentAction, ExternalAgentsPage
 from ui.settings.mcp_servers_page import McpServersPage
+from ui.settings.permission_rules_page import PermissionRuleAction
 from ui.settings.rules_and_data_pages import DataState
 from ui.settings.setting_controls import settings_with_control
 from ui.settings.settings_dialog import (
@@ -107,11 +108,25 @@ def test_the_command_that_installs_an_agent_is_copied(dialog: SettingsDialog) ->
     told: list[tuple[str, str, str]] = []
     page.action_requested.connect(lambda *action: told.append(action))
     click(find(page, QPushButton, "settings.agent.opencode.add"))
-    assert told == [("add", "opencode", "opencode acp")]
+    assert told == [(ExternalAgentAction.ADD, "opencode", "opencode acp")]
     button = find(page, QPushButton, "settings.agent.qwen.copy")
     click(button)
     assert button.text() == "Copied"
     assert QGuiApplication.clipboard().text() == "npm install -g @qwen-code/qwen-code"
+
+
+def test_an_added_agent_whose_program_is_missing_is_marked(dialog: SettingsDialog) -> None:
+    dialog.show_page(AGENTS)
+    page = dialog.findChildren(ExternalAgentsPage)[0]
+    mine, other = (ExternalAgentSettings(name=name, command="opencode", args=("acp",)) for name in ("mine", "other"))
+    page.show_agents((mine, other), (), (), (mine,))
+    note = find(page, QLabel, "settings.agent.mine.result")
+    assert not note.isHidden()
+    text = note.text().replace("\u200b", "")
+    assert text == "The program opencode was not found on this computer. Install it: npm install -g opencode-ai"
+    assert find(page, QLabel, "settings.agent.other.result").isHidden()
+    page.show_result("mine", "Starting the agent…", "second")
+    assert note.text().startswith("Starting")
 
 
 def test_a_folder_is_typed_or_chosen(dialog: SettingsDialog, tmp_path: Path) -> None:
@@ -213,7 +228,7 @@ def test_rules_are_revoked_and_risky_ones_are_shown_with_their_reason(dialog: Se
     dialog.show_page(RULES)
     with qtbot.waitSignal(dialog.rule_action_requested) as revoked:
         click(find(dialog, QPushButton, "settings.revoke.r1"))
-    assert revoked.args == ["revoke", "r1"]
+    assert revoked.args == [PermissionRuleAction.REVOKE, "r1"]
     dialog.show_page("Data")
     assert find(dialog, QLabel, "settings.data.counting").isVisible()
     dialog.show_data(DATA)
@@ -251,6 +266,24 @@ def test_the_dialog_fits_the_screen_at_the_largest_text_size(look: Look, qtbot: 
     qtbot.addWidget(dialog)
     room = dialog.screen().availableGeometry().size()
     assert dialog.width() <= room.width() and dialog.height() <= room.height()
+
+
+def test_another_text_size_applies_to_the_open_dialog(dialog: SettingsDialog) -> None:
+    dialog.resize(500, 400)
+    dialog.show()
+    dialog.show_page("Limits")
+    find(dialog, QDoubleSpinBox, "settings.max_turns").setFocus()
+    large = Look(load_theme("light"), load_fonts(1.25))
+    width, center = dialog.width(), dialog.geometry().center()
+    dialog.restyle(large)
+    field = find(dialog, QDoubleSpinBox, "settings.max_turns")
+    assert dialog.focusWidget() is field and field.font() == large.fonts.text and field.value() == 12
+    sizes = {font.pixelSize() for font in (large.fonts.title, large.fonts.strong, large.fonts.second)}
+    assert {label.font().pixelSize() for label in dialog.findChildren(QLabel) if label.isVisible()} <= sizes
+    assert dialog.width() > width and (dialog.geometry().center() - center).manhattanLength() <= 2
+    find(dialog, QListWidget, "settings.pages").setFocus()
+    dialog.show_page(RULES)
+    assert dialog.focusWidget().objectName() == "settings.pages"
 
 
 @pytest.mark.parametrize("title", [PACKAGES, RULES, MCP_SERVERS])

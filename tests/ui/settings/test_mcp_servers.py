@@ -15,7 +15,7 @@ from core.settings.schema import MCP_SERVERS, McpServerSettings, McpToolSettings
 from tests.ui.hands import click, find
 from ui.settings.add_mcp_server import AddMcpServerDialog
 from ui.settings.log_dialog import LogDialog
-from ui.settings.mcp_server_card import outcome_text
+from ui.settings.mcp_server_card import McpServerAction, outcome_text
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
 from ui.shell.status_line import StatusLine
 from ui.style.theme import Look
@@ -64,7 +64,7 @@ def text(dialog: SettingsDialog) -> str:
 def test_servers_are_loaded_when_their_page_is_opened(dialog: SettingsDialog, qtbot: QtBot) -> None:
     with qtbot.waitSignal(dialog.mcp_action_requested) as wanted:
         dialog.show_page(MCP_SERVERS)
-    assert wanted.args == ["look", "", ""] and "Looking" in text(dialog)
+    assert wanted.args == [McpServerAction.RELOAD, "", ""] and "Looking" in text(dialog)
     dialog.mcp_servers.show_servers(McpOverview())
     assert "No MCP servers yet" in text(dialog)
 
@@ -86,15 +86,15 @@ def test_status_missing_settings_and_project_servers_are_shown(dialog: SettingsD
 @pytest.mark.parametrize(
     ("button", "wish"),
     [
-        ("settings.tools.add", ["add", "", ""]),
-        ("settings.tools.look", ["look", "", ""]),
-        ("settings.tool.files.test", ["test", "files", ""]),
-        ("settings.tool.files.log", ["log", "files", ""]),
-        ("settings.tool.files.remove", ["remove", "files", ""]),
-        ("settings.tool.far.login", ["login", "far", ""]),
-        ("settings.tool.near.logout", ["logout", "near", ""]),
-        ("settings.tool.far.key.Authorization", ["give", "far", "Authorization"]),
-        ("settings.brought.box.add", ["bring", "box", "/home/me/work"]),
+        ("settings.tools.add", [McpServerAction.ADD, "", ""]),
+        ("settings.tools.reload", [McpServerAction.RELOAD, "", ""]),
+        ("settings.tool.files.test", [McpServerAction.TEST, "files", ""]),
+        ("settings.tool.files.show_log", [McpServerAction.SHOW_LOG, "files", ""]),
+        ("settings.tool.files.remove", [McpServerAction.REMOVE, "files", ""]),
+        ("settings.tool.far.sign_in", [McpServerAction.SIGN_IN, "far", ""]),
+        ("settings.tool.near.sign_out", [McpServerAction.SIGN_OUT, "near", ""]),
+        ("settings.tool.far.key.Authorization", [McpServerAction.SET_SECRET, "far", "Authorization"]),
+        ("settings.brought.box.add", [McpServerAction.ADD_FROM_PROJECT, "box", "/home/me/work"]),
     ],
 )
 def test_each_button_emits_its_action(dialog: SettingsDialog, qtbot: QtBot, button: str, wish: list[str]) -> None:
@@ -108,12 +108,15 @@ def test_each_button_emits_its_action(dialog: SettingsDialog, qtbot: QtBot, butt
 def test_servers_and_tools_are_switched_and_a_long_list_is_expanded(dialog: SettingsDialog, qtbot: QtBot) -> None:
     dialog.show_page(MCP_SERVERS)
     dialog.mcp_servers.show_servers(FOUND)
-    for box, wish in (("files.on", ["off", "files", ""]), ("files.of.read1", ["off", "files", "read1"]),
-                      ("off.on", ["on", "off", ""])):  # fmt: skip
+    for box, wish in (
+        ("files.on", [McpServerAction.DISABLE, "files", ""]),
+        ("files.of.read1", [McpServerAction.DISABLE, "files", "read1"]),
+        ("off.on", [McpServerAction.ENABLE, "off", ""]),
+    ):
         with qtbot.waitSignal(dialog.mcp_action_requested) as wanted:
             find(dialog, QCheckBox, f"settings.tool.{box}").click()
         assert wanted.args == wish
-    click(find(dialog, QPushButton, "settings.tool.files.whole"))
+    click(find(dialog, QPushButton, "settings.tool.files.show_all"))
     odd = find(dialog, QCheckBox, "settings.tool.files.of.а")
     assert not odd.isEnabled() and "is not a valid name" in text(dialog)
 
@@ -129,8 +132,8 @@ def test_a_test_result_is_shown_and_a_change_can_be_accepted(dialog: SettingsDia
     )
     assert "read1:\n-a\n+b" in text(dialog)
     with qtbot.waitSignal(dialog.mcp_action_requested) as wanted:
-        click(find(dialog, QPushButton, "settings.tool.files.accept"))
-    assert wanted.args == ["accept", "files", ""]
+        click(find(dialog, QPushButton, "settings.tool.files.accept_tools"))
+    assert wanted.args == [McpServerAction.ACCEPT_TOOLS, "files", ""]
 
 
 @pytest.fixture
@@ -149,7 +152,7 @@ def test_a_command_is_added_with_its_environment(adding: AddMcpServerDialog, qtb
     find(adding, QLineEdit, "add_tool.name").setText("files")
     find(adding, QPlainTextEdit, "add_tool.keys").setPlainText("TOKEN=moss\nLEVEL=${LEVEL}")
     read = find(adding, QLabel, "add_tool.read").text()
-    assert "saved in the keyring: TOKEN" in read and "moss" not in read
+    assert "secret values: TOKEN" in read and "moss" not in read
     assert "Receives your environment variables: LEVEL" in read
     with qtbot.waitSignal(adding.added) as added:
         click(add)

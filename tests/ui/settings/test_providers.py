@@ -4,19 +4,20 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPushButton
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.problems import ErrorDetails
 from core.domain.rules import PermissionRule
 from core.engine.services.providers import ModelRow, ProviderRow, ProvidersOverview
 from core.models.model_check import ModelCheck
-from core.settings.schema import MODELS, Settings
+from core.settings.schema import LOCAL_MODELS, MODELS, Settings
 from tests.ui.hands import click, find, press, write
 from ui.settings.add_provider import AddProviderDialog, is_unencrypted
-from ui.settings.provider_card import outcome_text
+from ui.settings.provider_card import ProviderAction, outcome_text
 from ui.settings.settings_dialog import FOLDERS, SettingsDialog, SettingsSnapshot
 from ui.style.theme import Look, load_fonts
+from ui.widgets import dialog_parts
 
 NEAR = ProviderRow(
     "ollama",
@@ -72,7 +73,28 @@ def test_providers_are_loaded_when_their_page_is_opened(look: Look, qtbot: QtBot
     qtbot.addWidget(made)
     with qtbot.waitSignal(made.provider_action_requested) as wanted:
         made.show_page(MODELS)
-    assert wanted.args == ["first", ""] and "Looking for providers" in text(made)
+    assert wanted.args == [ProviderAction.LIST, ""] and "Looking for providers" in text(made)
+
+
+def test_the_focus_stays_in_the_row_of_a_button_that_disappears(dialog: SettingsDialog) -> None:
+    dialog.providers.show_providers(FOUND)
+    find(dialog, QPushButton, "settings.set_default.ollama/odd").setFocus()
+    dialog.providers.show_providers(replace(FOUND, model="ollama/odd"))
+    let_go()
+    assert dialog.focusWidget() is find(dialog, QPushButton, "settings.test_model.ollama/odd")
+    find(dialog, QPushButton, "settings.remove_key.anthropic").setFocus()
+    without_key = replace(KEYED, key_from="", key_variable="ANTHROPIC_API_KEY")
+    dialog.providers.show_providers(replace(FOUND, providers=(NEAR, without_key, LACKING, OFF, MINE)))
+    let_go()
+    assert dialog.focusWidget() is find(dialog, QPushButton, "settings.set_key.anthropic")
+
+
+def test_the_focus_goes_to_the_first_control_of_the_local_models(dialog: SettingsDialog) -> None:
+    dialog.providers.show_providers(FOUND)
+    find(dialog, QPushButton, "settings.models.reload").setFocus()
+    dialog.show_page(LOCAL_MODELS)
+    focused: QWidget | None = dialog.focusWidget()
+    assert focused is find(dialog, QPushButton, "settings.local.add")
 
 
 def test_known_values_are_shown_and_unknown_ones_are_named(dialog: SettingsDialog) -> None:
@@ -87,7 +109,7 @@ def test_known_values_are_shown_and_unknown_ones_are_named(dialog: SettingsDialo
     ):  # fmt: skip
         assert words in said
     assert "No model is set up" not in said and "m8" not in said
-    click(find(dialog, QPushButton, "settings.whole.ollama"))
+    click(find(dialog, QPushButton, "settings.show_all.ollama"))
     assert "m8" in text(dialog)
     dialog.providers.show_providers(
         replace(FOUND, providers=(LACKING,), keyring_error=ErrorDetails("No keyring.", "", ""))
@@ -98,15 +120,15 @@ def test_known_values_are_shown_and_unknown_ones_are_named(dialog: SettingsDialo
 @pytest.mark.parametrize(
     ("button", "wish"),
     [
-        ("settings.models.look", ["look", ""]),
-        ("settings.models.add", ["add", ""]),
-        ("settings.models.proxy", ["proxy", "http://p:1"]),
-        ("settings.give.openai", ["give", "openai"]),
-        ("settings.give.anthropic", ["give", "anthropic"]),
-        ("settings.forget.anthropic", ["forget", "anthropic"]),
-        ("settings.remove.work", ["remove", "work"]),
-        ("settings.use.ollama/odd", ["use", "ollama/odd"]),
-        ("settings.test.ollama/qwen3", ["test", "ollama/qwen3"]),
+        ("settings.models.reload", [ProviderAction.RELOAD, ""]),
+        ("settings.models.add", [ProviderAction.ADD, ""]),
+        ("settings.models.use_proxy", [ProviderAction.USE_PROXY, "http://p:1"]),
+        ("settings.set_key.openai", [ProviderAction.SET_KEY, "openai"]),
+        ("settings.set_key.anthropic", [ProviderAction.SET_KEY, "anthropic"]),
+        ("settings.remove_key.anthropic", [ProviderAction.REMOVE_KEY, "anthropic"]),
+        ("settings.remove.work", [ProviderAction.REMOVE, "work"]),
+        ("settings.set_default.ollama/odd", [ProviderAction.SET_DEFAULT, "ollama/odd"]),
+        ("settings.test_model.ollama/qwen3", [ProviderAction.TEST_MODEL, "ollama/qwen3"]),
     ],
 )
 def test_each_button_emits_its_action(dialog: SettingsDialog, qtbot: QtBot, button: str, wish: list[str]) -> None:
@@ -162,7 +184,11 @@ def test_results_and_errors_are_shown_in_the_footer(dialog: SettingsDialog) -> N
 
 
 @pytest.mark.colors
-def test_the_form_of_a_provider_stays_open_until_it_is_accepted(look: Look, qtbot: QtBot) -> None:
+def test_the_form_of_a_provider_stays_open_until_it_is_accepted(
+    look: Look, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = list[str]()
+    monkeypatch.setattr(dialog_parts, "announce", lambda _, text: heard.append(text))
     made = AddProviderDialog(Look(look.theme, load_fonts(1.5)))
     made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(made)
@@ -178,7 +204,10 @@ def test_the_form_of_a_provider_stays_open_until_it_is_accepted(look: Look, qtbo
         press(find(made, QLineEdit, "add_server.url"), Qt.Key.Key_Return)
     assert added.args == ["work", "http://10.0.0.1/v1", "responses", False, ""] and made.isVisible()
     made.show_error(ErrorDetails("This address cannot be used.", "Everyone on the way can read it.", ""))
-    assert "on the way" in find(made, QLabel, "add_server.why").text()
+    why = find(made, QLabel, "add_server.why")
+    assert "on the way" in why.text() and "on the way" in heard[-1]
+    write(find(made, QLineEdit, "add_server.url"), "x")
+    assert not why.isVisible(), "it was about the former address"
     plain.setChecked(True)
     with qtbot.waitSignal(made.added) as added:
         click(add)

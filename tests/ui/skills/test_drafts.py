@@ -22,7 +22,7 @@ def test_an_unsaved_image_survives_a_crash(tmp_path: Path) -> None:
     assert draft is not None and drafts.keys() == {"library/notes"}
     again.apply_draft(draft)
     assert again.contents("assets/new.png") == IMAGE and again.contents(SKILL_FILE) == "new"
-    assert again.removed_paths() == ["assets/old.png"]
+    assert again.unsaved_changes()["assets/old.png"] is None
 
 
 def test_images_that_a_draft_no_longer_has_are_deleted(tmp_path: Path) -> None:

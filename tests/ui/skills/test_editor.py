@@ -118,7 +118,7 @@ def test_findings_are_shown_at_their_lines(editor: SkillEditor) -> None:
         if each.format.underlineStyle() == QTextCharFormat.UnderlineStyle.WaveUnderline
     ]
     assert [each.cursor.blockNumber() for each in waves] == [1, 7]
-    assert find(editor, QLabel, "skill.foot.measures").text().startswith("name 7/64")
+    assert find(editor, QLabel, "skill.foot.measures").accessibleName().startswith("name 7/64")
 
 
 def test_front_matter_keys_are_completed(editor: SkillEditor, qtbot: QtBot) -> None:

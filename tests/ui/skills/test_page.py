@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
-from PySide6.QtGui import QDropEvent
+from PySide6.QtCore import QEvent, QMimeData, QPointF, Qt, QUrl
+from PySide6.QtGui import QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QPlainTextEdit,
     QPushButton,
     QScrollBar,
+    QSlider,
     QWidget,
 )
 
@@ -37,6 +38,8 @@ from ui.skills.drafts import SkillDrafts
 from ui.skills.name_dialog import NameDialog
 from ui.skills.panel import SkillsPanel
 from ui.skills.skill_import_dialog import SkillImportDialog
+from ui.skills.skill_menu import SkillAction
+from ui.widgets.proposal_keys import ProposalAction
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 HEAD = "---\nname: letters\ndescription: Write letters. Use when a letter is wanted.\n---\n"
@@ -104,8 +107,9 @@ def test_a_skill_is_created_edited_and_saved_with_the_keyboard(qapp: QApplicatio
         await until(lambda: figures.text() == "+0 −1", "the text differs from the saved one")
         page.list_pane.list.setFocus()
         press(page.list_pane.list, Qt.Key.Key_2, Qt.KeyboardModifier.AltModifier)
+        assert person.window.sessions.isHidden()
         for part in (source, page.view.editor.preview, page.list_pane.list, source):
-            press(person.shell.focusWidget(), Qt.Key.Key_F6)
+            person.window.actions_by_id["area.next"].trigger()
             assert person.shell.focusWidget() is part
 
     live(qapp, home, act)
@@ -137,6 +141,22 @@ def test_k8_two_editors_and_an_agent_at_once_overwrite_nothing(qapp: QApplicatio
     live(qapp, home, act)
 
 
+def test_arrow_keys_work_as_soon_as_the_page_is_open(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        await until(lambda: person.window._bridge, "the engine")
+        for name in ("letters", "notes"):
+            await save_skill(person, name, SKILL.replace("letters", name))
+        page = await opened(person)
+        rows = page.list_pane.list
+        await until(lambda: rows.currentIndex().isValid(), "a current skill")
+        assert person.window.focusWidget() is rows
+        first = rows.currentIndex().row()
+        press(rows, Qt.Key.Key_Down)
+        assert rows.currentIndex().row() == first + 1
+
+    live(qapp, home, act)
+
+
 def test_disabling_pinning_archiving_and_restoring_can_be_undone(qapp: QApplication, home: Path) -> None:
     async def act(person: Person) -> None:
         await save_skill(person, "letters", SKILL)
@@ -147,7 +167,11 @@ def test_disabling_pinning_archiving_and_restoring_can_be_undone(qapp: QApplicat
             found = [each for each in page.list_pane.rows() if each.name == "letters"]
             return [f"{each.state}{' pinned' if each.pinned else ''}" for each in found] == [state]
 
-        for action, then in (("disable", "disabled"), ("pin", "enabled pinned"), ("archive", "archived")):
+        for action, then in (
+            (SkillAction.DISABLE, "disabled"),
+            (SkillAction.PIN, "enabled pinned"),
+            (SkillAction.ARCHIVE, "archived"),
+        ):
             page.run_action(action)
             await until(partial(is_now, then), then)
             person.window.toast.undo()
@@ -155,15 +179,15 @@ def test_disabling_pinning_archiving_and_restoring_can_be_undone(qapp: QApplicat
         await save_skill(person, "letters", SKILL.replace("first", "it twice"), 1)
         page.open("library/letters")
         await until(lambda: "it twice" in page.view.editor.text(), "version 2")
-        page.run_action("versions")
-        page.view.compare.choose_version(1)
+        page.run_action(SkillAction.SHOW_VERSIONS)
+        find(page, QSlider, "skill.compare.version").setValue(0)
         click(find(page, QPushButton, "skill.compare.restore"))
         await until(lambda: page.view.edit.base == 3 and "first" in page.view.editor.text(), "version 1 as version 3")
         person.window.toast.undo()
         await until(
             lambda: page.view.edit.base == 4 and "it twice" in page.view.editor.text(), "version 2 as version 4"
         )
-        page.run_action("rename")
+        page.run_action(SkillAction.RENAME)
         dialog = find(page, NameDialog, "skill.name")
         find(dialog, QLineEdit, "skill.name.field").setText("formal-letters")
         click(find(dialog, QPushButton, "skill.name.yes"))
@@ -260,7 +284,7 @@ def test_a_proposal_is_edited_accepted_rejected_and_undone(qapp: QApplication, h
             wanted = Proposal("", "skill", "patch", "letters", text, "the tone was wrong", 1)
             return await engine.ask(lambda e: e.proposals.add(wanted))
 
-        await propose(better)
+        first = await propose(better)
         page = await opened(person)
         await until(lambda: page.list_pane.proposed(), "the proposal")
         assert person.window.pages.page("skills") is page and person.window._reading.proposed("skill") == 1
@@ -268,7 +292,7 @@ def test_a_proposal_is_edited_accepted_rejected_and_undone(qapp: QApplication, h
         title, state = find(page, QLabel, "skill.title"), find(page, QLabel, "skill.state")
         await until(lambda: state.text() == "Proposed change", "the review opens the proposal")
         assert title.accessibleName() == "letters"
-        edit, keep = find(page, QPushButton, "skill.edit"), find(page, QPushButton, "skill.keep")
+        edit, keep = find(page, QPushButton, "skill.edit"), find(page, QPushButton, "skill.accept")
         await until(keep.isVisible, "the proposal is open")
         source = page.view.editor.source
         assert page.view.editor.text() == better and source.isReadOnly()
@@ -284,10 +308,12 @@ def test_a_proposal_is_edited_accepted_rejected_and_undone(qapp: QApplication, h
         await until(lambda: page.view.edit.base == 2, "version 2")
         assert page.view.editor.text() == f"{better}Twice." and not page.list_pane.proposed()
         person.window.toast.undo()
-        await until(lambda: page.list_pane.proposed() == [] and _text(page) == SKILL, "the proposal is undone")
+        await until(lambda: len(page.list_pane.proposed()) == 1, "the proposal is pending again")
+        assert await engine.ask(lambda e: e.skills.read_text("library/letters")) == SKILL
+        await engine.ask(lambda e: e.proposals.reject(first.id))
         second = await propose(better.replace("tone", "date"))
         page.refresh()
-        await until(lambda: page.list_pane.proposed(), "the proposal")
+        await until(lambda: second.id in str(page.list_pane.proposed()), "the second proposal")
         page.open(f"proposal/{second.id}")
         await until(keep.isVisible, "the proposal is open")
         rows = page.list_pane.list
@@ -295,7 +321,13 @@ def test_a_proposal_is_edited_accepted_rejected_and_undone(qapp: QApplication, h
         press(rows, Qt.Key.Key_N)
         assert page.list_pane.proposed(), "the keys are for the proposal that is open and selected"
         press(rows, Qt.Key.Key_Home)
-        press(rows, Qt.Key.Key_N)
+        hints = [find(page, QPushButton, f"skill.{action}").accessibleDescription() for action in ProposalAction]
+        assert hints == ["Shortcut: Y", "Shortcut: E", "Shortcut: N"]
+        held = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_N, Qt.KeyboardModifier.NoModifier, "n", True)
+        QApplication.sendEvent(rows, held)
+        await asyncio.sleep(0)
+        assert page.list_pane.proposed(), "a key that is held down does not decide on the next proposal"
+        press(keep, Qt.Key.Key_N)
         await until(lambda: not page.list_pane.proposed(), "rejected")
         assert await engine.ask(lambda e: e.skills.read_text("library/letters")) == SKILL
         person.window.toast.undo()

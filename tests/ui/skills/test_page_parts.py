@@ -5,8 +5,18 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QListWidget, QPushButton, QSlider, QToolButton
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QListWidget,
+    QMenu,
+    QPushButton,
+    QSlider,
+    QWidget,
+)
 from pytestqt.modeltest import ModelTester
 from pytestqt.qtbot import QtBot
 
@@ -30,6 +40,7 @@ from ui.skills.conflict_dialog import SaveConflictDialog
 from ui.skills.drafts import SkillDraft
 from ui.skills.edited_skill import EditedSkill
 from ui.skills.files_tab import FilesTab
+from ui.skills.header import SkillHeader
 from ui.skills.list_items import (
     ProposalItem,
     SkillGroupHeading,
@@ -42,10 +53,11 @@ from ui.skills.list_items import (
 from ui.skills.list_pane import SkillListPane
 from ui.skills.name_dialog import NameDialog
 from ui.skills.skill_import_dialog import SkillImportDialog
-from ui.skills.skill_menu import menu_entries
+from ui.skills.skill_menu import SkillAction, menu_entries
 from ui.skills.skill_notice import SkillNotice
 from ui.skills.usage_tab import UsageTab
-from ui.style.theme import Look
+from ui.style.theme import Look, load_fonts
+from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
 
 REVIEW = "folder:/w/.agents/skills/code-review"
@@ -85,11 +97,10 @@ def test_an_item_has_the_text_and_actions_for_its_state() -> None:
         accessible_text(SkillItem(by_name["deploy"], unsaved=True))
         == "deploy, enabled, pinned, unsaved changes, Deploy."
     )
-    assert {name for name, _ in menu_entries(by_name["deploy"])} >= {"rename", "unpin", "disable", "archive", "export"}
-    assert "archive" not in dict(menu_entries(by_name["skill-writing"])) and "trust" in dict(
-        menu_entries(by_name["code-review"])
-    )
-    assert [name for name, _ in menu_entries(by_name["old"])] == ["bring", "export"]
+    actions = {name: [entry[0] for entry in menu_entries(row) if entry] for name, row in by_name.items()}
+    assert {"rename", "unpin", "disable", "archive", "export"} <= set(actions["deploy"])
+    assert SkillAction.ARCHIVE not in actions["skill-writing"] and SkillAction.TRUST in actions["code-review"]
+    assert actions["old"] == [SkillAction.RESTORE, SkillAction.EXPORT]
 
 
 @pytest.fixture
@@ -221,6 +232,23 @@ def test_versions_are_compared_and_restored(qtbot: QtBot, look: Look) -> None:
     tab.restyle(look)
 
 
+@pytest.mark.parametrize("kind", [FilesTab, CompareTab])
+def test_a_narrow_tab_shows_icons_with_tooltips_rather_than_cut_words(
+    look: Look, qtbot: QtBot, kind: type[FilesTab | CompareTab]
+) -> None:
+    column, tab = QWidget(), kind(Look(look.theme, load_fonts(1.5)))
+    qtbot.addWidget(column)
+    tab.setParent(column)
+    tab.setGeometry(0, 0, 460, 400)
+    with qtbot.waitExposed(column):
+        column.show()
+    buttons = [button for button in tab.findChildren(Button) if button.isVisible()]
+    assert buttons
+    for button in buttons:
+        is_icon = button.width() < button.full_width()
+        assert button.width() >= button.sizeHint().width() and is_icon == (button.toolTip() == button.text())
+
+
 def test_conflicting_texts_are_merged_without_loss(qtbot: QtBot, look: Look) -> None:
     parts = (
         MergeHunk("same", ("a\n",), ("a\n",), ("a\n",)),
@@ -232,7 +260,7 @@ def test_conflicting_texts_are_merged_without_loss(qtbot: QtBot, look: Look) -> 
     qtbot.addWidget(dialog)
     dialog.open()
     assert dialog.merged_text() == "a\ntheirs\nmine\nC\n", "by default both sides are kept"
-    click(find(dialog, QToolButton, "skill.moved.choice.1.yours"))
+    click(find(dialog, QPushButton, "skill.moved.choice.1.yours"))
     assert dialog.merged_text() == "a\nmine\nC\n"
     with qtbot.waitSignal(dialog.resolved) as agreed:
         click(find(dialog, QPushButton, "skill.moved.both"))
@@ -301,6 +329,19 @@ def test_files_are_added_renamed_and_removed_with_the_keyboard(qtbot: QtBot, loo
     tab.restyle(look)
 
 
+def test_a_proposal_has_no_menu(qtbot: QtBot, look: Look) -> None:
+    header = SkillHeader(look)
+    qtbot.addWidget(header)
+    header.show_skill(ROWS[0], 1, "", menu_entries(ROWS[0]))
+    header.open_menu(QPoint())
+    (menu,) = header.findChildren(QMenu)
+    menu.close()
+    QCoreApplication.sendPostedEvents(menu, QEvent.Type.DeferredDelete)
+    header.show_proposal("deploy", "Proposed change", "", source="")
+    header.open_menu(QPoint())
+    assert not header.findChildren(QMenu)
+
+
 def test_the_notice_of_an_untrusted_skill_lists_scripts_and_findings(qtbot: QtBot, look: Look) -> None:
     card = SkillNotice(look)
     qtbot.addWidget(card)
@@ -314,8 +355,18 @@ def test_the_notice_of_an_untrusted_skill_lists_scripts_and_findings(qtbot: QtBo
     assert "Line 9" not in text
     with qtbot.waitSignal(card.action_requested) as done:
         find(card, QPushButton, "skill.card.yes").click()
-    assert done.args == ["trust"] and not find(card, QPushButton, "skill.card.no").isVisible()
+    assert done.args == [SkillAction.TRUST] and not find(card, QPushButton, "skill.card.no").isVisible()
     card.restyle(look)
+
+
+def test_the_notice_of_an_untrusted_skill_counts_the_findings_that_it_does_not_list(qtbot: QtBot, look: Look) -> None:
+    card = SkillNotice(look)
+    qtbot.addWidget(card)
+    findings = [SkillFinding(line, "It hides characters.", level="warning") for line in range(1, 10)]
+    card.show_untrusted(ROWS[1], [SkillFile("scripts/run.sh", "", 9), SkillFile("a.md", "", 9)], findings)
+    text = card.accessibleName()
+    assert "Line 6:" in text and "Line 7:" not in text and "And 3 more findings." in text
+    assert "1 other file." in text
 
 
 def test_only_a_rating_counts_as_success(qtbot: QtBot, look: Look) -> None:

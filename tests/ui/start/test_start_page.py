@@ -8,9 +8,10 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
+from core.models.providers import LOCAL_PROVIDERS
 from tests.ui.hands import click, find, press, write
 from ui.base.drop_filter import dragged_folder
-from ui.start.new_session_form import NewSession, ProviderOffer
+from ui.start.new_session import NewSession, ProviderOffer
 from ui.start.panel import StartPanel
 from ui.style.theme import Look, load_fonts, load_theme
 
@@ -21,6 +22,21 @@ def test_the_demo_starts(look: Look, qtbot: QtBot) -> None:
     panel.show()
     with qtbot.waitSignal(panel.demo_requested):
         click(find(panel, QPushButton, "start.demo"))
+
+
+def test_another_default_model_is_used_by_the_next_session(look: Look, qtbot: QtBot) -> None:
+    panel = StartPanel(look, data_folder="x")
+    qtbot.addWidget(panel)
+    offers = (ProviderOffer("work", "Work", ("work/large", "work/small")),)
+    models = find(panel, QComboBox, "start.model")
+    panel.show_providers(offers, "work/large")
+    panel.form.choose_model("work/small")
+    panel.show_providers(offers, "work/large")
+    assert models.currentData() == "work/small", "the choice for this session"
+    panel.form.choose_default_model()
+    assert models.currentData() == "work/large"
+    panel.show_providers(offers, "work/small")
+    assert models.currentData() == "work/small", "the settings were changed"
 
 
 def test_it_says_where_data_is_kept(look: Look, qtbot: QtBot) -> None:
@@ -171,3 +187,13 @@ def test_themes_change_at_run_time(look: Look, qtbot: QtBot) -> None:
     large = card.maximumWidth()
     panel.restyle(look)
     assert large == 2 * card.maximumWidth()
+
+
+def test_it_names_every_provider_that_is_detected_on_this_computer(look: Look, qtbot: QtBot) -> None:
+    panel = StartPanel(look, data_folder="x")
+    qtbot.addWidget(panel)
+    for offers in ((), (ProviderOffer("openai", "OpenAI"),)):
+        panel.show_providers(offers, "")
+        labels = find(panel, QFrame, "start.local.entry").findChildren(QLabel)
+        text = "".join(label.text() for label in labels)
+        assert [provider.title for provider in LOCAL_PROVIDERS if provider.title not in text] == []

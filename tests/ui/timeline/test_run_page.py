@@ -3,8 +3,17 @@
 import json
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPlainTextEdit, QPushButton, QTabBar, QToolButton, QWidget
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtWidgets import (
+    QLineEdit,
+    QListView,
+    QPlainTextEdit,
+    QPushButton,
+    QTabBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from core.domain.clock import SECOND
@@ -14,12 +23,14 @@ from core.domain.text import Text
 from core.engine.state.live_updates import LiveUpdate
 from tests.ui.hands import click, find, press
 from tests.ui.timeline.session_data import EXIF, START, MemorySteps, letter_session
+from ui.shell.central_area import CentralArea
 from ui.style.theme import Look, load_fonts
 from ui.timeline.header_facts import FactLine
 from ui.timeline.row_layout import RowColumns
 from ui.timeline.run_page import RunPage
 from ui.timeline.status_pill import StatusPill
 from ui.timeline.step_pane import StepPane
+from ui.widgets.toast import Toast
 
 ROW = SessionRow(
     "s", "Mould complaint", "~/letters", "qwen3-32b", "running", runs=2, turns=9, max_turns=60, tokens=48_200
@@ -117,7 +128,42 @@ def test_an_interruption_is_found_when_its_session_is_opened(page: RunPage, rows
     bar = find(page, QWidget, "interrupted")
     assert bar.isVisible() and not find(bar, QPushButton, "interrupted.skip").isVisible()
     assert find(bar, QPushButton, "interrupted.retry").text() == "Continue"
-    assert page.focus_interruption() and page.window().focusWidget().objectName() == "interrupted.retry"
+
+
+@pytest.mark.colors
+def test_an_interruption_reached_by_keyboard_shows_the_focus_and_repeats_nothing_on_enter(
+    page: RunPage, rows: MemorySteps, qtbot: QtBot, look: Look
+) -> None:
+    page.apply([rows.add("interrupted", "waiting", object="make deploy", run=2, metrics={"calls": 1})])
+    bar = find(page, QWidget, "interrupted")
+    with qtbot.waitActive(page):
+        page.activateWindow()
+    page.view.setFocus()
+    unfocused = bar.grab().toImage()
+    assert page.focus_interruption() and page.window().focusWidget() is bar
+    top = bar.width() // 2, 0
+    assert bar.grab().toImage().pixelColor(*top) == look.theme.accent != unfocused.pixelColor(*top)
+    with qtbot.assertNotEmitted(page.interruption_resolved):
+        for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            press(bar, key)
+    press(bar, Qt.Key.Key_Tab)
+    retry = find(bar, QPushButton, "interrupted.retry")
+    assert page.window().focusWidget() is retry
+    middle = retry.width() // 2, 0
+    assert retry.grab().toImage().pixelColor(*middle) == look.theme.accent
+    with qtbot.waitSignal(page.interruption_resolved) as emitted:
+        press(retry, Qt.Key.Key_Return)
+    assert emitted.args == ["retry"]
+
+
+def test_a_focused_bar_of_an_interruption_that_is_resolved_elsewhere_returns_the_focus(
+    page: RunPage, rows: MemorySteps
+) -> None:
+    asked = rows.add("interrupted", "waiting", object="make deploy", run=2, metrics={"calls": 1})
+    page.apply([asked])
+    page.focus_interruption()
+    page.apply([asked._replace(status="done", ended_at=clock())])
+    assert page.window().focusWidget() is page.view
 
 
 def test_theme_change(page: RunPage, pane: StepPane, look: Look, rows: MemorySteps) -> None:
@@ -223,3 +269,49 @@ def test_the_pane_collapses_by_button_and_key(pane: StepPane, qtbot: QtBot) -> N
         click(find(pane, QToolButton, "step.fold"))
     with qtbot.waitSignal(pane.hide_requested):
         press(pane, Qt.Key.Key_Q)
+
+
+def test_tab_goes_from_the_steps_to_the_choice_for_an_interruption_before_the_composer(
+    look: Look, rows: MemorySteps, qtbot: QtBot
+) -> None:
+    window, composer = QWidget(), QLineEdit()
+    composer.setObjectName("composer")
+    qtbot.addWidget(window)
+    page = RunPage(look, rows, clock=clock)
+    column = QVBoxLayout(window)
+    column.addWidget(page)
+    column.addWidget(composer)
+    page.add_tab(
+        "later", "Later", QListView()
+    )  # as in the program, where the other tabs are created after the composer
+    rows.add("interrupted", "waiting", object="The program ended.", run=2, metrics={"calls": 0})
+    page.show_session(ROW._replace(status="interrupted", rows=len(rows.rows)))
+    window.show()
+    page.view.setFocus()
+    reached = [""]
+    while "composer" not in reached and len(reached) < 40:
+        press(window.focusWidget(), Qt.Key.Key_Tab)
+        reached.append(window.focusWidget().objectName())
+    assert reached[-3:] == ["interrupted.retry", "interrupted.abort", "composer"]
+
+
+def test_a_toast_covers_neither_the_choice_for_an_interruption_nor_a_page(
+    look: Look, rows: MemorySteps, qtbot: QtBot
+) -> None:
+    toast, other, page = Toast(look), QWidget(), RunPage(look, rows, clock=clock)
+    area = CentralArea(QWidget(), toast, page, other)
+    qtbot.addWidget(area)
+    area.resize(800, 600)
+    area.show()
+    page.show_session(ROW._replace(rows=len(rows.rows)))
+    area.show_part(page, page)
+    toast.show_message("Archived.")
+    asked = rows.add("interrupted", "waiting", object="make deploy", run=2, metrics={"calls": 1})
+    page.apply([asked])
+    bar = find(page, QWidget, "interrupted")
+    qtbot.waitUntil(lambda: bar.isVisible() and toast.geometry().bottom() < bar.mapTo(area, QPoint(0, 0)).y())
+    assert toast.geometry().bottom() > area.height() - 120, "it stays close to the bar"
+    page.apply([asked._replace(status="done", ended_at=clock())])
+    qtbot.waitUntil(lambda: toast.geometry().bottom() > area.height() - 40)
+    area.show_part(other)
+    qtbot.waitUntil(lambda: other.mapTo(area, other.rect().bottomLeft()).y() < toast.geometry().top())

@@ -149,7 +149,9 @@ def test_accessible_text_matches_what_is_painted() -> None:
     model = TimelineModel(rows, clock=lambda: START)
     model.open("s", len(rows.rows))
     said = [model.index(place, 0).data(Qt.ItemDataRole.AccessibleTextRole) for place in range(model.rowCount())]
-    assert said[1] == "Run 2: 3 thoughts, 7 tool calls, 1m 48s, 21.3k tok, Done"
+    assert said[1] == "Run 2: 3 thoughts, 7 tool calls, 1m 48s, 21.3k tok, Done, expanded"
+    model.toggle_run(2)
+    assert str(model.index(1, 0).data(Qt.ItemDataRole.AccessibleTextRole)).endswith("Done, collapsed")
     assert said[4] == "Step 18: Ran exiftool -DateTimeOriginal photos/*.jpg, exit 0, 0.6s, done"
     assert said[5] == "Step 19: Wrote complaint.md, +84, −3, 31ms, done"
     assert said[11] == "End of the run: Done, 6m 40s"
@@ -241,8 +243,8 @@ def test_accessible_text_of_a_reply_is_plain_and_complete() -> None:
     rows.add("user", text="# Now\nthe _rest_")
     model = TimelineModel(rows)
     model.open("s", 2)
-    assert model.index(0, 0).data() == "Replied Done. See a.py and the page: one two ls -l"
-    assert model.index(1, 0).data() == "You said Now the rest"
+    assert model.index(0, 0).data() == "Replied Done. See a.py and the page: one. two. ls -l"
+    assert model.index(1, 0).data() == "You said Now. the rest"
 
 
 def test_a_fork_names_the_session_it_came_from_by_its_title() -> None:

@@ -13,6 +13,7 @@ from core.domain.steps import Step
 from tests.ui.hands import click, press
 from tests.ui.timeline.session_data import ANSWER, START, MemorySteps, letter_session
 from ui.style.theme import Look
+from ui.timeline import timeline_view
 from ui.timeline.reply_widgets import DRAFT
 from ui.timeline.timeline_model import TimelineModel
 from ui.timeline.timeline_view import TimelineView
@@ -274,6 +275,17 @@ def test_brackets_go_from_run_to_run(show: Show) -> None:
     for key in (Qt.Key.Key_BracketLeft, Qt.Key.Key_BracketLeft, Qt.Key.Key_BracketLeft, Qt.Key.Key_BracketRight):
         press(view, key)
     assert [(step.kind, step.run) for step in chosen] == [("run", 4), ("run", 3), ("run", 2), ("run", 3)]
+
+
+def test_a_screen_reader_hears_whether_a_run_is_folded(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+    announced = list[str]()
+    monkeypatch.setattr(timeline_view, "announce", lambda _, text: announced.append(text))
+    view = show(runs(2))
+    view.select_row(1)
+    press(view, Qt.Key.Key_Return)
+    press(view, Qt.Key.Key_Return)
+    assert [text.startswith("Run 1: ") for text in announced] == [True, True]
+    assert [text.rpartition(", ")[2] for text in announced] == ["collapsed", "expanded"]
 
 
 def test_a_click_on_the_header_folds_the_run_and_the_header_stays(show: Show, qtbot: QtBot) -> None:

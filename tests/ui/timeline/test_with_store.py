@@ -91,7 +91,7 @@ def accessible_texts(page: RunPage) -> list[str]:
 
 SPOKEN = [
     "You said Write a complaint about the mould",
-    "Run 1: 2 thoughts, 2 tool calls, 10s, 2.3k tok, Failed",
+    "Run 1: 2 thoughts, 2 tool calls, 10s, 2.3k tok, Failed, expanded",
     f"Step 1: Thought {WHY}, 120 tok, 0.7s, done",
     "Step 2: Ran pytest -q, exit 0, 0.7s, done",
     "Step 3: Wrote complaint.md, +84, −3, 1.4s, done",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.problems import ErrorDetails
@@ -81,12 +81,12 @@ def words(panel: UsagePanel, name: str) -> str:
 
 def test_an_unknown_price_is_said_to_be_unknown(panel: UsagePanel) -> None:
     assert "$2.00 + unknown" in words(panel, "usage.figures") and "1.1k tokens" in words(panel, "usage.figures")
-    click(find(panel, QToolButton, "usage.by.model"))
+    click(find(panel, QPushButton, "usage.by.model"))
     model = find(panel, UsageTable, "usage.table").model()
     shown = [[model.index(row, column).data() for column in (0, 5)] for row in range(model.rowCount())]
     assert shown == [["a/big", "$2.00"], ["b/small", "unknown"]]
     panel.show_used(ROWS[2:])
-    click(find(panel, QToolButton, "usage.measure.cost"))
+    click(find(panel, QPushButton, "usage.measure.cost"))
     assert find(panel, QLabel, "usage.unknown").isVisible() and not find(panel, UsagePlot, "usage.plot").isVisible()
 
 
@@ -109,14 +109,14 @@ def test_the_value_under_the_pointer_or_cursor_is_exact(panel: UsagePanel) -> No
     QTest.mouseMove(plot, QPoint(plot.width() - 6, 60))
     assert plot.bar_at(plot.width() - 6) == 29
     plot.point_at(29)
-    click(find(panel, QToolButton, "usage.measure.time"))
+    click(find(panel, QPushButton, "usage.measure.time"))
     assert plot.accessible_text() == ""
     press(plot, Qt.Key.Key_Left)
     assert "3.0s" in plot.accessible_text()
 
 
 def test_other_periods_are_requested_and_an_empty_one_is_stated(panel: UsagePanel, recorder: Recorder) -> None:
-    click(find(panel, QToolButton, "usage.range.all"))
+    click(find(panel, QPushButton, "usage.range.all"))
     assert recorder.asked == 1
     panel.show_used(())
     assert "Start a session" in words(panel, "usage.empty")
@@ -165,7 +165,7 @@ def test_the_model_of_the_table_passes_the_model_tester(qtmodeltester: Any) -> N
 
 def test_headings_are_aligned_with_their_columns(panel: UsagePanel) -> None:
     panel.show_used([UsageRow("2025-11-22", "Model", "/x", 3, 900, 100, 50, 1.5, 0, 3_000_000)])
-    click(find(panel, QToolButton, "usage.by.model"))
+    click(find(panel, QPushButton, "usage.by.model"))
     table = find(panel, UsageTable, "usage.table")
     header = table.horizontalHeader()
 

@@ -1,4 +1,4 @@
-"""A Qt model of the bars of one run, read in slices so that a million rows do not block the window."""
+"""The Qt model of the bars of one run. It reads rows in slices, so that a million rows do not block the window."""
 
 from array import array
 from bisect import bisect_left
@@ -23,7 +23,7 @@ NOWHERE = QModelIndex()
 
 
 class ShownRun(NamedTuple):
-    """A run of a session: its number, the number of runs, its half-open range of rows, and its first message."""
+    """The run to show: its number, the number of all runs, its half-open range of rows, and its first message."""
 
     number: int
     total: int
@@ -39,7 +39,7 @@ class RowSampleSource(StepSource, Protocol):
 
 
 class WaterfallModel(QAbstractTableModel):
-    """The steps of a run that have bars. `progressed` is emitted after each slice."""
+    """The steps of a run that have a bar. `progressed` is emitted after each slice of rows has been read."""
 
     progressed = Signal()
 
@@ -65,18 +65,30 @@ class WaterfallModel(QAbstractTableModel):
         self.ended_at = 0
 
     def open(self, session: str, first: int, end: int) -> None:
-        """Show the rows from `first` to `end` (exclusive); the first slice is read at once."""
+        """Show the rows from `first` to `end` (exclusive).
+
+        The first slice is read at once, the others in the background.
+        """
         self.beginResetModel()
         self._start(session, first, end)
         self.endResetModel()
         self.read_slice()
 
     def apply(self, end: int, changes: Sequence[Step]) -> None:
-        """Apply changed rows, and read on up to `end`."""
+        """Apply changed rows, and read the rows that were added up to `end` (exclusive)."""
         for step in changes:
             self._pages.update(step)
             if step.row in self._open:
-                self._count(RowSample(step.row, step.kind, step.status, step.started_at, step.ended_at, step.depth))
+                self._count(
+                    RowSample(
+                        row=step.row,
+                        kind=step.kind,
+                        status=step.status,
+                        started_at=step.started_at,
+                        ended_at=step.ended_at,
+                        depth=step.depth,
+                    )
+                )
             if (position := self.position_of(step.row)) is not None:
                 self.dataChanged.emit(self.index(position, 0), self.index(position, 0))
         if end > self._end:
@@ -84,7 +96,7 @@ class WaterfallModel(QAbstractTableModel):
             self.read_slice()
 
     def read_slice(self) -> None:
-        """Append the bars of the next SLICE rows, and schedule the slice after it if rows are left."""
+        """Append the bars of the next SLICE rows, and schedule the next slice if there are rows left."""
         count = min(SLICE, self._end - self._next_row)
         samples = self._source.row_samples(self.session, self._next_row, count) if self.session else []
         self._next_row = samples[-1].row + 1 if samples else self._end
@@ -128,14 +140,14 @@ class WaterfallModel(QAbstractTableModel):
         return bool(self._open)
 
     def end_time(self) -> int:
-        """Return when the run ended, or the current time."""
+        """Return the time in microseconds at which the run ended; for a run in progress, the current time."""
         last = self.step(len(self._rows) - 1) if self._rows else None
         if self.ended_at:
             return max(self.ended_at, last.ended_at if last else 0)
         return self._clock()
 
     def totals(self) -> dict[str, int]:
-        """Return the time spent thinking, in tools, and waiting for the user (`you`), in microseconds."""
+        """Return how many microseconds the run spent on `thinking`, `tools`, and waiting for the user (`you`)."""
         spent = dict(self._spent)
         for sample in self._open.values():
             if sample.kind == "run":
@@ -145,7 +157,7 @@ class WaterfallModel(QAbstractTableModel):
         return spent
 
     def waits(self) -> list[tuple[int, int]]:
-        """Return when the run waited for the user, as pairs of start and end."""
+        """Return the times during which the run waited for the user, as pairs of start and end in microseconds."""
         waiting = [
             (sample.started_at, self._clock())
             for sample in self._open.values()
@@ -160,15 +172,15 @@ class WaterfallModel(QAbstractTableModel):
         return step.ended_at if step.ended_at or step.status not in OPEN_STATUSES else self._clock()
 
     def position_of(self, row: int) -> int | None:
-        """Return the position of a row of the session; None if it has no bar."""
+        """Return the position of the bar of a row; None if the row has no bar."""
         position = self.position_from(row)
         return position if position < len(self._rows) and self._rows[position] == row else None
 
     def position_from(self, row: int) -> int:
-        """Return the position of a row or of the first one after it that has a bar."""
+        """Return the position of the bar of a row or, if it has none, of the next row with a bar."""
         return bisect_left(self._rows, row)
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._rows)

@@ -1,4 +1,4 @@
-"""The waterfall panel: time ruler, bars, shortcut hints, and the run's time by category."""
+"""The waterfall panel: a time ruler, the bars, hints for keyboard shortcuts, and how the run spent its time."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -30,7 +30,10 @@ SHORTCUTS: Final = (("W", "S"), "zoom"), (("A", "D"), "move"), (("F",), "fit ste
 
 
 class TimeRuler(ThemedWidget):
-    """The time ruler above the bars; dragging it pans. Screen readers skip it: each bar says its own times."""
+    """The time ruler above the bars; dragging it pans the chart.
+
+    Screen readers skip it, because each bar states its times.
+    """
 
     accessible_role = None
 
@@ -62,7 +65,7 @@ class TimeRuler(ThemedWidget):
             last_x = -room
             for at in bars.scale.ticks(step, self._rows.started_at, bars.waits):
                 x = round(bars.x_of(at))
-                if x - last_x < room - 1:  # beside a shortened wait
+                if x - last_x < room - 1:  # next to a shortened wait, there is no room for the label
                     continue
                 last_x = x
                 painter.fillRect(x, 0, 1, self.height() - 1, theme.line)
@@ -82,7 +85,7 @@ class TimeRuler(ThemedWidget):
 
 
 class ShortcutHints(ThemedWidget):
-    """Shows the keyboard shortcuts of the bars as key caps, as many as there is room for."""
+    """Shows the keyboard shortcuts of the chart as pictures of keys, as many as fit."""
 
     def __init__(self, look: Look) -> None:
         super().__init__(look)
@@ -121,7 +124,7 @@ class ShortcutHints(ThemedWidget):
 
 
 class RunSwitcher(QWidget):
-    """Names the run that is shown, and switches to the previous or next one."""
+    """Shows the number of the run, and switches to the previous or next run."""
 
     run_requested = Signal(int)
 
@@ -158,7 +161,7 @@ class RunSwitcher(QWidget):
 
 
 class WaterfallPanel(QWidget):
-    """The waterfall chart of a run. `run_requested` carries -1 for the previous run and 1 for the next one."""
+    """The waterfall chart of a run. `run_requested` carries -1 to show the previous run, and 1 to show the next one."""
 
     step_chosen = Signal(object)
     run_requested = Signal(int)
@@ -172,8 +175,8 @@ class WaterfallPanel(QWidget):
         self._keys = ShortcutHints(look)
         self._totals = ElidedLabel("", look.fonts.second, "second", name="waterfall.totals")
         self._totals.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        self._tick = QTimer(self, interval=TICK_MS)
-        self._tick.timeout.connect(self._refresh)
+        self._refresh_timer = QTimer(self, interval=TICK_MS)
+        self._refresh_timer.timeout.connect(self._refresh)
         self._run = 0
         self._row_range = (0, 0)
         self._switcher = RunSwitcher(look)
@@ -213,7 +216,7 @@ class WaterfallPanel(QWidget):
         return self._run
 
     def show_run(self, session: str, run: ShownRun) -> None:
-        """Show a run; if it is shown already, only new rows are added."""
+        """Show a run. If it is already shown, only add its new rows."""
         self._switcher.show_run(run.number, run.total, run.task)
         self._switcher.setVisible(run.total > 1)
         known = session == self._rows.session and run.first == self._row_range[0]
@@ -226,7 +229,7 @@ class WaterfallPanel(QWidget):
         self._refit()
 
     def apply(self, changes: Sequence[Step]) -> None:
-        """Apply new and changed steps of the run."""
+        """Apply new and changed steps; those of other runs are ignored."""
         first, end = self._row_range
         mine = [step for step in changes if step.row >= first and step.run == self._run]
         if mine and self._rows.session:
@@ -238,7 +241,7 @@ class WaterfallPanel(QWidget):
         self._bars.select_row(row)
 
     def reveal_row(self, row: int) -> None:
-        """Scroll to a row of the session, or to the next one that has a bar."""
+        """Scroll to the bar of a row or, if it has none, of the next row with a bar."""
         self._bars.reveal_row(row)
 
     def restyle(self, look: Look) -> None:
@@ -254,14 +257,14 @@ class WaterfallPanel(QWidget):
         text = " · ".join(f"{translate(name)} {duration(spent[name]) or '0s'}" for name in ("thinking", "tools", "you"))
         self._totals.show_text(text if self._rows.is_complete else f"{text}…")
         going = self._rows.is_running
-        if going != self._tick.isActive():
-            self._tick.start() if going else self._tick.stop()
+        if going != self._refresh_timer.isActive():
+            self._refresh_timer.start() if going else self._refresh_timer.stop()
 
     def _refresh(self) -> None:
         if self.isVisible():
             self._refit()
 
-    # Qt overrides
+    # Overridden Qt methods
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

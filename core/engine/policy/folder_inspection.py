@@ -1,8 +1,9 @@
-"""Looks at a folder for a decision: files that hold secrets or match a pattern, and the configuration of git."""
+"""Inspects a folder for decisions on commands: its secret files, glob matches, symbolic links and git repository."""
 
 import contextlib
 import fnmatch
 import os
+import posixpath
 from collections.abc import Iterator, Sequence
 from glob import has_magic
 from pathlib import Path
@@ -11,12 +12,16 @@ from core.domain.sensitive_paths import is_git, is_secret
 from core.workspace.git_plumbing import is_harmless_file
 
 MAX_MATCHES = 2_000
-MAX_LISTED = 2_000  # folders
-DEPENDENCIES = frozenset({"node_modules", ".venv", "venv", ".tox", "site-packages"})  # files that anyone can download
+MAX_LISTED = 2_000  # folders listed to expand one pattern
+# Returned when a pattern cannot be expanded: the maximum number of matches, all outside the folder, so that callers
+# assume the worst.
+ANY_FILES = ("..",) * MAX_MATCHES
+# Folders that are not searched for secret files, because they contain published packages.
+DEPENDENCIES = frozenset({"node_modules", ".venv", "venv", ".tox", "site-packages"})
 
 
 def secret_files(folder: Path) -> tuple[str, ...]:
-    """Return the files and links in a folder whose names say that they hold secrets, relative to the folder."""
+    """Return the paths, relative to the folder, of files and links whose names mark them as secret, such as `.env`."""
     paths: list[str] = []
     for directory, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if not is_git(name) and name not in DEPENDENCIES]
@@ -29,64 +34,70 @@ def secret_files(folder: Path) -> tuple[str, ...]:
 
 
 def matching_files(folder: Path, pattern: str) -> Sequence[str]:
-    """Return the files that the shell would put in the place of a pattern, relative to the folder.
+    """Expand a glob pattern like the shell. Return the paths relative to the folder, MAX_MATCHES at most.
 
-    If too many folders would have to be listed to tell, as links to a folder above allow, return that it may be any.
+    If more than MAX_LISTED folders would have to be listed, for example because links form a cycle, return the secret
+    files and ANY_FILES instead.
     """
+    # Paths are strings here, because pathlib is much slower for many files.
     root, listed = str(folder), 0
     bases = ["/" if pattern.startswith("/") else ""]
     for part in filter(None, pattern.split("/")):
         matching: list[str] = []
         for base in bases:
             if not has_magic(part):
-                path = os.path.join(base, part)  # noqa: PTH118 - text is much faster
-                matching += [path] if os.path.lexists(os.path.join(root, path)) else []  # noqa: PTH118 - as above
+                path = posixpath.join(base, part)
+                if os.path.lexists(posixpath.join(root, path)):
+                    matching.append(path)
                 continue
             listed += 1
             if listed > MAX_LISTED:
-                return (*secret_files(folder), *[".."] * MAX_MATCHES)
+                return (*secret_files(folder), *ANY_FILES)
             with contextlib.suppress(OSError):
-                names = fnmatch.filter(os.listdir(os.path.join(root, base)), part)  # noqa: PTH118, PTH208 - as above
+                names = fnmatch.filter(os.listdir(posixpath.join(root, base)), part)  # noqa: PTH208 - much faster
                 shown = [name for name in names if part.startswith(".") or not name.startswith(".")]
-                matching += [os.path.join(base, name) for name in shown]  # noqa: PTH118 - as above
+                matching += [posixpath.join(base, name) for name in shown]
         bases = matching
     if pattern.endswith("/"):
-        bases = [f"{path}/" for path in bases if os.path.isdir(os.path.join(root, path))]  # noqa: PTH112, PTH118 - as above
+        bases = [f"{path}/" for path in bases if posixpath.isdir(posixpath.join(root, path))]
     return tuple(bases[:MAX_MATCHES])
 
 
 def leads_outside(folder: Path, path: str) -> bool:
-    """Return whether a path in the folder leads out of it through a link."""
+    """Return whether a path, with its links resolved, is outside the folder."""
     root = os.path.realpath(folder)
     return os.path.commonpath([root, os.path.realpath(folder / path)]) != root
 
 
 def outside_links(folder: Path) -> tuple[str, ...]:
-    """Return the links in a folder that lead out of it, relative to the folder."""
+    """Return the paths, relative to the folder, of the symbolic links in it whose targets are outside."""
     root = os.path.realpath(folder)
     return tuple(path for path, target in _links(root) if os.path.commonpath([root, target]) != root)
 
 
 def inner_links(folder: Path) -> dict[str, str]:
-    """Return the links in a folder to what is in it, each with what it leads to, relative to the folder."""
+    """Return the symbolic links in a folder whose targets are inside, as link → target, relative to the folder."""
     root = os.path.realpath(folder)
     links = _links(root, skip_git=True)
     return {path: os.path.relpath(target, root) for path, target in links if os.path.commonpath([root, target]) == root}
 
 
 def _links(root: str, *, skip_git: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the links in a folder, relative to it, each with the absolute path that it leads to."""
+    """Yield the symbolic links in a folder and its subfolders as (path relative to the folder, absolute target)."""
     for directory, folders, names in os.walk(root):
         if skip_git:
             folders[:] = [name for name in folders if not is_git(name)]
         for name in (*folders, *names):
-            path = os.path.join(directory, name)  # noqa: PTH118 - much faster for many files
-            if os.path.islink(path):  # noqa: PTH114 - as above
+            path = posixpath.join(directory, name)
+            if posixpath.islink(path):
                 yield os.path.relpath(path, root), os.path.realpath(path)
 
 
 def searches_folder(folder: Path) -> bool:
-    """Return whether the shell also looks for programs in the folder, because PATH names it or depends on it."""
+    """Return whether the shell may run a program from the folder by its bare name.
+
+    This is so if PATH contains a folder inside it, or a relative path.
+    """
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return not all(Path(entry).is_absolute() and leads_outside(folder, entry) for entry in entries)
 
@@ -94,7 +105,7 @@ def searches_folder(folder: Path) -> bool:
 def has_plain_git(folder: Path) -> bool:
     """Return whether the folder is a repository in which no configuration makes git run a program.
 
-    Only the repository's own `.git` folder counts, as one elsewhere could be configured by anybody.
+    False if `.git` is a link or a file: the configuration would then be in another folder.
     """
     git = folder / ".git"
     unusual = (git / "commondir", git / "config.worktree", folder / "HEAD", folder / "objects")
