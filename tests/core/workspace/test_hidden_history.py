@@ -30,6 +30,7 @@ graph[place : place + 8] = struct.pack(">II", 0x70000000, 0x70000000)  # no pare
 graph[-20:] = hashlib.sha1(graph[:-20]).digest()
 open(path, "wb").write(graph)
 """
+FORGED_NAME = "pack-" + "1" * 40
 FORGED_PACK = """
 import hashlib, struct, subprocess, zlib
 blob = subprocess.check_output(["git", "rev-parse", "HEAD:file"]).decode().strip()
@@ -53,7 +54,7 @@ PLANTED = {
     "a replacement in a long file": f"{OTHER} (echo $b; head -c 9000 /dev/zero) > .git/refs/replace/$o",
     "a replacement below a folder": f"{OTHER} mkdir .git/refs/replace/a; echo $b > .git/refs/replace/a/$o",
     "a packed replacement": f"{OTHER} git pack-refs --all; echo $b refs/replace/$o >> .git/packed-refs",
-    "a pack": f"cat > x.py <<'X'\n{FORGED_PACK.replace('NAME', repr('pack-' + '1' * 40))}X\npython3 x.py",
+    "a pack": f"cat > x.py <<'X'\n{FORGED_PACK.replace('NAME', repr(FORGED_NAME))}X\npython3 x.py",
     "a pack of another name": f"cat > x.py <<'X'\n{FORGED_PACK.replace('NAME', repr('a'))}X\npython3 x.py",
     "a pack elsewhere": f"cat > x.py <<'X'\n{FORGED_PACK.replace('NAME', repr('a'))}X\npython3 x.py; mkdir -p o; "
     "mv .git/objects/pack o; mkdir .git/objects/pack; echo $PWD/o > .git/objects/info/alternates",
@@ -75,7 +76,7 @@ def folder(tmp_path: Path) -> Path:
 
 def assert_intact(folder: Path) -> None:
     objects = folder / ".git" / "objects"
-    assert not [*objects.glob("info/commit-graph*"), *objects.glob("pack/pack-11*"), *objects.glob("pack/a.*")]
+    assert not [*objects.glob("info/commit-graph*"), *objects.glob(f"pack/{FORGED_NAME}.*"), *objects.glob("pack/a.*")]
     assert git(folder, "show", "HEAD:file") == "3"
     git(folder, "gc", "-q", "--prune=now")
     for name in ("shallow", "info/grafts", "objects/info/commit-graph"):
