@@ -148,7 +148,8 @@ def read_stdin(on_line: LineHandler) -> None:
 def in_writer_thread(out: Output) -> Iterator[Output]:
     """Write in a separate thread, so that a stalled reader of our output does not block the runs.
 
-    A write error is raised at the next write, or when the context exits.
+    A failed write to standard output is raised at the next one, or when the context exits. Standard error still works,
+    so that later errors, such as that of a run that ends, are reported.
     """
     from queue import SimpleQueue
     from threading import Thread
@@ -163,17 +164,15 @@ def in_writer_thread(out: Output) -> Iterator[Output]:
             except (OSError, Problem) as error:
                 errors.append(error)
 
-    def put(line: Callable[[], None]) -> None:
+    def write(text: str) -> None:
         if errors:
             raise errors[0]
-        lines.put(line)
+        lines.put(partial(out.write, text))
 
     thread = Thread(target=work, name="lines", daemon=True)
     thread.start()
     try:
-        yield Output(
-            lambda text: put(partial(out.write, text)), lambda text: put(partial(out.write_error, text)), out.read_input
-        )
+        yield Output(write, lambda text: lines.put(partial(out.write_error, text)), out.read_input)
     finally:
         lines.put(None)
         thread.join()

@@ -5,12 +5,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from threading import Event
 
 import pytest
+from core.domain.problems import ErrorDetails
 
 from app.main import main
 from app.process.crash import CRASH_LOG
-from app.process.output import terminal, token_count
+from app.process.output import Output, in_writer_thread, terminal, token_count
 from tests.e2e.killed_run import program_command, program_environment
 
 SAID = "a\x1b]0;pwned\x07 \x1b[31mred \u202egpj.exe"
@@ -75,3 +77,17 @@ def test_an_empty_data_folder_name_is_not_the_default_folder(
 def test_tokens_that_were_not_reported_are_unknown() -> None:
     assert token_count(1_200, 3) == "1,200 tokens" and token_count(0, 0) == "0 tokens"
     assert token_count(0, 3) == "tokens unknown"
+
+
+def test_errors_are_written_after_the_output_cannot_be() -> None:
+    failed, written = Event(), list[str]()
+
+    def write(_: str) -> None:
+        failed.set()
+        raise OSError("full")
+
+    with pytest.raises(OSError, match="full"), in_writer_thread(Output(write, written.append)) as out:
+        out.write("a line")
+        assert failed.wait(10)
+        out.print_error(ErrorDetails("The run failed."))
+    assert written[0].startswith("error: The run failed.")
