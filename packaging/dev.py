@@ -5,6 +5,7 @@ import sys
 if not (3, 11) <= sys.version_info < (3, 15):
     sys.exit("Journeyman needs Python 3.11 to 3.14; this is " + sys.version.split()[0] + ". Use another python3.")
 
+import json
 import os
 import subprocess
 from collections.abc import Callable
@@ -39,6 +40,9 @@ python3 packaging/dev.py COMMAND
 """
 # Options of `test` that run another program than pytest.
 MODULES = {"--walk": "tests.monkey", "--faults": "tests.faults", "--user": "tests.unprivileged"}
+TESTS_FAILED = 1  # pytest's exit code
+LAST_FAILED = ROOT / ".pytest_cache" / "v" / "cache" / "lastfailed"
+MAX_RETRIED = 5  # failed tests; more than these have a common cause
 # A line in the environment's stamp file, written when all system libraries are installed.
 LINKED = "system libraries found"
 CHECKS = {
@@ -106,7 +110,7 @@ def test(words: list[str], system: bool) -> int:
         return pytest(words)
     with ThreadPoolExecutor(1) as beside:
         reading = beside.submit(failures)
-        code = pytest(["-n", "3", "--dist", "worksteal"])
+        code = all_tests()
         failed = reading.result()
     report(failed)
     return code or bool(failed)
@@ -193,6 +197,25 @@ def failures() -> list[str]:
         if done.returncode != 0:
             failed.append(name)
     return failed
+
+
+def all_tests() -> int:
+    """Run all tests, and then the failed ones again on their own if they are few. Return the exit code.
+
+    A test that fails only while others use the machine is flaky. It is named at the end of the output, for repair, but
+    is no reason to refuse a change.
+    """
+    code = pytest(["-n", "3", "--dist", "worksteal"])
+    if code != TESTS_FAILED:
+        return code
+    failed = list(json.loads(LAST_FAILED.read_text(encoding="utf-8")))
+    if len(failed) > MAX_RETRIED:
+        return code
+    print(f"\n-- running {len(failed)} failed tests again, one at a time", flush=True)
+    code = pytest(["--last-failed", "--last-failed-no-failures", "none"])
+    if code == 0:
+        print(f"flaky: {', '.join(failed)}", file=sys.stderr)
+    return code
 
 
 def pytest(words: list[str]) -> int:

@@ -223,3 +223,27 @@ def test_both_requirement_files_pin_the_same_versions() -> None:
                 for found in (run, dev)
             )
             assert pins and pins <= tested, (system, version, pins - tested)
+
+
+@pytest.mark.parametrize("tests, code", [("fails_once", 0), ("fails_once passes fails", 1), ("passes", 0)])
+def test_failed_tests_run_again_and_flaky_ones_are_named(tmp_path: Path, tests: str, code: int) -> None:
+    checkout = build(tmp_path)
+    (checkout.root / "pytest.ini").write_text("[pytest]\n")
+    bodies = {
+        "passes": "pass",
+        "fails": "raise ValueError",
+        "fails_once": "seen = Path('seen'); again = seen.exists(); seen.touch(); assert again",
+    }
+    made = "\n".join(f"def test_{name}():\n    {bodies[name]}" for name in tests.split())
+    (checkout.root / "test_made.py").write_text(f"from pathlib import Path\n{made}\n")
+    script = "import dev, pathlib, sys; dev.PYTHON = pathlib.Path(sys.executable); sys.exit(dev.all_tests())"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=checkout.root,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(checkout.root / "packaging")},
+    )
+    assert done.returncode == code, done
+    assert done.stderr == ("flaky: test_made.py::test_fails_once\n" if tests == "fails_once" else ""), done
+    assert done.stdout.count("test session starts") == (1 if tests == "passes" else 2), done
