@@ -104,6 +104,8 @@ class MemoryCard(QWidget):
         self.action_requested.emit(action)
 
     def show_memory(self, details: "MemoryDetails") -> None:
+        """Show a memory from its beginning, or update the one on display without scrolling."""
+        is_other = not self.memory or self.memory.id != details.listed.memory.id
         self._shown = details
         memory = details.listed.memory
         active = memory.status == "active"
@@ -126,6 +128,8 @@ class MemoryCard(QWidget):
                 self._buttons[action].setToolTip(title)
                 self._buttons[action].setAccessibleName(title)
         self._fill(details)
+        if is_other:
+            self._scroll.verticalScrollBar().setValue(0)
 
     def restyle(self, look: Look) -> None:
         self._look = look

@@ -58,6 +58,7 @@ def field_label(name: str) -> str:
         "tried": tr("Tried"), "tools": tr("Tools"), "status": tr("Result"), "rating": tr("Rating"),
         "error": tr("Error"), "seconds": tr("Seconds"), "what": tr("Do not"), "why": tr("Reason"),
         "instead": tr("Instead"), "run": tr("Run"),
+        "least": tr("Similar runs needed for a lesson"),
     }.get(name, name)  # fmt: skip
 
 
