@@ -26,13 +26,16 @@ class KeyboardFocus(QObject):
         super().__init__(parent)
         self._by_keyboard = False
         self._frame: FocusFrame | None = None
-        app.focusChanged.connect(lambda _, focused: self._show_focus(focused))
+        app.focusChanged.connect(self._focus_changed)
         app.focusWindowChanged.connect(self._watch)
         self._watch(app.focusWindow())
 
     def _watch(self, window: QWindow | None) -> None:
         if window is not None:
             window.installEventFilter(self)
+
+    def _focus_changed(self, _: QWidget | None, focused: QWidget | None) -> None:
+        self._show_focus(focused)
 
     def _set_by_keyboard(self, by_keyboard: bool) -> None:
         if by_keyboard == self._by_keyboard:
