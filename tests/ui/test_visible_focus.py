@@ -1,6 +1,7 @@
 """The focused widget looks different from one without the focus, on every screen and after every shortcut."""
 
 from collections.abc import Iterator
+from functools import partial
 from operator import ne
 from pathlib import Path
 
@@ -131,10 +132,11 @@ def test_a_tab_opened_by_its_shortcut_and_the_areas_of_f6_show_the_focus(
         window.split_view.show_in_other_pane(second)
         await activate(shell)
         for pressed, modifier in ((key, ALT), (Qt.Key.Key_F6, CONTROL), *[(Qt.Key.Key_F6, NONE)] * 4):
-            pressed_keys = list[None]()
             # Outside of this task, because pressing a key processes the events of other tasks.
-            QTimer.singleShot(0, lambda: pressed_keys.append(press_in(shell, pressed, modifier)))  # noqa: B023
-            await until(lambda: pressed_keys, "the key")  # noqa: B023 - awaited in the loop
+            timer = QTimer(shell, singleShot=True)
+            timer.timeout.connect(partial(press_in, shell, pressed, modifier))
+            timer.start()
+            await until(lambda: not timer.isActive(), "the key")  # noqa: B023 - awaited in the loop
             part = await until(shell.focusWidget, "the focus")
             assert pixels_that_show_the_focus(part) >= SEEN, (pressed, modifier, part)
 

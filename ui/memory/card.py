@@ -12,7 +12,17 @@ from core.domain.memory_marks import EXPIRES, tags_of, user_rating_of, without_m
 from ui.memory.controller import MemoryAction
 from ui.memory.link_line import LinkLine
 from ui.memory.relevance_plot import RelevancePlot
-from ui.memory.texts import KIND_COLORS, TitleOf, author_text, field_label, kind_label, scope_text, tr, usage_text
+from ui.memory.texts import (
+    KIND_COLORS,
+    TitleOf,
+    author_text,
+    field_label,
+    field_text,
+    kind_label,
+    scope_text,
+    tr,
+    usage_text,
+)
 from ui.memory.version_history import VersionHistory
 from ui.style.theme import Look
 from ui.text.visible import visible
@@ -203,7 +213,8 @@ class MemoryCard(QWidget):
     def _property_texts(self, details: "MemoryDetails") -> list[tuple[str, str]]:
         memory, listed = details.listed.memory, details.listed
         content = memory.content
-        texts = [(field_label(name), text) for name, text in without_marks(content.fields).items() if text]
+        fields = without_marks(content.fields).items()
+        texts = [(field_label(name), field_text(name, text)) for name, text in fields if text]
         texts += [(tr("Tags"), ", ".join(tags_of(content)))] if tags_of(content) else []
         if expires := content.fields.get(EXPIRES):
             texts.append((tr("Expires"), expires))

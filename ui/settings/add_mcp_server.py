@@ -14,9 +14,9 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
-from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit, show_form_error
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit, show_form_error, show_input_error
 from ui.widgets.input_dialog import InputDialog
-from ui.widgets.labels import TextField, allow_breaks, label, show_focus_on, styled_frame
+from ui.widgets.labels import TextField, allow_breaks, error_text, label, show_focus_on, styled_frame
 
 JSON_STARTS: Final = ("{", "[")
 
@@ -72,8 +72,8 @@ class AddMcpServerDialog(InputDialog):
 
     def show_error(self, error: ErrorDetails) -> None:
         """Show why the server was not added. What the user has entered is kept."""
-        self._show_error(str(error))
-        self._add.setEnabled(True)
+        self._update_state()
+        show_form_error(self, self._error, str(error))
 
     @property
     def signs_in(self) -> bool:
@@ -105,13 +105,14 @@ class AddMcpServerDialog(InputDialog):
             part.setVisible(not pasted)
         self._allow_http.setVisible(not pasted and is_unencrypted(source))
         self._oauth.setVisible(not pasted and source.startswith(("http://", "https://")))
-        self._error.hide()
+        error = ""
         servers: tuple[ImportedMcpServer, ...] = ()
         if source and (pasted or self._name.text().strip()):
             try:
                 servers = self._parse()
             except Problem as problem:
-                self._show_error(f"{problem.details.message} {problem.details.cause}")
+                error = f"{problem.details.message} {problem.details.cause}"
+        show_input_error(self._error, error_text(visible(error)))
         self._read.setText(allow_breaks("\n".join(map(self._summary, servers))))
         self._read.setVisible(bool(servers))
         self._add.setEnabled(bool(servers))
@@ -123,9 +124,6 @@ class AddMcpServerDialog(InputDialog):
         variables = environment_text(environment_variables(imported.server))
         received = f"\n{visible(variables)}" if variables else ""
         return f"{imported.server.name}: {server_location(imported.server)}{secrets}{received}"
-
-    def _show_error(self, text: str) -> None:
-        show_form_error(self, self._error, text)
 
     def _emit_added(self) -> None:
         try:
