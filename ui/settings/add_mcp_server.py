@@ -15,6 +15,7 @@ from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
 from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit, show_form_error, show_input_error
+from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.input_dialog import InputDialog
 from ui.widgets.labels import TextField, allow_breaks, error_text, label, show_focus_on, styled_frame
 
@@ -52,7 +53,7 @@ class AddMcpServerDialog(InputDialog):
         self._name.setFont(look.fonts.text)
         self._allow_http = CheckBox(
             look,
-            self.tr("Allow unencrypted HTTP: others on the network can read requests and the API key"),
+            self.tr("Allow unencrypted HTTP: others can read requests and the API key"),
             name="add_tool.plain",
         )
         self._oauth = CheckBox(look, self.tr("Sign in to the URL in the browser (OAuth)"), name="add_tool.oauth")
@@ -159,16 +160,24 @@ class AddMcpServerDialog(InputDialog):
         )
         cancel = Button(self._look, self.tr("Cancel"), name="add_tool.cancel")
         cancel.clicked.connect(self.reject)
+        content = QWidget()
+        inner = QVBoxLayout(content)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(10)
+        inner.addWidget(label(about, fonts.text, "second", wrap=True))
+        inner.addWidget(label(warning, fonts.text, "waiting", name="add_tool.warning", wrap=True))
+        inner.addLayout(form)
+        for part in (self._allow_http, self._oauth, self._read):
+            inner.addWidget(part)
+        inner.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
         column.addWidget(label(self.tr("Add MCP server"), fonts.title))
-        column.addWidget(label(about, fonts.text, "second", wrap=True))
-        column.addWidget(label(warning, fonts.text, "waiting", name="add_tool.warning", wrap=True))
-        column.addLayout(form)
-        for part in (self._allow_http, self._oauth, self._read, self._error):
-            column.addWidget(part)
-        column.addStretch(1)
+        area = FittingScrollArea(content)
+        area.setObjectName("add_tool.form")
+        column.addWidget(area, 1)
+        column.addWidget(self._error)
         column.addLayout(button_row(cancel, self._add))
         self.setMinimumWidth(self._look.size(520))
         self.resize(self._look.size(600), 0)
