@@ -102,14 +102,18 @@ def output_options(
     verbosity.add_argument("--json", action="store_true", help=json)
 
 
-def answer_options(command: argparse.ArgumentParser, *, continues_run: bool = False) -> None:
+def answer_options(command: argparse.ArgumentParser, *, scope: str = "", may_ask: bool = False) -> None:
+    """Add the options that answer questions.
+
+    `scope` ends their help texts; with `may_ask`, an option revokes the --no-questions of the run's start.
+    """
     answer_help = "Answer the next question with TEXT, an option's label or its number; repeatable"
     command.add_argument("--answer", action="append", default=[], metavar="TEXT", help=answer_help)
-    decline_help = "Decline every question and deny every permission request"
+    decline_help = f"Decline every question and deny every permission request{scope}"
     declining = command.add_mutually_exclusive_group()
     declining.add_argument("--no-questions", action="store_true", default=None, help=decline_help)
-    if continues_run:
-        ask_help = "Ask, although the run was started with --no-questions"
+    if may_ask:
+        ask_help = f"Ask, although the run was started with --no-questions{scope}"
         declining.add_argument("--questions", dest="no_questions", action="store_false", default=None, help=ask_help)
 
 
@@ -157,7 +161,7 @@ def _resume(add: AddCommand) -> None:
     resume.set_defaults(settle="")
     mode_help = "Change the mode from now on; it also decides the pending permission requests"
     resume.add_argument("--mode", choices=MODES, default="", metavar="MODE", help=f"{mode_help}: {', '.join(MODES)}")
-    answer_options(resume, continues_run=True)
+    answer_options(resume, scope=", in this command only", may_ask=True)
     output_options(resume)
 
 

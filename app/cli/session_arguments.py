@@ -87,7 +87,7 @@ def _fork(add: AddCommand) -> None:
     script_options(fork, "With --retry: ")
     without_help = "With --retry: without this memory or skill, to compare the two; repeatable"
     fork.add_argument("--without", action="append", default=[], metavar="ITEM", help=without_help)
-    answer_options(fork, continues_run=True)
+    answer_options(fork, may_ask=True)
     output_options(fork)
 
 

@@ -30,7 +30,7 @@ async def fork(context: Invocation) -> int:
     follower = RunFollower(context)
     try:
         if args.say:
-            await context.engine.send_message(name, args.say)
+            await context.engine.send_message(name, args.say, no_questions=bool(args.no_questions))
         else:
             await history.start_fork(prepared)
         code = await follow_started(context, follower, name)

@@ -40,6 +40,7 @@ from ui.shell.tray import Tray
 from ui.shell.window_frame import WindowFrame
 from ui.style.theme import Look, apply_theme, load_fonts, load_theme
 from ui.widgets.announce import announce
+from ui.widgets.keyboard_focus import KeyboardFocus
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -77,6 +78,7 @@ class DesktopApp(QObject):
         self._look = self._chosen(theme_name(app, state))
         apply_theme(app, self._look.theme, self._look.fonts)
         self.window = MainWindow(shell, self._look, Selection(), state, data_folder=folder)
+        KeyboardFocus(app, self)
         self._feed = Feed()
         self._feed.delivered.connect(self.window.apply_updates)
         self.engine = EngineThread(folder, self._feed, self.files_requested.emit, self._report, safe=safe)

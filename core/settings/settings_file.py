@@ -125,7 +125,7 @@ def _load_valid(path: Path, content: dict[str, Any]) -> LoadedSettings:
             try:
                 values[setting.name] = _validate(setting.name, content[setting.name])
             except Problem as problem:
-                fix = f"Set it again, or correct {path}. Until then, its default is used."
+                fix = f"Set it again, or correct `{setting.name}` in {path}. Until then, its default is used."
                 notes.append(ErrorDetails(problem.details.message, problem.details.cause, fix))
     return LoadedSettings(Settings(**values), content, tuple(notes))
 
@@ -137,7 +137,7 @@ def _validate(name: str, json_value: Any) -> Any:
     """
     from pydantic import ValidationError  # This import is slow, and the window needs the settings before it opens.
 
-    from core.settings.validation import ADAPTERS, check_value
+    from core.settings.validation import ADAPTERS, check_value, invalid_setting
 
     try:
         value = ADAPTERS[name].validate_python(json_value)
@@ -145,7 +145,7 @@ def _validate(name: str, json_value: Any) -> Any:
         first = error.errors()[0]
         location = ".".join(str(part) for part in first["loc"])
         cause = f"{location}: {first['msg']}" if location else first["msg"]
-        raise Problem(f"The setting “{name}” is invalid.", f"{cause}.", "") from None
+        raise invalid_setting(name, f"{cause}.") from None
     check_value(name, value)
     return value
 

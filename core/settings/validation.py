@@ -34,7 +34,7 @@ def check_value(name: str, value: Any) -> None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         low, high = info.low, info.high
         if (low is not None and value < low) or (high is not None and value > high):
-            raise _invalid(name, f"{value:g} is not between {low:g} and {high:g}.")
+            raise invalid_setting(name, f"{value:g} is not between {low:g} and {high:g}.")
     if name == "providers":
         _check_providers(value)
     if name == "mcp_servers":
@@ -48,7 +48,7 @@ def check_value(name: str, value: Any) -> None:
     model_names = [value] if name == "model" and value and value not in TIER_NAMES else _models(name, value)
     for model in model_names:
         if not MODEL.fullmatch(model):
-            raise _invalid(name, f"{model!r} is not a model name of the form PROVIDER/MODEL.")
+            raise invalid_setting(name, f"{model!r} is not a model name of the form PROVIDER/MODEL.")
 
 
 def _models(name: str, value: Any) -> list[str]:
@@ -62,27 +62,27 @@ def _models(name: str, value: Any) -> list[str]:
 def _check_agents(agents: tuple[ExternalAgentSettings, ...]) -> None:
     for agent in agents:
         if not NAME.fullmatch(agent.name):
-            raise _invalid(
+            raise invalid_setting(
                 "external_agents",
                 f"{agent.name!r} is not a valid name. Use lowercase letters, digits, dots, underscores and hyphens.",
             )
         if not agent.command.strip():
-            raise _invalid("external_agents", f"{agent.name} has no command.")
+            raise invalid_setting("external_agents", f"{agent.name} has no command.")
     names = [agent.name for agent in agents]
     if duplicate := next((name for name in names if names.count(name) > 1), ""):
-        raise _invalid("external_agents", f"Two external agents are named {duplicate!r}.")
+        raise invalid_setting("external_agents", f"Two external agents are named {duplicate!r}.")
 
 
 def _check_providers(providers: tuple[Provider, ...]) -> None:
     names = [provider.name for provider in providers]
     for name in names:
         if not NAME.fullmatch(name):
-            raise _invalid(
+            raise invalid_setting(
                 "providers",
                 f"{name!r} is not a valid name. Use lowercase letters, digits, dots, underscores and hyphens.",
             )
         if names.count(name) > 1:
-            raise _invalid("providers", f"Two providers are named {name!r}.")
+            raise invalid_setting("providers", f"Two providers are named {name!r}.")
     for provider in providers:
         check_address(provider.url, provider.allow_http)
 
@@ -91,11 +91,11 @@ def _check_mcp_servers(servers: tuple[McpServerSettings, ...]) -> None:
     names = [server.name for server in servers]
     for server in servers:
         if not SERVER.fullmatch(server.name):
-            raise _invalid(
+            raise invalid_setting(
                 "mcp_servers", f"{server.name!r} is not a valid name. Use lowercase letters, digits and hyphens."
             )
         if names.count(server.name) > 1:
-            raise _invalid("mcp_servers", f"Two MCP servers are named {server.name!r}.")
+            raise invalid_setting("mcp_servers", f"Two MCP servers are named {server.name!r}.")
         _check_mcp_server(server)
 
 
@@ -103,30 +103,27 @@ def _check_mcp_server(server: McpServerSettings) -> None:
     """Raise Problem if a server's command or URL, or one of its variables or headers, is invalid."""
     texts = (server.command, *server.args, *(variable.value for variable in server.variables))
     if bool(server.command.strip()) == bool(server.url) or "\0" in "".join(texts):
-        raise _invalid("mcp_servers", f"{server.name} needs either a command or a URL.")
+        raise invalid_setting("mcp_servers", f"{server.name} needs either a command or a URL.")
     # A URL with variables is checked later, when they have been replaced by their values.
     if server.url and "${" not in server.url:
         check_address(server.url, server.allow_http, "MCP server")
     pattern, kind = (HEADER, "a header") if server.url else (VARIABLE, "an environment variable")
     for variable in server.variables:
         if not pattern.fullmatch(variable.name):
-            raise _invalid("mcp_servers", f"{variable.name[:40]!r} is not a valid name for {kind}.")
+            raise invalid_setting("mcp_servers", f"{variable.name[:40]!r} is not a valid name for {kind}.")
         if variable.value and "${" not in variable.value:
             cause = f"It contains the value of {variable.name}, but secrets must not be stored in the settings file."
-            raise Problem(
-                "The setting “mcp_servers” is invalid.",
-                cause,
-                "Refer to a variable as ${NAME}, or leave the value empty.",
-            )
+            raise invalid_setting("mcp_servers", cause, "Refer to a variable as ${NAME}, or leave the value empty.")
 
 
 def _check_proxy(proxy: str) -> None:
     check_proxy(proxy)
     if "@" in proxy:
-        raise _invalid(
+        raise invalid_setting(
             "proxy", "It contains a user name or password, but secrets must not be stored in the settings file."
         )
 
 
-def _invalid(name: str, cause: str) -> Problem:
-    return Problem(f"The setting “{name}” is invalid.", cause, "")
+def invalid_setting(name: str, cause: str, fix: str = "") -> Problem:
+    """Return a Problem that names a setting by its label."""
+    return Problem(f"The setting “{setting_info(name).label}” is invalid.", cause, fix)

@@ -13,7 +13,7 @@ from pathlib import Path
 from core.domain.git_config import is_harmless_setting
 from core.domain.problems import Problem
 from core.workspace.git_plumbing import pinned_repository
-from core.workspace.program_search import command_path, find_program, own_path
+from core.workspace.program_search import command_path, own_path, require_git
 
 TIMEOUT_S = 120
 NETWORK_SECONDS = 600
@@ -60,10 +60,9 @@ def run_git(
 
     `hooks` enables hooks. `index` is a file to use instead of the repository's index.
     """
-    git = find_program("git", folder)
-    if not git:
-        raise Problem("Git is not installed.", "", "Install git.")
-    completed = run_program([git, *arguments], folder, hooks=hooks, input_text=input_text, seconds=seconds, index=index)
+    completed = run_program(
+        [require_git(folder), *arguments], folder, hooks=hooks, input_text=input_text, seconds=seconds, index=index
+    )
     if completed.returncode and check:
         raise git_problem(arguments[0], completed.stderr or completed.stdout)
     return completed.stdout

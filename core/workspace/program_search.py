@@ -8,6 +8,8 @@ import os
 import shutil
 from pathlib import Path
 
+from core.domain.problems import Problem
+
 SYSTEM_FOLDERS = frozenset({
     "/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr/sbin", "/bin", "/sbin", "/opt/homebrew/bin", "/snap/bin",
     "/home/linuxbrew/.linuxbrew/bin", "/run/current-system/sw/bin", "/nix/var/nix/profiles/default/bin",
@@ -64,6 +66,19 @@ def find_program(name: str, folder: Path | None = None) -> str:
         if found and Path(found).is_absolute() and not (folder and _is_inside(found, folder)):
             return found
     return ""
+
+
+def require_git(folder: Path, purpose: str = "") -> str:
+    """Return the absolute path of the git to run in a folder. If it cannot be run there, raise a Problem that says why.
+
+    `purpose` is a sentence about what git is needed for.
+    """
+    if found := find_program("git", folder):
+        return found
+    if inside := find_program("git"):
+        cause = f"It would run {inside}, which is in this folder, so that an agent could have replaced it."
+        raise Problem(f"Journeyman does not run git in {folder}.", cause, "Choose the folder of a project.")
+    raise Problem("Git is not installed.", purpose, "Install git.")
 
 
 def _is_inside(path: str, folder: Path) -> bool:

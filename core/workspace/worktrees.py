@@ -18,7 +18,7 @@ from core.domain.problems import Problem
 from core.domain.worktree import BRANCH_PREFIX, Worktree, WorktreeCreated
 from core.workspace.active_commands import commands_run_in, refuse_while_commands_run
 from core.workspace.git_plumbing import is_harmless_file, pinned_repository
-from core.workspace.program_search import find_program, own_path
+from core.workspace.program_search import own_path, require_git
 
 SECONDS = 120
 GIT_OPTIONS = ("-c", f"core.hooksPath={os.devnull}", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false")
@@ -60,8 +60,6 @@ def create_worktree(folder: Path, title: str, *, follow_settings: bool = False) 
 
 def repository_root(folder: Path) -> Path:
     """Return the top folder of the repository that contains a folder; raise a Problem if there is none, or no git."""
-    if not find_program("git", folder):
-        raise Problem("Git is not installed.", "Worktrees need it.", "Install git, or work without a worktree.")
     completed = _run_git(folder, "rev-parse", "--show-toplevel")
     if completed.returncode or not completed.stdout.strip():
         other_owner = "dubious ownership" in completed.stderr
@@ -182,7 +180,7 @@ def _run_git(
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
         return subprocess.run(
-            [find_program("git", folder), *GIT_OPTIONS, "-C", str(folder), *arguments],
+            [require_git(folder, "Worktrees need it."), *GIT_OPTIONS, "-C", str(folder), *arguments],
             env=inherited
             | {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "PATH": own_path()}
             | pinned_repository(folder)

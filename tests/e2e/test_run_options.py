@@ -114,6 +114,16 @@ def test_a_repeated_run_asks_no_questions_either(terminal: Terminal) -> None:
     assert not next(line for line in asking.lines if line["kind"] == "run_started")["no_questions"]
 
 
+def test_a_fork_continued_with_a_message_records_that_it_asks_no_questions(terminal: Terminal) -> None:
+    ask = {"calls": [{"name": "ask_user", "arguments": {"question": "Which one?"}}]}
+    terminal.script({"text": "Done."}, ask, {"text": "Done again."})
+    assert terminal.run().code == 0
+    forked = terminal("fork", terminal.session(), "--say", "Go on.", "--no-questions", "--json")
+    assert forked.code == 0 and forked.lines[-1]["status"] == "completed"
+    starts = [line["no_questions"] for line in forked.lines if line["kind"] == "run_started"]
+    assert starts == [True]
+
+
 def test_a_repetition_without_questions_is_ended_by_the_option(terminal: Terminal) -> None:
     terminal.script({"calls": [{"name": "read", "arguments": {"path": "missing.txt"}}]}, then="loop")
     ended = terminal.run("--no-questions", "--json")

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 def test_a_run_in_a_worktree_names_its_folder(terminal: Terminal) -> None:
     refused = terminal("run", "Go.", "--script", terminal.script({"text": "Done."}), "--worktree")
     assert refused.code == 1 and "is not in a usable git repository" in refused.err
+    assert "Journeyman does not run git in /." in terminal("worktree", "list", "-C", "/").err
     git(terminal.folder, "init", "-q", "-b", "main")
     git(terminal.folder, "commit", "-q", "--allow-empty", "-m", "one")
     terminal.script({"calls": [{"name": "write", "arguments": {"path": "a.txt", "content": "new"}}]}, {"text": "Done."})

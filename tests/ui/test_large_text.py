@@ -38,6 +38,7 @@ from ui.compare.header import ComparisonHeader
 from ui.context.panel import ContextPanel
 from ui.dialogs.export_dialog import ExportDialog, ExportFormat
 from ui.dialogs.help_dialog import HelpDialog
+from ui.settings.add_mcp_server import AddMcpServerDialog
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
 from ui.shell.shortcuts_dialog import ShortcutsDialog
 from ui.shell.status_line import StatusLine
@@ -54,6 +55,8 @@ from ui.usage.table import MIN_NAME_WIDTH, UsageModel, UsageTable
 from ui.widgets.button import Button
 from ui.widgets.compact_row import CompactRow
 from ui.widgets.elided import ElidedLabel
+from ui.widgets.fitting_scroll_area import FittingScrollArea
+from ui.widgets.labels import TextField
 from ui.widgets.number_field import NumberField
 from ui.widgets.tab_strip import FigureTabBar, TabStrip
 
@@ -162,20 +165,6 @@ def test_tab_goes_through_every_settings_page_from_top_to_bottom_and_then_to_clo
         assert len(names) > 3 or pages.item(row).text() in ("Trusted folders", "Data")
 
 
-def test_the_focus_of_a_dialog_opened_by_keyboard_is_visible(look: Look, qtbot: QtBot) -> None:
-    window = QWidget()
-    qtbot.addWidget(window)
-    window.show()
-    dialog = QuestionDialog(look, TONE, context="", clock=noon, parent=window)
-    with qtbot.waitActive(dialog):
-        dialog.open()
-    decline = find(dialog, Button, "question.decline")
-    decline.setFocus()
-    plain = decline.grab().toImage()
-    window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
-    assert decline.grab().toImage() != plain
-
-
 def test_the_header_of_a_skill_keeps_its_name(large: Look, qtbot: QtBot) -> None:
     header = SkillHeader(large)
     qtbot.addWidget(header)
@@ -219,6 +208,21 @@ def test_the_status_line_elides_a_long_text_instead_of_widening_the_window(large
     line.show_sandbox("none", "")
     assert line.minimumSizeHint().width() < usual + 500
     assert find(line, Button, "status.models").accessibleName().startswith("Downloading Qwen2.5 Coder")
+
+
+def test_the_fields_of_the_mcp_form_are_complete_and_it_scrolls(large: Look, qtbot: QtBot) -> None:
+    dialog = AddMcpServerDialog(large)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    source, values = (find(dialog, TextField, f"add_tool.{name}") for name in ("what", "keys"))
+    source.setPlainText("http://tools.example.org/mcp")
+    assert dialog.height() <= dialog.screen().availableGeometry().height()
+    area = find(dialog, FittingScrollArea, "add_tool.form")
+    assert area.horizontalScrollBar().maximum() == 0
+    for field in (source, values):
+        field.setFocus(Qt.FocusReason.TabFocusReason)
+        assert field.visibleRegion().boundingRect().height() == field.height()
 
 
 @pytest.mark.parametrize("dialog_class", [ShortcutsDialog, HelpDialog])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QTableView, QWidget
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QWidget
 
 from tests.ui.ask.permissions import CHAIN
 from tests.ui.hands import find, press, write
@@ -142,30 +142,6 @@ def test_the_field_for_a_reason_shows_its_focus(qapp: QApplication, home: Path) 
         press(card.form, Qt.Key.Key_D)
         assert focused_name(person) == "consent.reason"
         assert find(card, QWidget, "consent.field").property("focused") is True
-
-    live(qapp, home, act)
-
-
-def test_lists_reached_by_keyboard_show_their_focus(qapp: QApplication, home: Path) -> None:
-    async def act(person: Person) -> None:
-        window = person.window
-        session = await person.start()()
-        await until(lambda: session in window.session_index, "the session")
-        sessions = find(window.sessions, QTableView, "sessions.list")
-        window.setFocus()
-        before = sessions.grab().toImage()
-        sessions.setFocus(Qt.FocusReason.TabFocusReason)
-        assert sessions.grab().toImage() != before
-        window.show_session(session)
-        await until(lambda: window.view.asking.card, "the card")
-        steps, message = window.view.page.view, find(window.view.composer, QWidget, "composer.input")
-        message.setFocus()
-        border = find(steps, QWidget, "timeline.steps.focus")
-        assert not border.isVisible()
-        steps.setFocus(Qt.FocusReason.TabFocusReason)
-        assert border.isVisible() and border.size() == steps.size()
-        press(steps, Qt.Key.Key_Down)
-        assert not border.isVisible()
 
     live(qapp, home, act)
 

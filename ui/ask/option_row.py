@@ -100,6 +100,8 @@ class OptionRow(QAbstractButton):
         checked, highlighted = self.isChecked(), self.underMouse() or self.hasFocus()
         fill = blend(theme.accent, theme.background, 0.12) if checked else theme.background
         edge = theme.accent if checked or self.hasFocus() else theme.third if highlighted else theme.strong_line
+        if checked and self.hasFocus() and self.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange):
+            edge = theme.text
         draw_frame(painter, self.rect(), RADIUS, fill, edge)
 
     def _paint_one_line(self, painter: QPainter) -> None:

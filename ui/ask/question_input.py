@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from core.domain.question import SubAnswer, SubQuestion
 from ui.ask.option_row import OptionRow
 from ui.style.theme import Look
-from ui.widgets.labels import TextField, hide_unless, label, styled_frame
+from ui.widgets.labels import TextField, hide_unless, label, show_focus_on, styled_frame
 from ui.widgets.radio_group import radio_group
 
 # Minimum and maximum number of lines of the text field if a dialog has a single question.
@@ -139,6 +139,7 @@ class QuestionInput(QObject):
 
     def _build_field_frame(self) -> QWidget:
         frame = styled_frame("well")
+        show_focus_on(frame, self.text_field)
         layout = QHBoxLayout(frame)
         layout.setContentsMargins(10, 5, 10, 4)
         layout.setSpacing(14)

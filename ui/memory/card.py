@@ -12,7 +12,17 @@ from core.domain.memory_marks import EXPIRES, tags_of, user_rating_of, without_m
 from ui.memory.controller import MemoryAction
 from ui.memory.link_line import LinkLine
 from ui.memory.relevance_plot import RelevancePlot
-from ui.memory.texts import KIND_COLORS, TitleOf, author_text, field_label, kind_label, scope_text, tr, usage_text
+from ui.memory.texts import (
+    KIND_COLORS,
+    TitleOf,
+    author_text,
+    field_label,
+    field_text,
+    kind_label,
+    scope_text,
+    tr,
+    usage_text,
+)
 from ui.memory.version_history import VersionHistory
 from ui.style.theme import Look
 from ui.text.visible import visible
@@ -104,6 +114,8 @@ class MemoryCard(QWidget):
         self.action_requested.emit(action)
 
     def show_memory(self, details: "MemoryDetails") -> None:
+        """Show a memory from its beginning, or update the one on display without scrolling."""
+        is_other = not self.memory or self.memory.id != details.listed.memory.id
         self._shown = details
         memory = details.listed.memory
         active = memory.status == "active"
@@ -126,6 +138,8 @@ class MemoryCard(QWidget):
                 self._buttons[action].setToolTip(title)
                 self._buttons[action].setAccessibleName(title)
         self._fill(details)
+        if is_other:
+            self._scroll.verticalScrollBar().setValue(0)
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -199,7 +213,8 @@ class MemoryCard(QWidget):
     def _property_texts(self, details: "MemoryDetails") -> list[tuple[str, str]]:
         memory, listed = details.listed.memory, details.listed
         content = memory.content
-        texts = [(field_label(name), text) for name, text in without_marks(content.fields).items() if text]
+        fields = without_marks(content.fields).items()
+        texts = [(field_label(name), field_text(name, text)) for name, text in fields if text]
         texts += [(tr("Tags"), ", ".join(tags_of(content)))] if tags_of(content) else []
         if expires := content.fields.get(EXPIRES):
             texts.append((tr("Expires"), expires))

@@ -72,6 +72,7 @@ class MemoryProposalCard(QWidget):
         """
         if self.proposal is not None and self.proposal.id == proposal.id and self.editing:
             return
+        is_other = self.proposal is None or self.proposal.id != proposal.id
         self.proposal = proposal
         self._title.setText(proposal_title(proposal))
         text = proposal.text or before or ""
@@ -96,6 +97,8 @@ class MemoryProposalCard(QWidget):
         self._edit.setVisible(proposal.action != "archive")
         self._show_keys()
         self._validate()
+        if is_other:
+            self._scroll.verticalScrollBar().setValue(0)
 
     @property
     def editing(self) -> bool:
@@ -174,11 +177,11 @@ class MemoryProposalCard(QWidget):
             self._source, self._consequence,
         ):  # fmt: skip
             texts.addWidget(part)
-        scroll = FittingScrollArea(content)
-        scroll.setObjectName("memory.proposal.scroll")
-        scroll.setAccessibleName(tr("Proposal"))
-        scroll.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # so that the arrow keys can scroll it
-        column = ScrollColumn(self, scroll, spacing=10)
+        self._scroll = FittingScrollArea(content)
+        self._scroll.setObjectName("memory.proposal.scroll")
+        self._scroll.setAccessibleName(tr("Proposal"))
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # so that the arrow keys can scroll it
+        column = ScrollColumn(self, self._scroll, spacing=10)
         column.setContentsMargins(SIDE, 16, SIDE, SIDE)
         column.addWidget(WrappingRow(self._accept, self._edit, self._reject))
         column.addStretch(1)

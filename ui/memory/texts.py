@@ -58,7 +58,13 @@ def field_label(name: str) -> str:
         "tried": tr("Tried"), "tools": tr("Tools"), "status": tr("Result"), "rating": tr("Rating"),
         "error": tr("Error"), "seconds": tr("Seconds"), "what": tr("Do not"), "why": tr("Reason"),
         "instead": tr("Instead"), "run": tr("Run"),
+        "least": tr("Lesson after"),
     }.get(name, name)  # fmt: skip
+
+
+def field_text(name: str, value: str) -> str:
+    """Return the value of a field for display."""
+    return tr("{} similar runs").format(value) if name == "least" else value
 
 
 def folder_label(folder: str) -> str:

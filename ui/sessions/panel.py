@@ -191,7 +191,6 @@ class SessionsPanel(QFrame):
 
     def restyle(self, look: Look) -> None:
         self._look = self._delegate.look = look
-        self._view.focus_border.restyle(look)
         self.setMinimumWidth(look.size(MIN_WIDTH))
         self._new.restyle(look)
         self.footer.restyle(look)

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidge
 
 from ui.sessions.sessions_delegate import SessionsDelegate
 from ui.sessions.sessions_model import SessionsModel
-from ui.widgets.focus_border import FocusBorder
 from ui.widgets.labels import ENTER_KEYS
 
 WIDTH: Final = 264
@@ -35,7 +34,6 @@ class SessionsView(QTableView):
         self.setProperty("surface", "sessions")
         self.setAccessibleName(self.tr("Sessions"))
         self.setModel(model)
-        self.focus_border = FocusBorder(delegate.look, self)
         self.setItemDelegate(delegate)
         self.setShowGrid(False)
         self.setMouseTracking(True)

@@ -14,9 +14,10 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
-from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit, show_form_error
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit, show_form_error, show_input_error
+from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.input_dialog import InputDialog
-from ui.widgets.labels import TextField, allow_breaks, label, show_focus_on, styled_frame
+from ui.widgets.labels import TextField, allow_breaks, error_text, label, show_focus_on, styled_frame
 
 JSON_STARTS: Final = ("{", "[")
 
@@ -52,7 +53,7 @@ class AddMcpServerDialog(InputDialog):
         self._name.setFont(look.fonts.text)
         self._allow_http = CheckBox(
             look,
-            self.tr("Allow unencrypted HTTP: others on the network can read requests and the API key"),
+            self.tr("Allow unencrypted HTTP: others can read requests and the API key"),
             name="add_tool.plain",
         )
         self._oauth = CheckBox(look, self.tr("Sign in to the URL in the browser (OAuth)"), name="add_tool.oauth")
@@ -72,8 +73,8 @@ class AddMcpServerDialog(InputDialog):
 
     def show_error(self, error: ErrorDetails) -> None:
         """Show why the server was not added. What the user has entered is kept."""
-        self._show_error(str(error))
-        self._add.setEnabled(True)
+        self._update_state()
+        show_form_error(self, self._error, str(error))
 
     @property
     def signs_in(self) -> bool:
@@ -105,13 +106,14 @@ class AddMcpServerDialog(InputDialog):
             part.setVisible(not pasted)
         self._allow_http.setVisible(not pasted and is_unencrypted(source))
         self._oauth.setVisible(not pasted and source.startswith(("http://", "https://")))
-        self._error.hide()
+        error = ""
         servers: tuple[ImportedMcpServer, ...] = ()
         if source and (pasted or self._name.text().strip()):
             try:
                 servers = self._parse()
             except Problem as problem:
-                self._show_error(f"{problem.details.message} {problem.details.cause}")
+                error = f"{problem.details.message} {problem.details.cause}"
+        show_input_error(self._error, error_text(visible(error)))
         self._read.setText(allow_breaks("\n".join(map(self._summary, servers))))
         self._read.setVisible(bool(servers))
         self._add.setEnabled(bool(servers))
@@ -123,9 +125,6 @@ class AddMcpServerDialog(InputDialog):
         variables = environment_text(environment_variables(imported.server))
         received = f"\n{visible(variables)}" if variables else ""
         return f"{imported.server.name}: {server_location(imported.server)}{secrets}{received}"
-
-    def _show_error(self, text: str) -> None:
-        show_form_error(self, self._error, text)
 
     def _emit_added(self) -> None:
         try:
@@ -161,16 +160,24 @@ class AddMcpServerDialog(InputDialog):
         )
         cancel = Button(self._look, self.tr("Cancel"), name="add_tool.cancel")
         cancel.clicked.connect(self.reject)
+        content = QWidget()
+        inner = QVBoxLayout(content)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(10)
+        inner.addWidget(label(about, fonts.text, "second", wrap=True))
+        inner.addWidget(label(warning, fonts.text, "waiting", name="add_tool.warning", wrap=True))
+        inner.addLayout(form)
+        for part in (self._allow_http, self._oauth, self._read):
+            inner.addWidget(part)
+        inner.addStretch(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)
         column.addWidget(label(self.tr("Add MCP server"), fonts.title))
-        column.addWidget(label(about, fonts.text, "second", wrap=True))
-        column.addWidget(label(warning, fonts.text, "waiting", name="add_tool.warning", wrap=True))
-        column.addLayout(form)
-        for part in (self._allow_http, self._oauth, self._read, self._error):
-            column.addWidget(part)
-        column.addStretch(1)
+        area = FittingScrollArea(content)
+        area.setObjectName("add_tool.form")
+        column.addWidget(area, 1)
+        column.addWidget(self._error)
         column.addLayout(button_row(cancel, self._add))
         self.setMinimumWidth(self._look.size(520))
         self.resize(self._look.size(600), 0)

@@ -54,7 +54,7 @@ class AddProviderDialog(InputDialog):
             self._api_format.addItem(self.tr(text), api_format)
         self._allow_http = CheckBox(
             look,
-            self.tr("Allow unencrypted HTTP: others on the network can read requests and the API key"),
+            self.tr("Allow unencrypted HTTP: others can read requests and the API key"),
             name="add_server.plain",
         )
         self._allow_http.hide()

@@ -5,7 +5,7 @@ paint.
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QCloseEvent, QColor, QKeyEvent, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QMainWindow, QWidget
 
@@ -69,16 +69,6 @@ class WindowFrame(QMainWindow):
         sidebar_width = int(self._state.number("sidebar_width", SIDEBAR))
         self._sidebar.setGeometry(0, 0, sidebar_width, self.height())
         self._edge.setGeometry(sidebar_width, 0, 1, self.height())
-
-    def event(self, event: QEvent) -> bool:
-        """Record that the keyboard is in use, so that the focus is visible in a dialog that a shortcut opens.
-
-        Qt itself records this only for Tab. A click resets it. A text field does not pass on the keys that the user
-        types.
-        """
-        if event.type() == QEvent.Type.ShortcutOverride:
-            self.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
-        return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         # Imported late: it loads enumerations, which would delay the first paint.

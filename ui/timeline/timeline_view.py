@@ -18,7 +18,6 @@ from ui.timeline.run_end_card import RunEnd, RunEndCard, RunEndCards
 from ui.timeline.single_column_table import SingleColumnTable
 from ui.timeline.timeline_model import AnyIndex, TimelineModel
 from ui.widgets.announce import announce
-from ui.widgets.focus_border import FocusBorder
 
 TICK_MS: Final = 1_000
 END_TOLERANCE: Final = 4  # pixels; if less remains below the viewport, the view counts as scrolled to the end
@@ -74,7 +73,6 @@ class TimelineView(SingleColumnTable):
         self.setItemDelegate(self._painter)
         self.setModel(model)
         self._connect_model(model)
-        self._focus_border = FocusBorder(look, self)
 
     def _connect_model(self, model: TimelineModel) -> None:
         model.modelReset.connect(self._start_session)
@@ -101,7 +99,6 @@ class TimelineView(SingleColumnTable):
         self._background = look.theme.background
         self._replies.restyle(look)
         self._embedded.end_cards.restyle(look)
-        self._focus_border.restyle(look)
         self.set_row_height(self._painter.heights.work)
         self._schedule_layout()
 

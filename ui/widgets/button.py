@@ -137,7 +137,7 @@ class Button(QPushButton):
             option = QStyleOptionButton()
             self.initStyleOption(option)
             option.text = ""
-            if not (option.state & QStyle.StateFlag.State_KeyboardFocusChange or self._opened_by_keyboard()):
+            if not option.state & QStyle.StateFlag.State_KeyboardFocusChange:
                 # The focus ring is shown only for keyboard focus, because it is distracting after a click.
                 option.state &= ~QStyle.StateFlag.State_HasFocus
             self.style().drawControl(QStyle.ControlElement.CE_PushButton, option, painter, self)
@@ -145,11 +145,6 @@ class Button(QPushButton):
                 draw_frame(painter, self.rect().adjusted(2, 2, -2, -2), 4, None, self._text_color())
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             self._paint_content(painter)
-
-    def _opened_by_keyboard(self) -> bool:
-        """Return whether a shortcut has opened the dialog of the button, so that its focus must be visible at once."""
-        owner = self.window().parentWidget()
-        return owner is not None and owner.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
 
     def _paint_content(self, painter: QPainter) -> None:
         look, color = self._look, self._text_color()

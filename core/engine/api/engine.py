@@ -260,10 +260,12 @@ class Engine(Maintenance, UserDecisions):
         now: bool = False,
         files: Sequence[tuple[str, str, bytes]] = (),
         embedded: Sequence[tuple[str, str]] = (),
+        no_questions: bool = False,
     ) -> None:
         """Send a message to a session, with files as (name, media type, contents); `embedded` as for `start`.
 
         The files are stored durably before the message is. With `now` the reply in progress is interrupted.
+        `no_questions` is that of a run which the message starts.
         """
         inserted: tuple[str, ...] = ()
         if embedded:
@@ -277,7 +279,9 @@ class Engine(Maintenance, UserDecisions):
         if text.startswith("/") or "@" in text:
             message = await self._with_mcp_mentions(session, text)
         typed = message.typed if inserted or message.untrusted_sources else None
-        await self._runs.send_message(session, message.text, now=now, attached=attached, typed=typed)
+        await self._runs.send_message(
+            session, message.text, now=now, attached=attached, typed=typed, no_questions=no_questions
+        )
 
     async def _store_files(self, files: Sequence[tuple[str, str, bytes]]) -> tuple[Attachment, ...]:
         bodies = {blob_hash(body): body for _, _, body in files}

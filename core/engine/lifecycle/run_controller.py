@@ -200,8 +200,9 @@ class RunController:
         now: bool = False,
         attached: Sequence[Attachment] = (),
         typed: int | None = None,
+        no_questions: bool = False,
     ) -> None:
-        """Send a message; `typed` is as in UserMessage.
+        """Send a message; `typed` is as in UserMessage, and `no_questions` that of a run which the message starts.
 
         An active run receives the message after its current turn, or at once with `now`, which interrupts the reply. An
         interrupted or paused run is resumed with the message. Otherwise the message starts the next run.
@@ -224,7 +225,8 @@ class RunController:
                 else:
                     await self._resume(session, "", message)
             else:
-                await self._start(session, message, next_run_start(await self.conversation(session)))
+                start = replace(next_run_start(await self.conversation(session)), no_questions=no_questions)
+                await self._start(session, message, start)
 
     async def _send_to_sub_agent(self, session: str, text: str, untrusted_sources: tuple[str, ...]) -> None:
         """Send a message from an agent to its running sub-agent. Raise Problem if the sub-agent has ended.

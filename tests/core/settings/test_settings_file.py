@@ -138,6 +138,7 @@ def test_an_invalid_value_is_reported_and_kept_in_the_file(name: str, value: Any
     assert file.current == Settings(reduced_motion=True)
     (note,) = file.notes
     assert any(word in f"{note.message} {note.cause}" for word in says.split("|")), note
+    assert f"`{name}`" in note.fix and f"“{name}”" not in note.message, "the window names a setting by its label"
     file.change(max_minutes=5.0)
     assert name in json.loads(path.read_text())
     with pytest.raises(Problem):

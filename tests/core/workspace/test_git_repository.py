@@ -149,7 +149,7 @@ def test_what_is_staged_while_the_commit_runs_stays_staged(
         )
         slow.chmod(0o755)
         with monkeypatch.context() as patch:
-            patch.setattr(git_commands, "find_program", lambda *_: str(slow))
+            patch.setattr(git_commands, "require_git", lambda *_: str(slow))
             if error:
                 (repository / "a.py").write_text("x = 3\n")
                 work.stage(["a.py"], True)

@@ -12,13 +12,14 @@ from core.engine.services.mcp_servers import McpOverview, McpServerRow, ProjectM
 from core.engine.services.mcp_servers import McpTestResult as Looked
 from core.mcp.server_state import McpServerState, McpServerStates
 from core.settings.schema import MCP_SERVERS, McpServerSettings, McpToolSettings, McpVariable, Settings
-from tests.ui.hands import click, find
+from tests.ui.hands import click, find, write
 from ui.settings.add_mcp_server import AddMcpServerDialog
 from ui.settings.log_dialog import LogDialog
 from ui.settings.mcp_server_card import McpServerAction, outcome_text
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
 from ui.shell.status_line import StatusLine
 from ui.style.theme import Look
+from ui.widgets import dialog_parts
 
 FILES = McpServerSettings(
     name="files",
@@ -175,6 +176,16 @@ def test_json_of_another_app_needs_no_name_and_errors_in_it_are_shown(adding: Ad
     assert not add.isEnabled()
     adding.show_error(ErrorDetails("It did not start.", "No.", "Look."))
     assert add.isEnabled() and "It did not start." in find(adding, QLabel, "add_tool.why").text()
+    assert find(adding, QLabel, "add_tool.read").text().startswith("a: a\n"), "it is no longer starting"
+
+
+def test_an_error_in_the_input_is_announced_once_and_not_for_each_letter(
+    adding: AddMcpServerDialog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = list[str]()
+    monkeypatch.setattr(dialog_parts, "announce", lambda _, text: heard.append(text))
+    write(find(adding, QPlainTextEdit, "add_tool.what"), '{"mcpServers": ')
+    assert len(heard) == 1 and find(adding, QLabel, "add_tool.why").isVisible()
 
 
 def test_an_unencrypted_address_has_to_be_allowed(adding: AddMcpServerDialog, qtbot: QtBot) -> None:

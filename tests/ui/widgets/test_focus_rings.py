@@ -1,18 +1,15 @@
 """Focus rings and selected rows are visible in the high-contrast theme."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QRect, Qt
-from PySide6.QtGui import QAction, QImage, QKeySequence, QPainter
+from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QApplication, QLineEdit, QTabBar, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from tests.ui.hands import click, press
+from tests.ui.hands import press
 from tests.ui.test_theme import SEEN, contrast
-from ui.base.window_state import WindowState
-from ui.shell.window_frame import WindowFrame
 from ui.style.theme import Look, apply_theme, load_fonts, load_theme
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
@@ -73,24 +70,3 @@ def test_selected_row_has_an_outline(high: Look) -> None:
         draw_selection(painter, QRect(0, 0, 60, 28), high.theme)
     assert image.pixelColor(30, 0) == high.theme.chosen
     assert image.pixelColor(30, 14) == high.theme.selection
-
-
-def test_a_shortcut_counts_as_keyboard_use_so_that_the_focus_of_its_dialog_is_visible(
-    look: Look, qtbot: QtBot, tmp_path: Path
-) -> None:
-    window = WindowFrame(look.theme, WindowState(tmp_path))
-    qtbot.addWidget(window)
-    content, button, field = QWidget(), Button(look, "Elsewhere", name="elsewhere"), QLineEdit()
-    column = QVBoxLayout(content)
-    column.addWidget(button)
-    column.addWidget(field)
-    window.set_content(content)
-    window.addAction(QAction(window, shortcut=QKeySequence("Ctrl+Q")))
-    with qtbot.waitActive(window):
-        window.show()
-    button.setFocus()
-    by_keyboard = Qt.WidgetAttribute.WA_KeyboardFocusChange  # on which the focus ring of `Button` depends
-    press(button, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
-    assert window.testAttribute(by_keyboard)
-    click(field)
-    assert not window.testAttribute(by_keyboard)
