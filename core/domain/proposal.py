@@ -9,6 +9,7 @@ from core.domain.text import Text
 ProposalKind = Literal["skill", "memory"]
 ProposalAction = Literal["create", "patch", "write_file", "archive", "merge"]
 ProposalState = Literal["pending", "accepted", "rejected", "undone"]
+ProposalAuthor = Literal["agent", "review", "import"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,6 @@ class Proposal:
         details: further parameters of the action, as JSON.
         session, steps: the session and the numbers of the steps that the change is based on.
         untrusted_sources: the untrusted content that the run had read before.
-        author: `agent`, `review` or `import`.
         created_at, resolved_at: times in microseconds; 0 means not yet.
         result: what accepting the proposal changed; None unless it was accepted.
     """
@@ -97,7 +97,7 @@ class Proposal:
     session: str = ""
     steps: tuple[int, ...] = ()
     untrusted_sources: tuple[str, ...] = ()
-    author: str = "agent"
+    author: ProposalAuthor = "agent"
     created_at: int = 0
     state: ProposalState = "pending"
     resolved_at: int = 0
@@ -120,7 +120,7 @@ class ProposalCreated:
     details: str = ""
     steps: tuple[int, ...] = ()
     untrusted_sources: tuple[str, ...] = ()
-    author: str = "agent"
+    author: ProposalAuthor = "agent"
 
 
 @dataclass(frozen=True, slots=True)
