@@ -86,6 +86,16 @@ def test_a_run_lists_skills_and_reads_each_once(tmp_path: Path) -> None:
     run_bounded(test())
 
 
+def test_a_long_skill_says_where_it_was_truncated(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            await kept(scene, TEXT + "x" * 200_000)
+            session = await scene.run(scripted_replies(USE, DONE))
+            assert "[Truncated after 100,000 of 200," in (await results(scene, session))[0]
+
+    run_bounded(test())
+
+
 def test_a_run_keeps_the_version_it_listed(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_engine(tmp_path) as scene:
