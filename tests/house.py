@@ -20,7 +20,7 @@ ALLOWED_BROAD_EXCEPTS = {  # the functions that may contain a broad `except`, an
     ("core/engine/run/execute.py", "execute_call"): "a tool; the error is its result",
     (
         "core/tools/revert_unapproved.py",
-        "_expected",
+        "_required_revert",
     ): "what a command wrote at one path; it is reverted like the others",
     ("core/tools/revert_unapproved.py", "_committed"): "a repository that a command made unreadable; it is not trusted",
     ("core/tools/recover_commands.py", "_restore_history"): "a record that a command damaged; the result says so",

@@ -43,10 +43,10 @@ def restore(folder: Path, name: str, out: Output) -> int:
 
 def repair(folder: Path, out: Output) -> int:
     """Check the whole database and repair it if it is damaged. The caller holds the lock on the data folder."""
-    notes = repair_data_folder(folder)
-    for note in notes:
-        out.write(str(note))
-    if not notes:
+    check = repair_data_folder(folder)
+    for warning in check.warnings:
+        out.write(str(warning))
+    if check.repair is None:
         out.write("The database is not damaged.")
     return DONE
 

@@ -13,7 +13,7 @@ from core.domain.clock import SECOND
 from core.domain.memory import Memory, MemoryChange, MemoryScope, MemoryStatus
 from core.domain.memory_marks import EXPIRES, USER_RATING, UserRating, join_tags, marks_of, tags_of
 from core.domain.problems import Problem
-from core.domain.proposal import Proposal
+from core.domain.proposal import Proposal, SkillResult
 from core.engine.services.memory_service import MemoryListing, RunOutcomes
 from core.memory.saving import SaveResult
 
@@ -303,10 +303,12 @@ def _restore_hint(forgotten: Sequence[str]) -> str:
 
 def _undone_skill_text(proposal: Proposal) -> str:
     """Describe how a skill was undone because its source was forgotten, with the command that restores it."""
-    key, _, number = proposal.result.partition(" ")
+    if not isinstance(proposal.result, SkillResult):
+        return f"Undid the proposal {proposal.id}."
+    key, version = proposal.result.key, proposal.result.version
     if proposal.action == "create":
         return f"Archived the skill {key}. Restore with: journeyman skills unarchive {key}"
-    return f"Reverted version {number} of the skill {key}. Restore with: journeyman skills restore {key} {number}"
+    return f"Reverted version {version} of the skill {key}. Restore with: journeyman skills restore {key} {version}"
 
 
 def _day(at: int) -> str:

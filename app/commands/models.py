@@ -11,6 +11,7 @@ from core.engine.services.providers import ModelRow, ProviderRow, ProvidersOverv
 from core.models.errors import format_duration
 from core.models.local.model_state import DownloadProgress, LocalModelRow
 from core.models.model_check import ModelCheck
+from core.settings.schema import Provider
 
 PROGRESS_S = 2.0  # seconds between two progress lines of a download
 SHOWN = 40  # most models printed per provider; --json prints all of them
@@ -90,9 +91,10 @@ def _figures(model: ModelRow) -> str:
 
 async def _add(context: Invocation) -> int:
     args = context.args
-    added = await context.engine.providers.add(
-        args.name, args.url, args.api, allow_http=args.allow_http, variable=args.api_key_env
+    added = Provider(
+        name=args.name, url=args.url, api=args.api, allow_http=args.allow_http, api_key_env=args.api_key_env
     )
+    await context.engine.providers.add(added)
     context.out.write(f"Added {added.name} at {added.url}. If it needs an API key: journeyman models key {added.name}")
     return DONE
 

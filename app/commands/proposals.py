@@ -64,4 +64,5 @@ def _plain(proposal: Proposal) -> dict[str, object]:
     return asdict(proposal) | {
         "created_at": iso_time(proposal.created_at),
         "resolved_at": iso_time(proposal.resolved_at) if proposal.resolved_at else None,
+        "result": "" if proposal.result is None else str(proposal.result),
     }

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QSessionManager
@@ -45,6 +45,7 @@ from ui.widgets.keyboard_focus import KeyboardFocus
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
     from core.engine.services.sandbox_status import SandboxStatus
+    from core.settings.schema import CloseAction
     from core.settings.settings_file import SettingsFile
     from ui.base.bridge import Bridge
 
@@ -335,7 +336,7 @@ class DesktopApp(QObject):
         Theme and text size are also stored for the first paint of the next start.
         """
         if name == "on_close":
-            self.window.close_guard.action = str(value)
+            self.window.close_guard.action = cast("CloseAction", value)
         if name == "theme":
             self._state.set_text("theme", str(value))
         elif name == "font_scale" and isinstance(value, int):

@@ -1,6 +1,7 @@
 """Values that several events carry: tool calls, token usage and instruction files."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from core.domain.text import Text
 
@@ -45,3 +46,19 @@ class InstructionFile:
     included: int = 0
     error: str = ""
     tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedReply:
+    """What the reply to a harness message has to contain. Providers that can enforce it do so.
+
+    Attributes:
+        kind: `call`: a call of one of `tools`; `file`: the whole new text of the file `path`, in a code block;
+            `schema`: JSON that matches the output schema of the run.
+        tools: the names of tools; () for all tools.
+        path: for a `call` of `write`, the file that it has to create, if there is only one such file.
+    """
+
+    kind: Literal["call", "file", "schema"]
+    tools: tuple[str, ...] = ()
+    path: str = ""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.domain.decision_option import DecisionOption
+from core.domain.event_values import ExpectedReply as ExpectedReply
 from core.domain.event_values import InstructionFile as InstructionFile
 from core.domain.event_values import ToolCall as ToolCall
 from core.domain.event_values import Usage as Usage
@@ -443,6 +444,7 @@ class HarnessMessage:
 
     text: Text
     reason: str = ""
+    expected_reply: ExpectedReply | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from core.domain.events import ToolCall
+from core.domain.events import ExpectedReply, ToolCall
 from core.domain.text import Attachment, Text
 
 
@@ -12,7 +12,7 @@ class Message:
     """A message of the conversation with the model.
 
     `seq` is the number of the event that the message was built from. `category` groups its tokens in the *Context* tab,
-    such as `tools`.
+    such as `tools`. `expected_reply` is what the reply to a harness message has to contain.
     """
 
     role: Literal["system", "user", "assistant", "tool"]
@@ -25,6 +25,7 @@ class Message:
     attachments: tuple[Attachment, ...] = ()
     seq: int = 0
     category: str = ""
+    expected_reply: ExpectedReply | None = None
 
 
 def result_position(call: str, messages: list[Message]) -> int:

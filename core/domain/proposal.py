@@ -9,6 +9,64 @@ from core.domain.text import Text
 ProposalKind = Literal["skill", "memory"]
 ProposalAction = Literal["create", "patch", "write_file", "archive", "merge"]
 ProposalState = Literal["pending", "accepted", "rejected", "undone"]
+ProposalAuthor = Literal["agent", "review", "import"]
+
+
+@dataclass(frozen=True, slots=True)
+class SkillResult:
+    """The skill that an accepted proposal changed. `version` is the saved version, or None if none was saved."""
+
+    key: str
+    version: int | None = None
+
+    def __str__(self) -> str:
+        """Return the stored form, `KEY VERSION` or `KEY`."""
+        return self.key if self.version is None else f"{self.key} {self.version}"
+
+    @classmethod
+    def parse(cls, stored: str) -> "SkillResult":
+        """Parse the stored form. The key may contain spaces, as it may be a path."""
+        key, space, version = stored.rpartition(" ")
+        return cls(key, int(version)) if space and version.isdecimal() else cls(stored)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChangeRef:
+    """A change of a memory: the memory's ID, and the number of the change within that memory."""
+
+    memory: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryResult:
+    """The changes of memories that an accepted proposal made, in order."""
+
+    changes: tuple[MemoryChangeRef, ...]
+
+    def __str__(self) -> str:
+        """Return the stored form, `MEMORY:NUMBER` for each change, separated by spaces."""
+        return " ".join(f"{change.memory}:{change.number}" for change in self.changes)
+
+    @classmethod
+    def parse(cls, stored: str) -> "MemoryResult":
+        """Parse the stored form, skipping changes that are malformed."""
+        pairs = (change.rpartition(":") for change in stored.split())
+        return cls(tuple(MemoryChangeRef(memory, int(number)) for memory, _, number in pairs if number.isdecimal()))
+
+
+ProposalResult = SkillResult | MemoryResult
+
+
+def parse_result(kind: ProposalKind, stored: str) -> ProposalResult | None:
+    """Parse the stored result of a proposal; None if it has none."""
+    if not stored:
+        return None
+    match kind:
+        case "skill":
+            return SkillResult.parse(stored)
+        case "memory":
+            return MemoryResult.parse(stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,9 +81,8 @@ class Proposal:
         details: further parameters of the action, as JSON.
         session, steps: the session and the numbers of the steps that the change is based on.
         untrusted_sources: the untrusted content that the run had read before.
-        author: `agent`, `review` or `import`.
         created_at, resolved_at: times in microseconds; 0 means not yet.
-        result: what accepting the change produced: a version number or an id.
+        result: what accepting the proposal changed; None unless it was accepted.
     """
 
     id: str
@@ -40,12 +97,12 @@ class Proposal:
     session: str = ""
     steps: tuple[int, ...] = ()
     untrusted_sources: tuple[str, ...] = ()
-    author: str = "agent"
+    author: ProposalAuthor = "agent"
     created_at: int = 0
     state: ProposalState = "pending"
     resolved_at: int = 0
     resolved_by: str = ""
-    result: str = ""
+    result: ProposalResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +120,15 @@ class ProposalCreated:
     details: str = ""
     steps: tuple[int, ...] = ()
     untrusted_sources: tuple[str, ...] = ()
-    author: str = "agent"
+    author: ProposalAuthor = "agent"
 
 
 @dataclass(frozen=True, slots=True)
 class ProposalStateChanged(SessionMetadataEvent):
     """A proposal was accepted, rejected, undone, or became pending again.
 
-    The decision may come long after the run. `text` is the accepted text if the user edited it first.
+    The decision may come long after the run. `result` is the stored form of a `ProposalResult`, or empty. `text` is the
+    accepted text if the user edited it first.
     """
 
     proposal_id: str

@@ -11,6 +11,10 @@ SkillState = Literal["enabled", "disabled", "untrusted", "changed", "archived", 
 modified after the user approved it. *shadowed*: another skill of the same name takes precedence. *broken*: its SKILL.md
 is invalid."""
 FindingLevel = Literal["error", "warning", "note"]
+SkillAuthor = Literal["user", "agent", "review", "import", "disk", "builtin"]
+"""Who saved a version. *review*: the review of a session proposed it. *disk*: another program changed the files."""
+HunkKind = Literal["same", "yours", "theirs", "both", "clash"]
+"""*yours* and *theirs*: changed on that side only. *both*: changed on both sides, equally. *clash*: not equally."""
 
 SKILL_SOURCES: Final[tuple[SkillSource, ...]] = ("folder", "library", "home", "package", "builtin")
 READ_ONLY_SOURCES: Final[frozenset[SkillSource]] = frozenset({"package", "builtin"})
@@ -65,14 +69,14 @@ class SkillFile:
 class SkillVersion:
     """A saved version of a skill. Numbers count from 1 and are never reused.
 
-    `author` is user, agent, review, import, disk or builtin. `reason` describes the change, and `session` is the
-    session of the agent that made it. `digest` is a hash of all files together.
+    `reason` describes the change, and `session` is the session of the agent that made it. `digest` is a hash of all
+    files together.
     """
 
     number: int
     name: str
     created_at: int
-    author: str
+    author: SkillAuthor
     digest: str
     reason: str = ""
     session: str = ""
@@ -127,13 +131,9 @@ class OpenSkill:
 
 @dataclass(frozen=True, slots=True)
 class MergeHunk:
-    """A hunk of a three-way merge.
+    """A hunk of a three-way merge, with the lines of each side."""
 
-    *yours* and *theirs*: changed on that side only; *both*: the same change on both sides; *clash*: conflicting
-    changes.
-    """
-
-    kind: Literal["same", "yours", "theirs", "both", "clash"]
+    kind: HunkKind
     base: tuple[str, ...] = ()
     yours: tuple[str, ...] = ()
     theirs: tuple[str, ...] = ()

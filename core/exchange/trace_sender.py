@@ -30,18 +30,18 @@ class TraceSender:
     """
 
     def __init__(
-        self, address: str, cleaner: ExportRedactor, find_blob: Callable[[str], bytes | None],
+        self, address: str, redactor: ExportRedactor, find_blob: Callable[[str], bytes | None],
         report: Callable[[BaseException], None],
     ) -> None:  # fmt: skip
         check_address(address)
         path = address.rstrip("/")
         self._url = path if path.endswith("/v1/traces") else f"{path}/v1/traces"
-        self._cleaner = cleaner
-        self._kept = find_blob
+        self._redactor = redactor
+        self._find_blob = find_blob
         self._report = report
-        self._spans: dict[str, OtlpSpanBuilder] = {}
+        self._builders: dict[str, OtlpSpanBuilder] = {}
         self._traces: dict[str, str] = {}
-        self._waiting: deque[Plain] = deque(maxlen=MAX_QUEUED)
+        self._queued_spans: deque[Plain] = deque(maxlen=MAX_QUEUED)
         self._has_spans = asyncio.Event()
         self._reported = False
 
@@ -51,14 +51,14 @@ class TraceSender:
         if row.imported_from:
             return
         trace = self._traces.setdefault(row.id, self._traces.get(row.parent, row.parent or row.id))
-        if row.id not in self._spans:
-            self._spans[row.id] = OtlpSpanBuilder(trace, self._cleaner.redact_row(row))
+        if row.id not in self._builders:
+            self._builders[row.id] = OtlpSpanBuilder(trace, self._redactor.redact_row(row))
         entry = update.entry
-        event = self._cleaner.redact_event(load_texts(entry.event, self._kept), lambda name: name)
+        event = self._redactor.redact_event(load_texts(entry.event, self._find_blob), lambda name: name)
         entry = type(entry)(entry.session, entry.seq, entry.run, entry.at, event)
-        spans = list(self._spans[row.id].add(entry))
+        spans = list(self._builders[row.id].add(entry))
         if spans:
-            self._waiting.extend(spans)
+            self._queued_spans.extend(spans)
             self._has_spans.set()
 
     async def run(self) -> None:
@@ -68,8 +68,8 @@ class TraceSender:
             while True:
                 await self._has_spans.wait()
                 self._has_spans.clear()
-                while self._waiting:
-                    batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
+                while self._queued_spans:
+                    batch = [self._queued_spans.popleft() for _ in range(min(BATCH, len(self._queued_spans)))]
                     await self._send(client, batch)
 
     async def _send(self, client: httpx.AsyncClient, spans: list[Plain]) -> None:

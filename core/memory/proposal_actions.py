@@ -4,22 +4,19 @@ import json
 
 from core.domain.memory import MemoryAuthor, undone_changes
 from core.domain.problems import Problem
-from core.domain.proposal import Proposal
+from core.domain.proposal import MemoryChangeRef, MemoryResult, Proposal
 from core.memory.memories import Memories, with_text
 from core.memory.saving import MemorySource
 from core.memory.serialization import from_proposal
 
 
 class MemoryProposals:
-    """Applies and undoes proposals about memories.
-
-    The result of a proposal lists the changes that it made, each as `memory:number`, separated by spaces.
-    """
+    """Applies and undoes proposals about memories."""
 
     def __init__(self, memories: Memories) -> None:
         self._memories = memories
 
-    async def apply(self, proposal: Proposal) -> str:
+    async def apply(self, proposal: Proposal) -> MemoryResult:
         """Apply a proposal and return its result. Applying it again, as after a crash, has no further effect."""
         source = MemorySource(
             _author(proposal), proposal.session, 0, f"{proposal.reason} (proposal {proposal.id})".strip()
@@ -28,11 +25,12 @@ class MemoryProposals:
             return result
         if proposal.action == "create":
             saved = await self._memories.save(from_proposal(proposal.text, proposal.details), source)
-            return f"{saved.memory.id}:{1 if saved.did == 'created' else saved.memory.version}"
+            number = 1 if saved.did == "created" else saved.memory.version
+            return MemoryResult((MemoryChangeRef(saved.memory.id, number),))
         target = self._memories.get(proposal.target)
         if proposal.action == "archive":
             await self._memories.archive(target.id, by=source)
-            return " ".join(self._made(proposal, target.id))
+            return MemoryResult(self._made(proposal, target.id))
         if (
             proposal.base_version
             and target.version != proposal.base_version
@@ -46,7 +44,7 @@ class MemoryProposals:
         others = json.loads(proposal.details or "{}").get("with", ())
         for other_id in others:
             await self._memories.archive(other_id, by=source)
-        return " ".join(name for changed in (target.id, *others) for name in self._made(proposal, changed))
+        return MemoryResult(tuple(change for memory in (target.id, *others) for change in self._made(proposal, memory)))
 
     async def undo(self, proposal: Proposal) -> None:
         """Undo every change that a proposal made.
@@ -54,10 +52,10 @@ class MemoryProposals:
         Results of earlier versions also list the last change of a memory whose text the proposal did not change; such a
         change is not undone.
         """
-        for change in reversed(proposal.result.split()):
-            name, _, number = change.partition(":")
-            if proposal.action == "create" or change in self._made(proposal, name):
-                await self._memories.undo(name, int(number))
+        changes = proposal.result.changes if isinstance(proposal.result, MemoryResult) else ()
+        for change in reversed(changes):
+            if proposal.action == "create" or change in self._made(proposal, change.memory):
+                await self._memories.undo(change.memory, change.number)
 
     def current_text(self, proposal: Proposal) -> str | None:
         """Return the current text of the memory that a proposal would change; None if it does not exist."""
@@ -68,18 +66,18 @@ class MemoryProposals:
         except Problem:
             return None
 
-    def _made(self, proposal: Proposal, memory: str) -> list[str]:
-        """Return the changes of a memory that a proposal made and that were not undone, each as `memory:number`."""
+    def _made(self, proposal: Proposal, memory: str) -> tuple[MemoryChangeRef, ...]:
+        """Return the changes of a memory that a proposal made and that were not undone."""
         changes = self._memories.changes(memory)
         undone = undone_changes(changes)
-        return [
-            f"{memory}:{change.number}"
+        return tuple(
+            MemoryChangeRef(memory, change.number)
             for change in changes
             if change.reason.endswith(f"(proposal {proposal.id})") and change.number not in undone
-        ]
+        )
 
-    def _already_applied(self, proposal: Proposal, source: MemorySource) -> str:
-        """Return the result of a proposal that was applied before a crash, but not recorded as applied; else ""."""
+    def _already_applied(self, proposal: Proposal, source: MemorySource) -> MemoryResult | None:
+        """Return the result of a proposal that was applied before a crash, but not recorded as applied."""
         matches = self._memories.find(proposal.text, limit=5) if proposal.action == "create" else []
         for match in matches:
             changes = self._memories.changes(match.memory.id)
@@ -90,8 +88,8 @@ class MemoryProposals:
                     and change.action in {"created", "reinforced"}
                     and change.number not in undone
                 ):
-                    return f"{match.memory.id}:{change.number}"
-        return ""
+                    return MemoryResult((MemoryChangeRef(match.memory.id, change.number),))
+        return None
 
     def _base_text(self, proposal: Proposal) -> str:
         texts = [

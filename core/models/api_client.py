@@ -6,7 +6,7 @@ An interrupted reply is never reported as complete.
 import contextlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -112,6 +112,27 @@ class BodyParser(Protocol):
     def finish(self) -> list[StreamEvent]: ...
 
 
+class _ContentMask:
+    """Turns the content of one reply into deltas in which the API key is masked."""
+
+    def __init__(self, mask: KeyMask) -> None:
+        self._text = MaskedStream(mask)
+        self._reasoning = MaskedStream(mask)
+
+    def feed(self, content: NewContent) -> Iterator[ReplyDelta]:
+        """Yield the deltas of new content, holding back an end that may be the beginning of the key."""
+        if content.activity:
+            yield ReplyDelta(activity=content.activity)
+        if content.text or content.reasoning:
+            yield ReplyDelta(self._text.feed(content.text), self._reasoning.feed(content.reasoning))
+
+    def finish(self) -> Iterator[ReplyDelta]:
+        """Yield the content that is still held back."""
+        rest = ReplyDelta(self._text.finish(), self._reasoning.finish())
+        if rest != ReplyDelta():
+            yield rest
+
+
 class ApiClient:
     """Sends requests to one provider. The caller, one of the API formats, supplies the request body and the parser."""
 
@@ -130,63 +151,71 @@ class ApiClient:
         *,
         ndjson: bool = False,
     ) -> AsyncGenerator[ReplyDelta, None]:
-        """Post a body and stream the reply as deltas; the last one is the result of the parser's `finish`.
+        """Post a body and stream the reply as deltas. The last delta has the tool calls, the usage and the stop reason.
 
         A reply that repeats itself endlessly is stopped: it ends with the stop reason `repeated` and without calls.
-        Raise `ModelError` if the reply is incomplete.
+        Raise `ModelError`, after the content received so far, if the reply is incomplete.
         """
-        text_stream = MaskedStream(self.error_context.mask)
-        reasoning_stream = MaskedStream(self.error_context.mask)
-        guard = RepetitionGuard()
+        mask, guard = _ContentMask(self.error_context.mask), RepetitionGuard()
         is_repeated = False
         error: ModelError | None = None
-        async with contextlib.aclosing(self._post(path, headers, body, reply_parser, ndjson)) as chunks:
-            while error is None and not is_repeated:
-                try:
-                    await anext(chunks)
-                except StopAsyncIteration:
-                    break
-                except ModelError as caught:  # raised after the content before it has been yielded
-                    error = caught
-                new = reply_parser.take_new()
-                is_repeated = guard.feed(new.text, new.reasoning, new.arguments)
-                if new.activity:
-                    yield ReplyDelta(activity=new.activity)
-                if new.text or new.reasoning:
-                    yield ReplyDelta(text_stream.feed(new.text), reasoning_stream.feed(new.reasoning))
-        last = ReplyDelta(text_stream.finish(), reasoning_stream.finish())
-        if is_repeated and not reply_parser.complete:
-            yield replace(last, stop_reason=REPEATED, note=STOP_NOTES[REPEATED])
-            return
-        if not reply_parser.complete:
-            if last != ReplyDelta():
-                yield last
-            raise error or make_error("cut", self.error_context, "The stream ended before the reply was complete.")
-        # An error after a complete reply is ignored on purpose: at most usage is missing then.
-        final = reply_parser.finish()
-        note = final.note or STOP_NOTES.get(final.stop_reason, "")
-        yield self._masked(replace(final, text=last.text, reasoning=last.reasoning, note=note))
+        async with contextlib.aclosing(self._receive(path, headers, body, reply_parser, ndjson)) as contents:
+            try:
+                async for content in contents:
+                    for delta in mask.feed(content):
+                        yield delta
+                    is_repeated = guard.feed(content.text, content.reasoning, content.arguments)
+                    if is_repeated:
+                        break
+            except ModelError as caught:
+                error = caught
+        for delta in mask.finish():
+            yield delta
+        yield self._last_delta(reply_parser, is_repeated, error)
 
-    async def _post(
+    async def _receive(
         self, path: str, headers: Mapping[str, str], body: Mapping[str, Any], reply_parser: ReplyParser, ndjson: bool
-    ) -> AsyncGenerator[None, None]:
-        """Post a body and feed the response to the parser until the reply ends. Yield after each chunk."""
+    ) -> AsyncGenerator[NewContent, None]:
+        """Post a body and yield the content that the parser finds in each chunk of the response, until the reply ends.
+
+        If the parser raises `ModelError`, the content before the error is yielded first.
+        """
         request = self._http.request(
             self.endpoint.url(path), self.error_context, self._head(headers), encode_json(body)
         )
-        async with request as response, contextlib.AsyncExitStack() as exit_stack:
+        async with request as response:
             await self._accept(response)
-            chunks = await exit_stack.enter_async_context(contextlib.aclosing(response.chunks()))
-            body_parser: BodyParser | None = None
+            async with contextlib.aclosing(self._events(response, ndjson)) as batches:
+                async for events in batches:
+                    try:
+                        _feed_events(events, reply_parser, response)
+                    except ModelError:
+                        yield reply_parser.take_new()
+                        raise
+                    yield reply_parser.take_new()
+                    if reply_parser.ended:
+                        break
+
+    async def _events(self, response: HttpResponse, ndjson: bool) -> AsyncGenerator[list[StreamEvent], None]:
+        """Yield the events in each chunk of a response, then those that its end completes."""
+        body_parser: BodyParser | None = None
+        async with contextlib.aclosing(response.chunks()) as chunks:
             async for chunk in chunks:
                 body_parser = body_parser or self._body_parser(response, chunk, ndjson)
-                _feed_events(body_parser.feed(chunk), reply_parser, response)
-                yield
-                if reply_parser.ended:
-                    return
-            body_parser = body_parser or self._body_parser(response, b"", ndjson)
-            _feed_events(body_parser.finish(), reply_parser, response)
-            yield
+                yield body_parser.feed(chunk)
+        yield (body_parser or self._body_parser(response, b"", ndjson)).finish()
+
+    def _last_delta(self, reply_parser: ReplyParser, is_repeated: bool, error: ModelError | None) -> ReplyDelta:
+        """Return the delta that ends a reply. Raise `ModelError` if the reply is incomplete and was not stopped.
+
+        An `error` after a complete reply is ignored: at most its usage is missing.
+        """
+        if reply_parser.complete:
+            last = self._masked(reply_parser.finish())
+            return replace(last, note=last.note or STOP_NOTES.get(last.stop_reason, ""))
+        if is_repeated:
+            return ReplyDelta(stop_reason=REPEATED, note=STOP_NOTES[REPEATED])
+        raise error or make_error("cut", self.error_context, "The stream ended before the reply was complete.")
 
     async def fetch_json(self, path: str, headers: Mapping[str, str], body: Mapping[str, Any] | None = None) -> Any:
         """Request a path, with POST if there is a body or else with GET, and return the decoded JSON."""

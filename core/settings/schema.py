@@ -170,7 +170,6 @@ class Settings:
     font_scale: int = setting_field(
         100, SettingInfo("Appearance", "Text size", "In percent of the default size.", 80, 200, "%")
     )
-    reduced_motion: bool = setting_field(False, SettingInfo("Appearance", "Reduce motion", "Turns off animations."))
     on_close: CloseAction = setting_field(
         "ask",
         SettingInfo(

@@ -10,6 +10,7 @@ from core.domain.problems import Problem
 from core.domain.skill import (
     SKILL_FILE,
     OpenSkill,
+    SkillAuthor,
     SkillFile,
     SkillFileDiff,
     SkillRow,
@@ -117,7 +118,7 @@ class SkillLibrary:
         files: FileChanges | None = None,
         base: int = 0,
         *,
-        author: str = "user",
+        author: SkillAuthor = "user",
         reason: str = "",
         session: str = "",
         trust: bool = True,
@@ -161,7 +162,7 @@ class SkillLibrary:
         head = self.latest_version(key)
         if disk_skill is None or disk_skill.error or (head and self.digest(key) == disk_skill.digest):
             return head
-        by = "builtin" if disk_skill.source == "builtin" else "disk"
+        by: SkillAuthor = "builtin" if disk_skill.source == "builtin" else "disk"
         bodies = {
             blob_name(body): body for body in (await asyncio.to_thread(self._disk.read_files, disk_skill)).values()
         }
@@ -184,7 +185,7 @@ class SkillLibrary:
         return tuple(diffs)
 
     async def restore(
-        self, key: str, version: int, *, author: str = "user", reason: str = ""
+        self, key: str, version: int, *, author: SkillAuthor = "user", reason: str = ""
     ) -> SkillSaved | SkillSaveConflict:
         """Save the contents of an old version as a new version."""
         head = await self.save_disk_changes(key)
@@ -315,7 +316,7 @@ class SkillLibrary:
         if versions := self._store.versions(library_key):
             return library_key, next((stored.number for stored in versions if stored.digest == builtin.digest), 0)
         bodies = {blob_name(body): body for body in (await asyncio.to_thread(self._disk.read_files, builtin)).values()}
-        author = "builtin" if builtin.source == "builtin" else "import"
+        author: SkillAuthor = "builtin" if builtin.source == "builtin" else "import"
         version = SkillVersion(1, _name_of(builtin), self._clock(), author, builtin.digest, files=builtin.files)
         await self._store.add(library_key, version, 0, bodies, trust=True)
         return library_key, 1
@@ -329,7 +330,7 @@ class SkillLibrary:
         text: str,
         files: FileChanges,
         *,
-        by: str,
+        by: SkillAuthor,
         why: str,
         session: str,
         trust: bool,

@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -48,6 +48,24 @@ class DataFolder:
             self.database.catch_up()
 
 
+@dataclass(frozen=True, slots=True)
+class FileCheck:
+    """The result of checking a data file.
+
+    `repair` describes how damage was repaired; None if the file was intact. `is_log_missing` is set if the write-ahead
+    log of a crash has disappeared, and with it the newest events.
+    """
+
+    repair: ErrorDetails | None = None
+    is_log_missing: bool = False
+
+    @property
+    def warnings(self) -> tuple[ErrorDetails, ...]:
+        """The warnings to show to the user."""
+        log_warnings = (WAL_MISSING,) if self.is_log_missing else ()
+        return log_warnings if self.repair is None else (*log_warnings, self.repair)
+
+
 def open_data_folder(folder: Path, *, synchronous: str = "FULL") -> DataFolder:
     """Open the data in `folder` for writing, or read-only if it cannot be written. Raise Problem if that fails.
 
@@ -56,95 +74,100 @@ def open_data_folder(folder: Path, *, synchronous: str = "FULL") -> DataFolder:
     make_private(folder)
     path = folder / DATABASE_FILE
     if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        return _view(path, _CLOSED)
+        return _open_read_only(path, _NOT_WRITABLE)
     try:
         finish_swap(path, replacement_path(path))
         marker = read_marker(path)
-        notes = _prepare(path, marker)
-        database, more = _open(path, synchronous)
+        check = _repair_before_open(path, marker)
+        database, repair = _open_or_repair(path, synchronous)
     except Problem as problem:
         if is_disk_full(problem.__cause__, folder):
-            return _view(path, _FULL)
+            return _open_read_only(path, _DISK_FULL)
         raise
     except (sqlite3.Error, OSError) as error:
         if is_disk_full(error, folder):
-            return _view(path, _FULL)
+            return _open_read_only(path, _DISK_FULL)
         raise (unwritable_folder(folder, error) if isinstance(error, OSError) else to_problem(error)) from error
     ballast = Ballast(folder)
     ballast.fill()
     database.on_disk_full = ballast.release
     database.on_space_freed = ballast.fill
-    return DataFolder(path, database, ballast, (*notes, *more), was_closed=marker is None or marker.closed)
+    warnings = check.warnings if repair is None else (*check.warnings, repair)
+    return DataFolder(path, database, ballast, warnings, was_closed=marker is None or marker.closed)
 
 
-def _prepare(path: Path, marker: ShutdownMarker | None) -> list[ErrorDetails]:
-    """Make sure that the data file can be opened: salvage it if it is damaged. Return warnings, or raise Problem."""
-    log_is_missing = marker is not None and not marker.closed and not wal_path(path).exists()
+def _repair_before_open(path: Path, marker: ShutdownMarker | None) -> FileCheck:
+    """Check the data file and repair it if it is damaged. Raise Problem if it cannot be opened.
+
+    After a clean shutdown, the check is quick; otherwise it reads every page.
+    """
+    is_log_missing = marker is not None and not marker.closed and not wal_path(path).exists()
     clean = marker is not None and path.exists() and is_unchanged(path, marker) and not file_size(wal_path(path))
     health = check_health(path, thorough=not clean)
     match health.state:
         case "missing" | "empty":
             if (marker is not None and marker.had_data) or file_size(wal_path(path)):
                 raise _missing_file(path, health, marker)
-            return []
+            return FileCheck()
         case "foreign":
             raise foreign_file()
         case "newer":
             raise newer_schema(health.version)
         case "damaged":
-            return _repair(path)
+            return FileCheck(_salvage(path))
         case "good":
-            return [*([WAL_MISSING] if log_is_missing else []), *_repair_reported(path)]
+            return FileCheck(_repair_reported_damage(path), is_log_missing)
 
 
-def _repair_reported(path: Path) -> list[ErrorDetails]:
-    """Repair the damage that an earlier check found while the file was in use.
-
-    Return warnings that describe the result.
-    """
+def _repair_reported_damage(path: Path) -> ErrorDetails | None:
+    """If an earlier check found damage while the file was in use, repair it and describe how."""
     report = read_report(path)
     if report is None or not report.errors:
-        return []
-    notes = _repair_found(path)
+        return None
+    repair = _check_and_repair(path)
     report_path(path).unlink(missing_ok=True)
-    return notes
+    return repair
 
 
-def _repair_found(path: Path) -> list[ErrorDetails]:
-    """Check the whole file and repair it: rebuild the indexes if only they are damaged, else salvage the file."""
+def _check_and_repair(path: Path) -> ErrorDetails | None:
+    """Check everything in the file. If it is damaged, repair it and describe how.
+
+    Rebuild the indexes if only they are damaged, else salvage the file.
+    """
     errors = IntegrityCheck(path).run()
     if not errors:
-        return []
-    return [INDEXES_REBUILT] if rebuild_indexes(path, errors) else _repair(path)
+        return None
+    return INDEXES_REBUILT if rebuild_indexes(path, errors) else _salvage(path)
 
 
-def repair_data_folder(folder: Path) -> list[ErrorDetails]:
-    """Check a closed data file completely, and repair it if it is damaged. Return warnings that describe the result.
+def repair_data_folder(folder: Path) -> FileCheck:
+    """Check everything in a closed data file, and repair it if it is damaged.
 
-    For an intact file there are no warnings. Raise Problem if there is no data file, or if it cannot be repaired.
+    Raise Problem if there is no data file, or if it cannot be repaired.
     """
     path = folder / DATABASE_FILE
     try:
         finish_swap(path, replacement_path(path))
-        notes = _prepare(path, read_marker(path))
+        check = _repair_before_open(path, read_marker(path))
         if not path.exists():
             raise Problem("There is no data to repair.", f"{path} does not exist.", "")
-        notes = notes or _repair_found(path)
+        if check.repair is None:
+            check = replace(check, repair=_check_and_repair(path))
         _mark_closed(path, intact=True)
-        return notes
+        return check
     except (sqlite3.Error, OSError) as error:
         raise (unwritable_folder(folder, error) if isinstance(error, OSError) else to_problem(error)) from error
 
 
-def _open(path: Path, synchronous: str) -> tuple[Database, list[ErrorDetails]]:
-    """Open a file that was checked. If it turns out to be corrupt only now, repair it first."""
-    notes: list[ErrorDetails] = []
+def _open_or_repair(path: Path, synchronous: str) -> tuple[Database, ErrorDetails | None]:
+    """Open a file that was checked. If it turns out to be corrupt only now, repair it first and describe how."""
+    repair = None
     try:
         database = Database(path, synchronous=synchronous)
     except Problem as problem:
         if not is_corruption(problem.__cause__):
             raise
-        notes = _repair(path)
+        repair = _salvage(path)
         database = Database(path, synchronous=synchronous)
     try:
         _mark_open(path)
@@ -152,7 +175,7 @@ def _open(path: Path, synchronous: str) -> tuple[Database, list[ErrorDetails]]:
         database.close()
         raise
     database.on_closed = lambda intact: _mark_closed(path, intact)
-    return database, notes
+    return database, repair
 
 
 def _mark_open(path: Path) -> None:
@@ -188,17 +211,17 @@ class _ReadOnlyReason(NamedTuple):
     fix_with_wal: str
 
 
-_CLOSED = _ReadOnlyReason(
+_NOT_WRITABLE = _ReadOnlyReason(
     "{} is not writable.",
     "Change its permissions, or choose another folder with --data-dir.",
     "Copy the folder to a writable place, and open the copy with --data-dir.",
 )
-_FULL = _ReadOnlyReason(
+_DISK_FULL = _ReadOnlyReason(
     "The disk of {} is full.", "Free some space, then start again.", "Free some space, then start again."
 )
 
 
-def _view(path: Path, reason: _ReadOnlyReason) -> DataFolder:
+def _open_read_only(path: Path, reason: _ReadOnlyReason) -> DataFolder:
     """Open the data read-only, without writing anything to the folder."""
     cause, fix = reason.cause.format(path.parent), reason.fix
     has_wal = file_size(wal_path(path)) > 0
@@ -218,10 +241,10 @@ def _view(path: Path, reason: _ReadOnlyReason) -> DataFolder:
         case "good" if health.version < latest_version():
             raise Problem("The data has an older schema and cannot be migrated.", cause, fix)
         case "good":
-            notes = [ErrorDetails("The data is read-only. Nothing can be changed or run.", cause, fix)]
+            warnings = [ErrorDetails("The data is read-only. Nothing can be changed or run.", cause, fix)]
             if _has_events_without_rows(path):
-                notes.append(ErrorDetails("The newest events are not shown.", NOT_DERIVED, fix))
-            return DataFolder(path, None, Ballast(path.parent), tuple(notes), immutable=not has_wal)
+                warnings.append(ErrorDetails("The newest events are not shown.", NOT_DERIVED, fix))
+            return DataFolder(path, None, Ballast(path.parent), tuple(warnings), immutable=not has_wal)
 
 
 def _has_events_without_rows(path: Path) -> bool:
@@ -233,8 +256,8 @@ def _has_events_without_rows(path: Path) -> bool:
         return bool(sessions_behind(db))
 
 
-def _repair(path: Path) -> list[ErrorDetails]:
-    """Salvage a damaged file and return a warning that describes the result."""
+def _salvage(path: Path) -> ErrorDetails:
+    """Recover what can be read of a damaged file into a new one. Return a warning that describes the result."""
     # Imported here because it imports the codec, which would delay a normal start.
     from core.store.salvage import salvage
 
@@ -247,7 +270,7 @@ def _repair(path: Path) -> list[ErrorDetails]:
     fix = f"The damaged file was kept as {saved.damaged_file.name}."
     if saved.lost or not saved.events:
         fix += " Check your newest sessions before you continue."
-    return [ErrorDetails("The data file was damaged and has been repaired.", f"{'; '.join(results)}.", fix)]
+    return ErrorDetails("The data file was damaged and has been repaired.", f"{'; '.join(results)}.", fix)
 
 
 def _missing_file(path: Path, health: Health, marker: ShutdownMarker | None) -> Problem:

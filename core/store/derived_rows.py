@@ -169,7 +169,7 @@ def load_state(db: sqlite3.Connection, session: str) -> WriteState | None:
         if offset_of(key) > row.last_seq:
             event = decode_event(kind, payload)
             fold_event(state, EventRecord(session, offset_of(key), run, at, event), event)
-        state.run, state.at = run - opening, at
+        state.run, state.at = run - 1 if opening else run, at
     return state
 
 

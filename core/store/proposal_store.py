@@ -12,7 +12,15 @@ from typing import Any
 from core.domain.clock import Clock, now
 from core.domain.ids import ALPHABET
 from core.domain.problems import Problem
-from core.domain.proposal import Proposal, ProposalCreated, ProposalKind, ProposalState, ProposalStateChanged
+from core.domain.proposal import (
+    Proposal,
+    ProposalCreated,
+    ProposalKind,
+    ProposalResult,
+    ProposalState,
+    ProposalStateChanged,
+    parse_result,
+)
 from core.domain.text import Text
 from core.store.data_file import DataFile
 from core.store.database import Database
@@ -78,7 +86,7 @@ class ProposalStore:
         If the same change is pending already, return that proposal.
         """
         proposal = replace(
-            draft, id=_new_id(), created_at=self._clock(), state="pending", resolved_at=0, resolved_by="", result=""
+            draft, id=_new_id(), created_at=self._clock(), state="pending", resolved_at=0, resolved_by="", result=None
         )
         same = " AND ".join(f"{name} = ?" for name in IDENTITY_FIELDS)
         identity = [getattr(proposal, name) for name in IDENTITY_FIELDS]
@@ -104,7 +112,13 @@ class ProposalStore:
         return proposal
 
     async def resolve(
-        self, name: str, state: ProposalState, *, by: str = "user", result: str = "", text: str | None = None
+        self,
+        name: str,
+        state: ProposalState,
+        *,
+        by: str = "user",
+        result: ProposalResult | None = None,
+        text: str | None = None,
     ) -> Proposal:
         """Change the state of a proposal. `text` is the text that was accepted, if the user edited it first.
 
@@ -113,7 +127,7 @@ class ProposalStore:
         before = self.get(name)
         edited = before.text if text is None else text
         after = replace(before, state=state, resolved_at=self._clock(), resolved_by=by, result=result, text=edited)
-        event = ProposalStateChanged(before.id, state, by, result, Text("" if text is None else text))
+        event = ProposalStateChanged(before.id, state, by, _stored(result), Text("" if text is None else text))
         await self._write(before.session, event, lambda db: _update_state(db, after))
         return after
 
@@ -137,7 +151,8 @@ def _new_id() -> str:
 
 
 def _insert(db: sqlite3.Connection, proposal: Proposal) -> None:
-    values = asdict(proposal) | {name: json.dumps(getattr(proposal, name)) for name in LISTS}
+    lists = {name: json.dumps(getattr(proposal, name)) for name in LISTS}
+    values = asdict(proposal) | lists | {"result": _stored(proposal.result)}
     marks = ", ".join("?" for _ in NAMES)
     db.execute(f"INSERT INTO proposal ({COLUMNS}) VALUES ({marks})", tuple(values[name] for name in NAMES))
 
@@ -153,10 +168,15 @@ def _update_state(db: sqlite3.Connection, after: Proposal) -> None:
         raise Problem(f"The proposal {after.id} cannot be {after.state} now.", f"It is {state}.", do)
     db.execute(
         "UPDATE proposal SET state = ?, resolved_at = ?, resolved_by = ?, result = ?, text = ? WHERE id = ?",
-        (after.state, after.resolved_at, after.resolved_by, after.result, after.text, after.id),
+        (after.state, after.resolved_at, after.resolved_by, _stored(after.result), after.text, after.id),
     )
 
 
 def _proposal(row: tuple[Any, ...]) -> Proposal:
-    fields = dict(zip(NAMES, row, strict=True))
-    return Proposal(**fields | {name: tuple(json.loads(fields[name])) for name in LISTS})
+    values = dict(zip(NAMES, row, strict=True))
+    lists = {name: tuple(json.loads(values[name])) for name in LISTS}
+    return Proposal(**values | lists | {"result": parse_result(values["target_kind"], values["result"])})
+
+
+def _stored(result: ProposalResult | None) -> str:
+    return "" if result is None else str(result)

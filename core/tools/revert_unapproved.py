@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from core.domain.clock import now
 from core.domain.problems import Problem
 from core.domain.visible import visible_name
-from core.tools.expected_git_files import ExpectedContents
+from core.tools.git_file_reverts import FileRevert
 from core.tools.tool_context import ToolContext
-from core.tools.trusted_config import expected_contents, is_trusted, moved_unchanged
+from core.tools.trusted_config import is_trusted, moved_unchanged, required_revert
 from core.workspace import forced_access
 from core.workspace.bubblewrap import git_folders
 from core.workspace.command_record import CommandRecord
@@ -131,17 +131,18 @@ class _Reverting:
         created = set(missed.created)
         candidates |= {path: FileChange(path, None, None) for path in missed.unrecorded if path in created}
         replaced = [path for path in missed.unrecorded if path not in created]
-        unapproved: list[tuple[FileChange, bytes | None]] = []
+        unapproved: list[tuple[FileChange, FileRevert]] = []
         for path, change in sorted(candidates.items(), key=lambda item: not inside_git(item[0])):
             if self._is_approved(path):
                 continue
-            expected = self._expected(change)
-            if expected != "as it is":
-                unapproved.append((change, expected))
+            if revert := self._required_revert(change):
+                unapproved.append((change, revert))
         committed = self._brought_by_commits(change for change, _ in unapproved)
-        for change, expected in unapproved:
+        for change, revert in unapproved:
             if change.path not in committed:
-                original = None if expected is None else OriginalFile(expected, change.modes[0] or 0o644)
+                original = None
+                if revert.contents is not None:
+                    original = OriginalFile(revert.contents, change.modes[0] or 0o644)
                 self._put_back(change.path, original, change.after)
         unread = [path for path in replaced if not self._is_approved(path)]
         committed = self._committed_links(path for path in unread if path in missed.originals)
@@ -149,11 +150,11 @@ class _Reverting:
             if path not in committed and is_trusted(self._context, path):
                 self._revert_unread(path, missed.originals.get(path))
 
-    def _expected(self, change: FileChange) -> ExpectedContents:
+    def _required_revert(self, change: FileChange) -> FileRevert | None:
         try:
-            return expected_contents(self._context, change)
+            return required_revert(self._context, change)
         except Exception:  # The command may have written anything there. It must not prevent other reverts.
-            return change.before
+            return FileRevert(change.before)
 
     def drop_privileges(self, path: str) -> None:
         """Remove the set-user-ID and set-group-ID bits of a file."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import LARGE_IN_GIT, READ_ONLY_IN_GIT
-from core.tools.expected_git_files import expected_in_git
+from core.tools.git_file_reverts import required_git_revert
 from core.workspace import forced_access
 from core.workspace.broker import FileBroker
 from core.workspace.file_change import FileChange
@@ -76,15 +76,16 @@ class SharedRepository:
                 if file == before or self._is_protected(broker, path):
                     continue
                 change = FileChange(path, before.body if before else None, file.body)
-                expected = expected_in_git(path, change)
-                if expected == "as it is":
+                revert = required_git_revert(path, change)
+                if revert is None:
                     continue
                 with contextlib.suppress(OSError):
-                    if expected is None:
+                    if revert.contents is None:
                         forced_access.remove(broker.descriptor, path)
                         forced_access.remove_empty_folders(broker.descriptor, path, self._folders.__contains__)
                     else:
-                        forced_access.replace(broker.descriptor, path, expected, before.mode if before else 0o644)
+                        mode = before.mode if before else 0o644
+                        forced_access.replace(broker.descriptor, path, revert.contents, mode)
                     reverted.append(str(self._git / path))
         return tuple(reverted)
 

@@ -1,4 +1,4 @@
-"""Determines the contents to restore in a trusted configuration file after a command that was not allowed to change it.
+"""Decides how to revert a trusted configuration file after a command that was not allowed to change it.
 
 Trusted files are those whose contents other programs act on: the configuration and hooks of git, editors and shells.
 """
@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from core.domain.git_config import is_harmless
 from core.domain.problems import Problem
 from core.domain.sensitive_paths import is_read_only, path_in_git
-from core.tools.expected_git_files import ExpectedContents, expected_in_git, is_gone
+from core.tools.git_file_reverts import FileRevert, is_gone, required_git_revert
 from core.tools.tool_context import ToolContext
 from core.workspace.broker import FileBroker
 from core.workspace.file_change import FileChange
@@ -19,16 +19,18 @@ from core.workspace.git_branch import worktree_git_folders
 from core.workspace.trusted_places import COMMONDIR, CONFIG_FILES, REMOTE_FOLDERS
 
 
-def expected_contents(context: ToolContext, change: FileChange) -> ExpectedContents:
-    """Return the contents to restore in a changed file: "as it is" if it is harmless, None if it must be removed."""
+def required_revert(context: ToolContext, change: FileChange) -> FileRevert | None:
+    """Return how to revert a changed file; None if the change is harmless."""
     broker, path = context.broker, PurePosixPath(change.path)
     if inner_path := _in_git(broker, path):
-        return expected_in_git(inner_path, change)
+        return required_git_revert(inner_path, change)
     if path.name == ".git":
-        return "as it is" if is_gone(change) or _is_worktree(broker.folder, path.parent) else change.before
-    if path.name == "HEAD":
-        return "as it is" if is_gone(change) or _is_plain(broker, path.parent) else change.before
-    return change.before if context.scan.is_trusted(change.path) else "as it is"
+        is_harmless_change = is_gone(change) or _is_worktree(broker.folder, path.parent)
+    elif path.name == "HEAD":
+        is_harmless_change = is_gone(change) or _is_plain(broker, path.parent)
+    else:
+        is_harmless_change = not context.scan.is_trusted(change.path)
+    return None if is_harmless_change else FileRevert(change.before)
 
 
 def is_trusted(context: ToolContext, path: str) -> bool:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-_NEW_USER = 0x10000000
+_CLONE_NEWUSER = 0x10000000
 FEW_PIDS = 64
-_CLONE = {"x86_64": 56, "aarch64": 220}
+_SYS_CLONE = {"x86_64": 56, "aarch64": 220}
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def secret(target: Target) -> bool:
 def namespace(target: Target) -> bool:
     """Create a user namespace: root in a new namespace reaches kernel code with a history of vulnerabilities."""
     del target
-    for attempt in (lambda: libc.unshare(_NEW_USER), _clone):
+    for attempt in (lambda: libc.unshare(_CLONE_NEWUSER), _clone):
         child = os.fork()
         if child == 0:
             os._exit(0 if attempt() >= 0 else 1)
@@ -134,8 +134,8 @@ def namespace(target: Target) -> bool:
 
 def _clone() -> int:
     unset = ctypes.c_long(0)
-    number = ctypes.c_long(_CLONE[os.uname().machine])
-    pid = int(libc.syscall(number, ctypes.c_long(_NEW_USER | signal.SIGCHLD), unset, unset, unset, unset))
+    number = ctypes.c_long(_SYS_CLONE[os.uname().machine])
+    pid = int(libc.syscall(number, ctypes.c_long(_CLONE_NEWUSER | signal.SIGCHLD), unset, unset, unset, unset))
     if pid == 0:
         os._exit(0)
     return pid

@@ -6,8 +6,8 @@ import functools
 import os
 import sys
 
-_OPENAT2 = 437  # the system call number, the same on all Linux architectures
-_NO_MAGIC_LINKS, _BENEATH = 0x02, 0x08
+_SYS_OPENAT2 = 437  # the same on all Linux architectures
+_RESOLVE_NO_MAGICLINKS, _RESOLVE_BENEATH = 0x02, 0x08
 _TRIES = 64  # retries: the kernel returns EAGAIN while a folder in the path is being renamed
 
 
@@ -25,10 +25,10 @@ def openat2(root: int, name: str, flags: int, mode: int = 0) -> int:
 
     The kernel refuses paths that leave `root` with EXDEV, and magic links of /proc with ELOOP.
     """
-    how = _How(flags | os.O_CLOEXEC, mode, _BENEATH | _NO_MAGIC_LINKS)
+    how = _How(flags | os.O_CLOEXEC, mode, _RESOLVE_BENEATH | _RESOLVE_NO_MAGICLINKS)
     path, size = os.fsencode(name), ctypes.c_size_t(ctypes.sizeof(how))
     for _ in range(_TRIES):
-        descriptor = _libc().syscall(ctypes.c_long(_OPENAT2), ctypes.c_int(root), path, ctypes.byref(how), size)
+        descriptor = _libc().syscall(ctypes.c_long(_SYS_OPENAT2), ctypes.c_int(root), path, ctypes.byref(how), size)
         if descriptor >= 0:
             return int(descriptor)
         if (fault := ctypes.get_errno()) not in (errno.EAGAIN, errno.EINTR):

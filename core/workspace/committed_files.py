@@ -29,6 +29,7 @@ MAX_REPOSITORIES = 20
 MAX_UNTRACKED = 10_000  # limit of recorded repositories that are not tracked
 MAX_COMMITS = 5_000
 SECONDS = 5.0  # time limit of one search, and of one listing of references
+_FOLDER_MODE, _LINK_MODE, _EXECUTABLE_MODE, _FILE_MODE = b"40000", b"120000", b"100755", b"100644"  # in tree objects
 _MAX_ENTRY = 4096 + 8  # most bytes of the mode and name of one entry of a tree object
 References = dict[str, str]  # hash of an object, by the name of the reference that points to it
 
@@ -50,6 +51,27 @@ class _Repository:
     seen: References = field(default_factory=dict)
     good: References = field(default_factory=dict)
 
+    def good_in(self, current: References, *, interrupted: bool) -> References:
+        """Return which of the current references the user set.
+
+        A reference that has moved since the commands of the last run was moved by the user, unless that run was
+        interrupted: then its commands may have moved it.
+        """
+        kept = {name: object_name for name, object_name in self.good.items() if name in current}
+        if interrupted:
+            return kept
+        moved = {name: object_name for name, object_name in current.items() if object_name != self.seen.get(name)}
+        return kept | moved
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """What was stored after the last run. `untracked` are the `.git` paths of repositories beyond the limit."""
+
+    repositories: dict[str, _Repository] = field(default_factory=dict)
+    untracked: frozenset[str] = frozenset()
+    interrupted: bool = False
+
 
 class CommittedFiles:
     """The user's commits in the repositories of a folder. Call `begin` before the first command of a run.
@@ -61,7 +83,7 @@ class CommittedFiles:
     def __init__(self, folder: Path, data: Path) -> None:
         self._folder = folder
         name = hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:32]
-        self._record = data / RECORDS_FOLDER / f"{name}.json"
+        self._path = data / RECORDS_FOLDER / f"{name}.json"
         self._repositories: dict[str, _Repository] | None = None
 
     def begin(self, git_places: Iterable[str]) -> None:
@@ -75,32 +97,28 @@ class CommittedFiles:
         outermost = _outermost(git_places)
         if not outermost or not find_program("git", self._folder):
             return
-        records, untracked, interrupted = self._read()
+        record = self._read()
         for git_place in outermost:
-            current, record = self._references(git_place), records.get(git_place)
-            if git_place in untracked or len(untracked) >= MAX_UNTRACKED:
+            current, known = self._references(git_place), record.repositories.get(git_place)
+            if git_place in record.untracked or len(record.untracked) >= MAX_UNTRACKED:
                 good = {}  # a command of an earlier run may have created this repository
-            elif record is None:
+            elif known is None:
                 good = current
             else:
-                good = {name: object_name for name, object_name in record.good.items() if name in current}
-                if not interrupted:  # an interrupted run may have moved references without recording that
-                    good |= {  # moved since the commands of the last run, so by the user
-                        name: object_name
-                        for name, object_name in current.items()
-                        if object_name != record.seen.get(name)
-                    }
+                good = known.good_in(current, interrupted=record.interrupted)
             self._repositories[git_place] = _Repository(current, good)
-        self._write(interrupted=True, untracked=sorted(untracked))
+        self._write(_Record(self._repositories, record.untracked, interrupted=True))
 
     def close(self, git_places: Iterable[str]) -> None:
-        """Record the references as the commands of this run left them."""
-        if not self._repositories and (not git_places or self._repositories is None):
+        """Record the references as the commands of this run left them. Do nothing without `begin`."""
+        places = set(git_places)
+        if self._repositories is None or not (self._repositories or places):
             return
-        for git_place in dict.fromkeys((*self._repositories, *_outermost(git_places))):
+        for git_place in dict.fromkeys((*self._repositories, *_outermost(places))):
             repository = self._repositories.setdefault(git_place, _Repository())
             repository.seen = self._references(git_place)
-        self._write(interrupted=False, untracked=sorted(set(git_places) - self._repositories.keys())[:MAX_UNTRACKED])
+        untracked = sorted(places - self._repositories.keys())[:MAX_UNTRACKED]
+        self._write(_Record(self._repositories, frozenset(untracked)))
 
     def find(self, files: Sequence[FileVersion]) -> set[str]:
         """Return the paths of the files that a commit of the user contains, with the same contents at the same path.
@@ -109,25 +127,21 @@ class CommittedFiles:
         those. Commits that were only fetched, such as those of a pull request, are not the user's.
         """
         committed: set[str] = set()
+        repositories = self._repositories or {}
         versions_by_place: dict[str, list[FileVersion]] = {}
         for file in files:
-            if (git_place := self._place_of(file.path)) is not None:
+            if (git_place := _place_of(file.path, repositories)) is not None:
                 versions_by_place.setdefault(git_place, []).append(file)
         for git_place, versions in versions_by_place.items():
-            assert self._repositories is not None
-            top = git_place.rpartition(".git")[0]
+            good = repositories[git_place].good
+            tips = {object_name for name, object_name in good.items() if name == HEAD or name.startswith(BRANCHES)}
             with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
-                good = self._repositories[git_place].good
-                tips = {object_name for name, object_name in good.items() if name == HEAD or name.startswith(BRANCHES)}
-                committed |= self._search(git_place, top, versions, tips)
+                committed |= self._search(git_place, versions, tips)
         return committed
 
-    def _place_of(self, path: str) -> str | None:
-        """Return the `.git` path of the innermost repository that contains this path and is older than the commands."""
-        containing = [name for name in self._repositories or () if path.startswith(name.rpartition(".git")[0])]
-        return max(containing, key=len, default=None)
-
-    def _search(self, git_place: str, top: str, files: list[FileVersion], tips: set[str]) -> set[str]:
+    def _search(self, git_place: str, files: list[FileVersion], tips: set[str]) -> set[str]:
+        """Return the paths of those files that are in one of the commits `tips`, or in HEAD if they descend from it."""
+        top = _worktree_of(git_place)
         deadline = time.monotonic() + SECONDS
         git, head = find_program("git", self._folder), self._references(git_place).get(HEAD, "")
         with _ObjectReader(git, self._git_folder(git_place), deadline) as objects:
@@ -150,6 +164,7 @@ class CommittedFiles:
         return git.parent / read_small_text(git).removeprefix("gitdir:").strip()
 
     def _references(self, git_place: str) -> References:
+        """Return the references of a repository; none if git fails."""
         try:
             git = find_program("git", self._folder)
             command = plumbing_command(git, self._git_folder(git_place), "show-ref", "--head")
@@ -162,24 +177,34 @@ class CommittedFiles:
         fields = (line.partition(" ") for line in completed.stdout.splitlines())
         return {name: object_name for object_name, _, name in fields}
 
-    def _read(self) -> tuple[dict[str, _Repository], frozenset[str], bool]:
-        """Return the stored references by repository, the untracked repositories, and if the last run was cut off."""
+    def _read(self) -> _Record:
+        """Return the stored record; an empty one if it is missing or damaged."""
         try:
-            record = json.loads(self._record.read_text("utf-8", "surrogatepass"))
-            repositories = {name: _Repository(**fields) for name, fields in record["repositories"].items()}
-            return repositories, frozenset(record.get("untracked", ())), record["interrupted"]
+            plain = json.loads(self._path.read_text("utf-8", "surrogatepass"))
+            repositories = {name: _Repository(**fields) for name, fields in plain["repositories"].items()}
+            return _Record(repositories, frozenset(plain.get("untracked", ())), plain["interrupted"])
         except (OSError, ValueError, TypeError, KeyError):
-            return {}, frozenset(), False
+            return _Record()
 
-    def _write(self, *, interrupted: bool, untracked: Sequence[str] = ()) -> None:
-        repositories = {name: asdict(repository) for name, repository in (self._repositories or {}).items()}
-        record = {"interrupted": interrupted, "repositories": repositories, "untracked": untracked}
-        temporary = self._record.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
-        with contextlib.suppress(OSError):  # without a record, the next run trusts the references as it finds them
-            self._record.parent.mkdir(mode=0o700, exist_ok=True)
+    def _write(self, record: _Record) -> None:
+        """Store a record. If that fails, the next run trusts the references as it finds them."""
+        plain = asdict(record) | {"untracked": sorted(record.untracked)}
+        temporary = self._path.with_suffix(f".{os.getpid()}-{threading.get_ident()}")
+        with contextlib.suppress(OSError):
+            self._path.parent.mkdir(mode=0o700, exist_ok=True)
             temporary.touch(mode=0o600)
-            temporary.write_text(json.dumps(record), "utf-8", "surrogatepass")
-            temporary.replace(self._record)
+            temporary.write_text(json.dumps(plain), "utf-8", "surrogatepass")
+            temporary.replace(self._path)
+
+
+def _worktree_of(git_place: str) -> str:
+    """Return the folder that contains a `.git` path, with a slash at its end; "" for the top of the workspace."""
+    return git_place.rpartition(".git")[0]
+
+
+def _place_of(path: str, git_places: Iterable[str]) -> str | None:
+    """Return the `.git` path of the innermost repository that contains a path; None if there is none."""
+    return max((name for name in git_places if path.startswith(_worktree_of(name))), key=len, default=None)
 
 
 def _outermost(git_places: Iterable[str]) -> list[str]:
@@ -225,23 +250,23 @@ class _ObjectReader:
             return "", [value for key, value in values if key == "object"]
         if kind != "commit":
             return "", []
-        return next(value for key, value in values if key == "tree"), [
-            value for key, value in values if key == "parent"
-        ]
+        tree = next((value for key, value in values if key == "tree"), "")
+        return tree, [value for key, value in values if key == "parent"]
 
     def contains(self, tree: str, path: str, file: FileVersion) -> bool:
         """Return whether a tree contains exactly this file at the path."""
         *folders, leaf = os.fsencode(path).split(b"/")
         for part in folders:
             mode, tree = self._tree(tree).get(part, (b"", ""))
-            if mode != b"40000":
+            if mode != _FOLDER_MODE:
                 return False
         mode, object_name = self._tree(tree).get(leaf, (b"", ""))
-        expected = b"120000" if file.link else b"100755" if file.executable else b"100644"
+        expected = _LINK_MODE if file.link else _EXECUTABLE_MODE if file.executable else _FILE_MODE
         bodies = {file.body, file.body.replace(b"\r\n", b"\n")}  # git may have converted line endings
         return mode == expected and any(_hash("blob", body, len(object_name)) == object_name for body in bodies)
 
     def _tree(self, name: str) -> dict[bytes, tuple[bytes, str]]:
+        """Return the mode and the object of each entry of a tree, by name; nothing for another object."""
         if (cached := self._trees.get(name)) is not None:
             return cached
         kind, body = self._read(name)
@@ -285,6 +310,7 @@ def _is_ancestor(commit: str, tips: Iterable[str], objects: _ObjectReader, deadl
 
 
 def _exactly(file: IO[bytes], size: int) -> bytes:
+    """Read so many bytes; raise ValueError if there are fewer."""
     body = file.read(size)
     if len(body) < size:
         raise ValueError("git ended")

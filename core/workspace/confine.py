@@ -16,30 +16,29 @@ from pathlib import Path
 from struct import error as struct_error
 from struct import pack, unpack, unpack_from
 
-# System call numbers, which are the same on all architectures, as is the next one.
-_CREATE, _ADD, _RESTRICT = 444, 445, 446
-_GET_DESCRIPTOR = 438  # pidfd_getfd
-_CLONE, _SAME_PARENT = {"x86_64": 56, "aarch64": 220}, 0x8000
-_SECCOMP = {"x86_64": 317, "aarch64": 277}
-_SET_CAPABILITIES = {"x86_64": 126, "aarch64": 91}
-_DEATH_SIGNAL, _DROP_CAPABILITY, _SUBREAPER, _NO_NEW_RIGHTS = 1, 24, 36, 38
-_LAST_CAPABILITY = 40
-_READ = 1 << 0 | 1 << 2 | 1 << 3  # Landlock rights: execute, read file, read folder
-_FILE = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 14 | 1 << 15  # the Landlock rights that exist for files, not only for folders
-# All Landlock rights, by version of its ABI.
-_ALL = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
-_NEWEST = (1 << 16) - 1
-_NEW_MOUNTS, _NEW_IPC, _NEW_USER = 0x20000, 0x8000000, 0x10000000
-# MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_PRIVATE | MS_REC.
-_NO_SETUID, _NO_DEVICES, _NO_PROGRAMS, _PRIVATE = 2, 4, 8, 1 << 18 | 1 << 14
-_RECEIVE, _SEND, _IS_VALID = 0xC0502100, 0xC0182101, 0x40082102  # ioctl numbers of the seccomp notification descriptor
-_CONTINUE, _LISTENER = 1, 8
-_HERE, _NOT_FOLLOWED, _EMPTY = -100, 0x100, 0x1000  # AT_FDCWD, AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH
-_INOTIFY_NOT_FOLLOWED = 0x02000000
-_PATH_LIMIT = 4096
-_FILE_TYPE, _FOLDER = 0o170000, 0o040000  # S_IFMT, S_IFDIR
-_REQUEST_SIZE = 80  # sizeof(struct seccomp_notif)
-_CAPABILITY_VERSION = 0x20080522  # _LINUX_CAPABILITY_VERSION_3
+# The names are those in the headers of the kernel. A constant with one value has it on all architectures.
+_SYS_LANDLOCK_CREATE_RULESET, _SYS_LANDLOCK_ADD_RULE, _SYS_LANDLOCK_RESTRICT_SELF, _SYS_PIDFD_GETFD = 444, 445, 446, 438
+_SYS_CLONE = {"x86_64": 56, "aarch64": 220}
+_SYS_SECCOMP = {"x86_64": 317, "aarch64": 277}
+_SYS_CAPSET = {"x86_64": 126, "aarch64": 91}
+_CLONE_PARENT, _CLONE_NEWNS, _CLONE_NEWIPC, _CLONE_NEWUSER = 0x8000, 0x20000, 0x8000000, 0x10000000
+_PR_SET_PDEATHSIG, _PR_CAPBSET_DROP, _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 1, 24, 36, 38
+_CAP_LAST_CAP, _LINUX_CAPABILITY_VERSION_3 = 40, 0x20080522
+_LANDLOCK_CREATE_RULESET_VERSION, _LANDLOCK_RULE_PATH_BENEATH = 1, 1
+# These are the LANDLOCK_ACCESS_FS_... rights.
+_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR, _TRUNCATE, _IOCTL_DEV = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14, 1 << 15
+_READ_RIGHTS = _EXECUTE | _READ_FILE | _READ_DIR
+_FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV  # the others exist only for folders
+_ALL_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}  # by Landlock ABI version
+_NEWEST_RIGHTS = (1 << 16) - 1
+_ALL_NETWORK = 1 << 0 | 1 << 1  # LANDLOCK_ACCESS_NET_BIND_TCP and LANDLOCK_ACCESS_NET_CONNECT_TCP
+_ALL_SCOPES = 1 << 0 | 1 << 1  # LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET and LANDLOCK_SCOPE_SIGNAL
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REC, _MS_PRIVATE = 2, 4, 8, 1 << 14, 1 << 18
+_SECCOMP_SET_MODE_FILTER, _SECCOMP_FILTER_FLAG_NEW_LISTENER, _SECCOMP_USER_NOTIF_FLAG_CONTINUE = 1, 8, 1
+_SECCOMP_IOCTL_NOTIF_RECV, _SECCOMP_IOCTL_NOTIF_SEND, _SECCOMP_IOCTL_NOTIF_ID_VALID = 0xC0502100, 0xC0182101, 0x40082102
+_NOTIFICATION_BYTES = 80  # sizeof(struct seccomp_notif)
+_AT_FDCWD, _AT_SYMLINK_NOFOLLOW, _AT_EMPTY_PATH, _IN_DONT_FOLLOW = -100, 0x100, 0x1000, 0x02000000
+_S_IFMT, _S_IFDIR, _PATH_MAX = 0o170000, 0o040000, 4096
 
 libc = ctypes.CDLL(None if os.name == "posix" else "msvcrt", use_errno=True)
 
@@ -60,7 +59,8 @@ def checked(result: int) -> int:
 def version() -> int:
     """Return the Landlock ABI version of this kernel, or 0 if it has no Landlock."""
     try:
-        return call(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
+        flags = ctypes.c_uint32(_LANDLOCK_CREATE_RULESET_VERSION)
+        return call(_SYS_LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), flags)
     except OSError:
         return 0
 
@@ -90,53 +90,57 @@ def open_private_devices(size: int) -> None:
     """
     user, group = os.getuid(), os.getgid()
     if os.geteuid() == 0:
-        checked(libc.unshare(_NEW_MOUNTS | _NEW_IPC))
+        checked(libc.unshare(_CLONE_NEWNS | _CLONE_NEWIPC))
     else:
-        checked(libc.unshare(_NEW_USER | _NEW_MOUNTS | _NEW_IPC))
+        checked(libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS | _CLONE_NEWIPC))
         for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
             descriptor = os.open(f"/proc/self/{name}", os.O_WRONLY)
             os.write(descriptor, text.encode())
             os.close(descriptor)
-    checked(libc.mount(b"none", b"/", None, ctypes.c_ulong(_PRIVATE), None))
-    flags = ctypes.c_ulong(_NO_SETUID | _NO_DEVICES)
+    checked(libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_PRIVATE | _MS_REC), None))
+    flags = ctypes.c_ulong(_MS_NOSUID | _MS_NODEV)
     checked(libc.mount(b"tmpfs", b"/dev/shm", b"tmpfs", flags, f"size={size},mode=1777".encode()))
-    flags = ctypes.c_ulong(_NO_SETUID | _NO_PROGRAMS)
+    flags = ctypes.c_ulong(_MS_NOSUID | _MS_NOEXEC)
     checked(libc.mount(b"devpts", b"/dev/pts", b"devpts", flags, b"newinstance,ptmxmode=0666,mode=0600"))
     os.close(os.open("/dev/pts/ptmx", os.O_PATH))
 
 
 def drop_capabilities() -> None:
     """Permanently drop every capability, including those that root would regain when it executes a program."""
-    for number in range(_LAST_CAPABILITY + 1):
-        libc.prctl(_DROP_CAPABILITY, number, 0, 0, 0)
-    header, no_capabilities = pack("Ii", _CAPABILITY_VERSION, 0), bytes(24)
-    call(_SET_CAPABILITIES[os.uname().machine], ctypes.c_char_p(header), ctypes.c_char_p(no_capabilities))
+    for number in range(_CAP_LAST_CAP + 1):
+        libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0)
+    header, no_capabilities = pack("Ii", _LINUX_CAPABILITY_VERSION_3, 0), bytes(24)
+    call(_SYS_CAPSET[os.uname().machine], ctypes.c_char_p(header), ctypes.c_char_p(no_capabilities))
 
 
 def confine(order: Order) -> int:
     """Restrict this process and its future children; return the notification descriptor of the seccomp filter."""
-    rights = _ALL.get(order.version, _NEWEST)
-    attributes = pack("QQQ", rights, 3 if order.version >= 4 else 0, 3 if order.version >= 6 else 0)
+    rights = _ALL_RIGHTS.get(order.version, _NEWEST_RIGHTS)
+    network = _ALL_NETWORK if order.version >= 4 else 0
+    scopes = _ALL_SCOPES if order.version >= 6 else 0
+    attributes = pack("QQQ", rights, network, scopes)  # struct landlock_ruleset_attr, which grew in versions 4 and 6
     size = 24 if order.version >= 6 else 16 if order.version >= 4 else 8
-    rules = call(_CREATE, ctypes.c_char_p(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
-    for paths, allowed in ((order.reads, _READ), (order.writes, rights)):
+    rules = call(_SYS_LANDLOCK_CREATE_RULESET, ctypes.c_char_p(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
+    for paths, allowed in ((order.reads, _READ_RIGHTS), (order.writes, rights)):
         for path in paths:
             try:
                 descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
             except OSError:
                 continue
             applicable = allowed & rights
-            if os.fstat(descriptor).st_mode & _FILE_TYPE != _FOLDER:
-                applicable &= _FILE
+            if os.fstat(descriptor).st_mode & _S_IFMT != _S_IFDIR:
+                applicable &= _FILE_RIGHTS
             beneath = ctypes.c_char_p(pack("=Qi", applicable, descriptor))
-            call(_ADD, ctypes.c_int(rules), ctypes.c_int(1), beneath, ctypes.c_uint32(0))
+            kind = ctypes.c_int(_LANDLOCK_RULE_PATH_BENEATH)
+            call(_SYS_LANDLOCK_ADD_RULE, ctypes.c_int(rules), kind, beneath, ctypes.c_uint32(0))
             os.close(descriptor)
-    libc.prctl(_NO_NEW_RIGHTS, 1, 0, 0, 0)
-    call(_RESTRICT, ctypes.c_int(rules), ctypes.c_uint32(0))
+    libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    call(_SYS_LANDLOCK_RESTRICT_SELF, ctypes.c_int(rules), ctypes.c_uint32(0))
     os.close(rules)
     lines = ctypes.create_string_buffer(order.filter, len(order.filter))
     program = ctypes.c_char_p(pack("HxxxxxxP", len(order.filter) // 8, ctypes.addressof(lines)))
-    return call(_SECCOMP[os.uname().machine], ctypes.c_uint(1), ctypes.c_ulong(_LISTENER), program)
+    mode, flags = ctypes.c_uint(_SECCOMP_SET_MODE_FILTER), ctypes.c_ulong(_SECCOMP_FILTER_FLAG_NEW_LISTENER)
+    return call(_SYS_SECCOMP[os.uname().machine], mode, flags, program)
 
 
 class Supervisor:
@@ -149,16 +153,16 @@ class Supervisor:
         self._folders = []
         for path in order.writes:
             descriptor = os.open(path, os.O_PATH)
-            if os.fstat(descriptor).st_mode & _FILE_TYPE == _FOLDER:
+            if os.fstat(descriptor).st_mode & _S_IFMT == _S_IFDIR:
                 self._folders.append(_path_of(descriptor))
             os.close(descriptor)
 
     def serve(self) -> None:
         """Answer system calls until this process ends."""
-        request = ctypes.create_string_buffer(_REQUEST_SIZE)
+        request = ctypes.create_string_buffer(_NOTIFICATION_BYTES)
         while True:
-            ctypes.memset(request, 0, _REQUEST_SIZE)
-            if libc.ioctl(self._listener, ctypes.c_ulong(_RECEIVE), request) < 0:
+            ctypes.memset(request, 0, _NOTIFICATION_BYTES)
+            if libc.ioctl(self._listener, ctypes.c_ulong(_SECCOMP_IOCTL_NOTIF_RECV), request) < 0:
                 if ctypes.get_errno() in (errno.EINTR, errno.ENOENT):  # ENOENT: the calling process was killed
                     continue
                 return
@@ -167,14 +171,14 @@ class Supervisor:
             value, fault, flags = 0, 0, 0
             try:
                 value = self._decide(self._names[number], thread, arguments)
-                flags = _CONTINUE if value < 0 else 0
+                flags = _SECCOMP_USER_NOTIF_FLAG_CONTINUE if value < 0 else 0
             except OSError as error:
                 fault = -(error.errno or errno.EPERM)
             # Malformed arguments, which the kernel would refuse as well.
             except (ValueError, IndexError, OverflowError, struct_error):
                 fault = -errno.EINVAL
             answer = ctypes.c_char_p(pack("QqiI", id_, max(value, 0), fault, flags))
-            libc.ioctl(self._listener, ctypes.c_ulong(_SEND), answer)
+            libc.ioctl(self._listener, ctypes.c_ulong(_SECCOMP_IOCTL_NOTIF_SEND), answer)
 
     def _decide(self, name: str, thread: int, arguments: list[int]) -> int:
         """Perform or admit a system call; raise OSError to refuse it.
@@ -229,17 +233,18 @@ class Supervisor:
         memory = os.open(f"/proc/{thread}/mem", os.O_RDONLY | os.O_CLOEXEC)
         target = -1
         try:
-            text = None if path == 0 else os.pread(memory, _PATH_LIMIT, path).split(b"\0", 1)[0]
+            text = None if path == 0 else os.pread(memory, _PATH_MAX, path).split(b"\0", 1)[0]
             target = _open_target(thread, base, text, flags)
             times = _times(name, memory, values[0]) if name in _TIMES else None
             if not self._is_writable(_path_of(target)):
                 raise PermissionError(errno.EPERM, "")
-            checked(libc.ioctl(self._listener, ctypes.c_ulong(_IS_VALID), ctypes.c_char_p(pack("Q", self._id))))
+            notification = ctypes.c_char_p(pack("Q", self._id))
+            checked(libc.ioctl(self._listener, ctypes.c_ulong(_SECCOMP_IOCTL_NOTIF_ID_VALID), notification))
             link = f"/proc/self/fd/{target}"
             if "chmod" in name and values[0] & 0o222 and _is_pack(_path_of(target)):
                 raise PermissionError(errno.EPERM, "")
             if name in _TIMES:
-                checked(libc.utimensat(_HERE, ctypes.c_char_p(link.encode()), times and ctypes.c_char_p(times), 0))
+                checked(libc.utimensat(_AT_FDCWD, ctypes.c_char_p(link.encode()), times and ctypes.c_char_p(times), 0))
             elif name == "truncate":
                 os.truncate(link, unpack("q", pack("Q", values[0]))[0])
             elif name == "inotify_add_watch":
@@ -272,9 +277,9 @@ def _arguments(name: str, arguments: list[int]) -> tuple[int, int, list[int], in
     first = _signed(arguments[0])
     match name:
         case "chmod" | "chown" | "utime" | "utimes" | "truncate":
-            return _HERE, arguments[0] or 1, arguments[1:3], 0
+            return _AT_FDCWD, arguments[0] or 1, arguments[1:3], 0
         case "lchown":
-            return _HERE, arguments[0] or 1, arguments[1:3], _NOT_FOLLOWED
+            return _AT_FDCWD, arguments[0] or 1, arguments[1:3], _AT_SYMLINK_NOFOLLOW
         case "fchmod" | "fchown":
             return first, 0, arguments[1:3], 0
         case "fchmodat":
@@ -288,23 +293,23 @@ def _arguments(name: str, arguments: list[int]) -> tuple[int, int, list[int], in
         case "utimensat":
             return first, arguments[1], arguments[2:3], arguments[3]
         case _:  # inotify_add_watch, the only other supervised call
-            flags = _NOT_FOLLOWED if arguments[2] & _INOTIFY_NOT_FOLLOWED else 0
-            return _HERE, arguments[1] or 1, arguments[2:3], flags
+            flags = _AT_SYMLINK_NOFOLLOW if arguments[2] & _IN_DONT_FOLLOW else 0
+            return _AT_FDCWD, arguments[1] or 1, arguments[2:3], flags
 
 
 def _open_target(thread: int, base: int, path: bytes | None, flags: int) -> int:
     """Open the file that a path means for the given thread, as O_PATH; `base` is its folder descriptor for the path."""
     own = f"/proc/{thread}"
-    start = f"{own}/cwd" if base == _HERE else f"{own}/fd/{base}"
-    if path is None and base == _HERE:
+    start = f"{own}/cwd" if base == _AT_FDCWD else f"{own}/fd/{base}"
+    if path is None and base == _AT_FDCWD:
         raise OSError(errno.EFAULT, "")
-    if not path and (path is None or flags & _EMPTY):
+    if not path and (path is None or flags & _AT_EMPTY_PATH):
         return os.open(start, os.O_PATH | os.O_CLOEXEC)
     # These paths must mean the calling thread, not this process.
     for prefix in (b"/proc/self/", b"/proc/thread-self/", b"/dev/fd/"):
         if path.startswith(prefix):
             path = own.encode() + (b"/fd/" if prefix == b"/dev/fd/" else b"/") + path[len(prefix) :]
-    open_flags = os.O_PATH | os.O_CLOEXEC | (os.O_NOFOLLOW if flags & _NOT_FOLLOWED else 0)
+    open_flags = os.O_PATH | os.O_CLOEXEC | (os.O_NOFOLLOW if flags & _AT_SYMLINK_NOFOLLOW else 0)
     if path.startswith(b"/"):
         return os.open(path, open_flags)
     folder = os.open(start, os.O_PATH | os.O_CLOEXEC | os.O_DIRECTORY)
@@ -332,11 +337,11 @@ def _watch(thread: int, descriptor: int, path: str, mask: int) -> int:
     """Add a watch on `path` to the inotify instance open as `descriptor` in the given thread; return its number."""
     process = os.pidfd_open(int(_status(thread, b"Tgid:")))
     try:
-        inotify = call(_GET_DESCRIPTOR, ctypes.c_int(process), ctypes.c_int(descriptor), ctypes.c_uint(0))
+        inotify = call(_SYS_PIDFD_GETFD, ctypes.c_int(process), ctypes.c_int(descriptor), ctypes.c_uint(0))
     finally:
         os.close(process)
     try:
-        mask &= ~_INOTIFY_NOT_FOLLOWED & 0xFFFFFFFF  # `path` is /proc/self/fd/N, a link that must be followed
+        mask &= ~_IN_DONT_FOLLOW & 0xFFFFFFFF  # `path` is /proc/self/fd/N, a link that must be followed
         return checked(libc.inotify_add_watch(inotify, ctypes.c_char_p(path.encode()), ctypes.c_uint32(mask)))
     finally:
         os.close(inotify)
@@ -403,11 +408,11 @@ def stop(number: int, frame: object) -> None:
 def run(order: Order) -> None:
     """Run the command as a child process, kill what it leaves behind, and exit with its exit code."""
     signal.signal(signal.SIGTERM, stop)
-    libc.prctl(_SUBREAPER, 1, 0, 0, 0)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     if order.shared:
         open_private_devices(order.shared)
     drop_capabilities()
-    libc.prctl(_DEATH_SIGNAL, signal.SIGTERM, 0, 0, 0)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     listener_read, listener_write = os.pipe()
     go_read, go_write = os.pipe()
     child = os.fork()
@@ -427,7 +432,7 @@ def run(order: Order) -> None:
     os.close(listener_write)
     if listener_number := os.read(listener_read, 16):
         process = os.pidfd_open(child)
-        listener = call(_GET_DESCRIPTOR, ctypes.c_int(process), ctypes.c_int(int(listener_number)), ctypes.c_uint(0))
+        listener = call(_SYS_PIDFD_GETFD, ctypes.c_int(process), ctypes.c_int(int(listener_number)), ctypes.c_uint(0))
         supervisor = Supervisor(order, listener)
         # Block it in the new thread: Python handles signals in the main thread.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
@@ -463,7 +468,7 @@ def serve(descriptor: int) -> None:
             body += connection.recv(min(size - len(body), 1 << 20)) or sys.exit()
         zero = ctypes.c_long(0)
         child = libc.syscall(
-            ctypes.c_long(_CLONE[os.uname().machine]), ctypes.c_long(_SAME_PARENT | signal.SIGCHLD), *[zero] * 4
+            ctypes.c_long(_SYS_CLONE[os.uname().machine]), ctypes.c_long(_CLONE_PARENT | signal.SIGCHLD), *[zero] * 4
         )
         if child == 0:
             connection.close()

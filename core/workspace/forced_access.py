@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterator
 if sys.platform != "win32":
     import fcntl
 
-_FLAGS = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-ENTER = getattr(os, "O_PATH", os.O_RDONLY) | _FLAGS
+_FOLDER_FLAGS = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+ENTER = getattr(os, "O_PATH", os.O_RDONLY) | _FOLDER_FLAGS
 _FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-_GET_FLAGS, _SET_FLAGS = 0x80086601, 0x40086602  # ioctls FS_IOC_GETFLAGS and FS_IOC_SETFLAGS
-_CLONE = 0x40049409  # ioctl FICLONE
-_IMMUTABLE, _APPEND_ONLY = 0x10, 0x20
+_FS_IOC_GETFLAGS, _FS_IOC_SETFLAGS = 0x80086601, 0x40086602
+_FICLONE = 0x40049409
+_FS_IMMUTABLE_FL, _FS_APPEND_FL = 0x10, 0x20
 _USABLE, _LISTABLE = 0o700, 0o500
 COPY_BYTES = 1 << 20  # bytes copied at a time
 PRIVILEGES = stat.S_ISUID | stat.S_ISGID
@@ -134,7 +134,7 @@ def _copied(parent: int, source: int) -> Iterator[tuple[str, int]]:
 def _copy_contents(source: int, target: int) -> None:
     """Copy the contents of an open file, sharing blocks on disk where the file system supports that."""
     try:
-        fcntl.ioctl(target, _CLONE, source)
+        fcntl.ioctl(target, _FICLONE, source)
     except OSError:
         with open(os.dup(source), "rb") as original, open(os.dup(target), "wb") as copied:  # noqa: PTH123 - descriptors
             original.seek(0)
@@ -266,7 +266,7 @@ def _usable_folder(parent: int, leaf: str) -> int:
         _grant(path_fd, os.fstat(path_fd))
     finally:
         os.close(path_fd)
-    folder = os.open(leaf, os.O_RDONLY | _FLAGS, dir_fd=parent)
+    folder = os.open(leaf, os.O_RDONLY | _FOLDER_FLAGS, dir_fd=parent)
     _clear_flags(folder)
     return folder
 
@@ -296,6 +296,6 @@ def _clear_flags(descriptor: int) -> None:
     if sys.platform != "linux":
         return
     with contextlib.suppress(OSError):  # the file system may not support flags
-        (flags,) = struct.unpack("=l", fcntl.ioctl(descriptor, _GET_FLAGS, bytes(4)))
-        if flags & (_IMMUTABLE | _APPEND_ONLY):
-            fcntl.ioctl(descriptor, _SET_FLAGS, struct.pack("=l", flags & ~(_IMMUTABLE | _APPEND_ONLY)))
+        (flags,) = struct.unpack("=l", fcntl.ioctl(descriptor, _FS_IOC_GETFLAGS, bytes(4)))
+        if flags & (_FS_IMMUTABLE_FL | _FS_APPEND_FL):
+            fcntl.ioctl(descriptor, _FS_IOC_SETFLAGS, struct.pack("=l", flags & ~(_FS_IMMUTABLE_FL | _FS_APPEND_FL)))

@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,47 +108,85 @@ def removed_from(
     A branch stays deleted if another reference reaches its commits. The git program is not searched for in `folder`.
     `damaged`: folders of references are missing, so everything is restored.
     """
-    target = _target(before)
-    if not _is_packed(_body(after, PACKED)):
-        before = {PACKED: ReferenceFile((0, 0, 0), b"")} | before
-    damaged = damaged or not _is_head(after.get(HEAD))
-    damaged = damaged or any(path in before and path not in after for path in (PACKED, TABLES))
-    writes = {
-        path: file.body
-        for path, file in before.items()
-        if (damaged and path not in after and (path in SINGLE_FILES or path.startswith(("reftable/", "refs/"))))
-        or (path == HEAD and not _is_head(after.get(HEAD)))
-        or (path == PACKED and not _is_packed(_body(after, PACKED)))
-        or (path == INDEX and not _body(after, INDEX).startswith(INDEX_BEGINNING))
-    }
-    old, new = reference_tips(before), reference_tips(after)
-    changed = {name: tip for name, tip in old.items() if new.get(name) != tip and not name.startswith(TEMPORARY)}
-    # If the file of a reference is deleted, git falls back to an older value in the packed references.
-    gone = {
-        name: tip
-        for name, tip in changed.items()
-        if damaged or name not in new or (name in before and name not in after)
-    }
-    moved = {name: tip for name, tip in changed.items() if name not in gone and not _is_logged(tip, after)}
-    checked = {tip for name, tip in {**gone, **moved}.items() if not _is_always_restored(name, target, damaged)}
+    change = _Change(before, after, damaged=damaged)
+    gone, moved = change.lost_tips()
+    checked = {tip for name, tip in {**gone, **moved}.items() if not change.is_always_restored(name)}
     contained = _contained(git, checked, folder) if checked else set()
-    restored = {
-        name: tip for name, tip in gone.items() if _is_always_restored(name, target, damaged) or tip not in contained
-    }
+    restored = {name: tip for name, tip in gone.items() if change.is_always_restored(name) or tip not in contained}
+    writes = change.unusable_files()
     for name, tip in restored.items():
-        writes[_free_name(name, new.keys() - {name})] = tip + b"\n"
+        writes[_free_name(name, change.new_tips.keys() - {name})] = tip + b"\n"
     for name, tip in moved.items():
         if tip not in contained:
-            writes[LOGS + name] = _body(after, LOGS + name) + _log_line(tip, new[name])
-    for path, file in before.items():
-        name = path.removeprefix(LOGS)
-        if not path.startswith(LOGS) or _body(after, path).startswith(file.body):
-            continue
-        if name == HEAD or name in restored or name in new:
-            writes[path] = _merged(file.body, writes.get(path) or _body(after, path))
-            if name == STASH and (last := writes[path].splitlines()[-1:]):
-                writes[STASH] = last[0].split(b" ", 2)[1] + b"\n"
-    return writes
+            writes[LOGS + name] = _body(after, LOGS + name) + _log_line(tip, change.new_tips[name])
+    return change.restore_logs(writes, restored.keys())
+
+
+class _Change:
+    """What a command changed in the references of a git folder.
+
+    `damaged` means that git no longer recognizes the folder, or that files with many references are missing.
+    """
+
+    def __init__(self, before: References, after: References, *, damaged: bool) -> None:
+        self._target = _target(before)
+        if not _is_packed(_body(after, PACKED)):  # an invalid file of packed references is restored or emptied
+            before = {PACKED: ReferenceFile((0, 0, 0), b"")} | before
+        self._before, self._after = before, after
+        is_any_missing = any(path in before and path not in after for path in (PACKED, TABLES))
+        self._damaged = damaged or is_any_missing or not _is_head(after.get(HEAD))
+        self._old_tips = reference_tips(before)
+        self.new_tips = reference_tips(after)
+
+    def unusable_files(self) -> dict[str, bytes]:
+        """Return the earlier contents of files that git can no longer read, or that a damaged folder lacks."""
+        return {path: file.body for path, file in self._before.items() if self._is_unusable(path)}
+
+    def lost_tips(self) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        """Return the references that are gone, and those that were moved without an entry in a reflog, with their tips.
+
+        A reference whose file was deleted is gone, even if git falls back to an older value in the packed references.
+        """
+        gone: dict[str, bytes] = {}
+        moved: dict[str, bytes] = {}
+        for name, tip in self._old_tips.items():
+            if self.new_tips.get(name) == tip or name.startswith(TEMPORARY):
+                continue
+            if self._damaged or name not in self.new_tips or (name in self._before and name not in self._after):
+                gone[name] = tip
+            elif not _is_logged(tip, self._after):
+                moved[name] = tip
+        return gone, moved
+
+    def is_always_restored(self, name: str) -> bool:
+        """Return whether to restore a reference even if others reach its commits: tags and the current branch."""
+        return self._damaged or name == self._target or name.startswith("refs/tags/")
+
+    def restore_logs(self, writes: dict[str, bytes], restored: Collection[str]) -> dict[str, bytes]:
+        """Return `writes` with the lines that the command removed from the reflogs of references that exist now.
+
+        The last line of the reflog of the stash names the newest entry of the stash.
+        """
+        for path, file in self._before.items():
+            name = path.removeprefix(LOGS)
+            if not path.startswith(LOGS) or _body(self._after, path).startswith(file.body):
+                continue
+            if name == HEAD or name in restored or name in self.new_tips:
+                writes[path] = _merged(file.body, writes.get(path) or _body(self._after, path))
+                if name == STASH and (last := writes[path].splitlines()[-1:]):
+                    writes[STASH] = last[0].split(b" ", 2)[1] + b"\n"
+        return writes
+
+    def _is_unusable(self, path: str) -> bool:
+        body = _body(self._after, path)
+        if path == HEAD and not _is_head(self._after.get(HEAD)):
+            return True
+        if path == PACKED and not _is_packed(body):
+            return True
+        if path == INDEX and not body.startswith(INDEX_BEGINNING):
+            return True
+        has_references = path in SINGLE_FILES or path.startswith(("reftable/", "refs/"))
+        return self._damaged and path not in self._after and has_references
 
 
 def set_aside(writes: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -196,6 +234,7 @@ def _files(git: int) -> Iterator[tuple[str, int, str]]:
 
 
 def _files_below(git: int, tree: str) -> Iterator[tuple[str, int, str]]:
+    """Yield the files in a folder and its subfolders, as `_files` does. Locks are left out."""
     waiting = [tree]
     while waiting:
         parent = waiting.pop()
@@ -204,7 +243,8 @@ def _files_below(git: int, tree: str) -> Iterator[tuple[str, int, str]]:
             try:
                 with os.scandir(folder) as entries:
                     kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
-                yield from ((f"{parent}/{n}", folder, n) for n, k in kinds.items() if not k and not n.endswith(".lock"))
+                names = [name for name, is_dir in kinds.items() if not is_dir and not name.endswith(".lock")]
+                yield from ((f"{parent}/{name}", folder, name) for name in names)
             finally:
                 os.close(folder)
             if parent.count("/") < MAX_DEPTH:
@@ -237,11 +277,6 @@ def _is_head(file: ReferenceFile | None) -> bool:
     return bool(file and (_TARGET.fullmatch(file.body) or _NAME.fullmatch(file.body.strip())))
 
 
-def _is_always_restored(name: str, target: str, damaged: bool) -> bool:
-    """Return whether to restore a reference even if others reach its commits, as for tags and the current branch."""
-    return damaged or name == target or name.startswith("refs/tags/")
-
-
 def _is_packed(body: bytes) -> bool:
     """Return whether these are contents of a file `packed-refs` that git accepts."""
     lines = [line for line in body.splitlines() if line[:1] not in (b"#", b"^")]
@@ -262,11 +297,13 @@ def _free_name(name: str, taken: Iterable[str]) -> str:
 
 
 def _merged(before: bytes, after: bytes) -> bytes:
+    """Return the lines of a reflog before a command, followed by those that the command added."""
     known = set(before.splitlines())
     return before + b"".join(line + b"\n" for line in after.splitlines() if line not in known)
 
 
 def _log_line(old: bytes, new: bytes) -> bytes:
+    """Return a line of a reflog that keeps the commit `old`, from which a reference was moved to `new`."""
     text = f" Journeyman <journeyman@localhost> {int(time.time())} +0000\tkeep the former commit\n"
     return old + b" " + new + text.encode()
 

@@ -8,9 +8,8 @@ import struct
 import sys
 from collections.abc import Callable
 
-_ADDED = 0x00000100 | 0x00000080  # IN_CREATE and IN_MOVED_TO
-_WRITTEN = 0x00000002  # IN_MODIFY
-_ONLY_FOLDERS, _NO_LINKS = 0x01000000, 0x02000000  # IN_ONLYDIR and IN_DONT_FOLLOW
+_IN_MODIFY, _IN_MOVED_TO, _IN_CREATE = 0x02, 0x80, 0x100
+_IN_ONLYDIR, _IN_DONT_FOLLOW = 0x01000000, 0x02000000
 _EVENT = struct.Struct("iIII")  # watch, mask, cookie, and length of the name that follows
 _READ_BYTES = 64 << 10
 
@@ -37,7 +36,7 @@ class Inotify:
         With `contents`, also report files whose contents change in place.
         """
         path = f"/proc/self/fd/{folder}/.".encode()
-        mask = _ADDED | (_WRITTEN if contents else 0) | _ONLY_FOLDERS | _NO_LINKS
+        mask = _IN_CREATE | _IN_MOVED_TO | (_IN_MODIFY if contents else 0) | _IN_ONLYDIR | _IN_DONT_FOLLOW
         number = int(_libc().inotify_add_watch(self._inotify, path, mask))
         if number < 0:
             raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

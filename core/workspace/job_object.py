@@ -9,13 +9,21 @@ from typing import Any
 from core.domain.permissions import SandboxLevel
 from core.workspace.launcher import CommandLimits, CommandRequest, ProcessLaunch, clean_environment
 
-_ACTIVE, _JOB_MEMORY, _DIE_UNHANDLED, _KILL_ON_CLOSE = 0x8, 0x200, 0x400, 0x2000
-_EXTENDED = 9  # the information class JobObjectExtendedLimitInformation
+_JOB_OBJECT_LIMIT_ACTIVE_PROCESS = 0x8
+_JOB_OBJECT_LIMIT_JOB_MEMORY = 0x200
+_JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION = 0x400
+_JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE = 0x2000
+_EXTENDED_LIMITS = 9  # the information class JobObjectExtendedLimitInformation
 
 
 def job_limits(limits: CommandLimits) -> bytes:
     """Return a 64-bit JOBOBJECT_EXTENDED_LIMIT_INFORMATION that also kills the processes when the job is closed."""
-    flags = _ACTIVE | _JOB_MEMORY | _DIE_UNHANDLED | _KILL_ON_CLOSE
+    flags = (
+        _JOB_OBJECT_LIMIT_ACTIVE_PROCESS
+        | _JOB_OBJECT_LIMIT_JOB_MEMORY
+        | _JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION
+        | _JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE
+    )
     basic = struct.pack("<qqI4xQQI4xQII", 0, 0, flags, 0, 0, limits.processes, 0, 0, 0)
     return basic + bytes(48) + struct.pack("<QQQQ", 0, limits.memory, 0, 0)
 
@@ -26,9 +34,9 @@ def assign_to_job(process: subprocess.Popen[bytes], limits: CommandLimits) -> in
     kernel.CreateJobObjectW.restype = ctypes.c_void_p
     job = ctypes.c_void_p(kernel.CreateJobObjectW(None, None))
     body = job_limits(limits)
-    if not kernel.SetInformationJobObject(job, _EXTENDED, body, len(body)) or not kernel.AssignProcessToJobObject(
-        job, handle
-    ):
+    if not kernel.SetInformationJobObject(
+        job, _EXTENDED_LIMITS, body, len(body)
+    ) or not kernel.AssignProcessToJobObject(job, handle):
         process.kill()
         raise OSError("the command could not be put into a job object")
     return job.value or 0

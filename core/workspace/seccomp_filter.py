@@ -8,28 +8,34 @@ from core.workspace.syscall_numbers import SYSCALL_NUMBERS
 
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # supported architectures, with their AUDIT_ARCH value
 
-_ALLOW, _ASK, _KILL, _ERROR = 0x7FFF0000, 0x7FC00000, 0x80000000, 0x00050000
-_LOAD, _AND, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x54, 0x15, 0x35, 0x45, 0x06
+_SECCOMP_RET_ALLOW, _SECCOMP_RET_USER_NOTIF = 0x7FFF0000, 0x7FC00000
+_SECCOMP_RET_KILL_PROCESS, _SECCOMP_RET_ERRNO = 0x80000000, 0x00050000
+# BPF instructions: BPF_LD | BPF_W | BPF_ABS, BPF_ALU | BPF_AND | BPF_K, BPF_RET | BPF_K, and jumps BPF_JMP | BPF_K with
+# BPF_JEQ, BPF_JGE and BPF_JSET.
+_LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
+_EQUAL, _AT_LEAST, _ANY_BIT = 0x15, 0x35, 0x45
 _NUMBER, _MACHINE, _FIRST, _SECOND, _THIRD, _FOURTH = 0, 4, 16, 24, 32, 40  # offsets in struct seccomp_data
-_NAMESPACES = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
-_X32 = 0x40000000
+_CLONE_NEW_ANY = 0x7E020000  # CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
+_X32_SYSCALL_BIT = 0x40000000
 _AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK = 1, 2, 10, 16
-_TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX, which inject input into the terminal
-_FILE_FLAGS = (0x40086602, 0x401C5820)  # FS_IOC_SETFLAGS and FS_IOC_FSSETXATTR, which need no write access to the file
-_SIGNAL_OWNER = (8, 10, 15)  # F_SETOWN, F_SETSIG, F_SETOWN_EX, by which the kernel sends any signal to any process
-# Allowed arguments of `personality`: Linux and uname26, each without and with ADDR_NO_RANDOMIZE, and query.
-_PERSONALITIES = (0, 8, 0x20000, 0x20008, 0x40000, 0xFFFFFFFF)
+_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+_TERMINAL_INPUT = (_TIOCSTI, _TIOCLINUX)  # they inject input into the terminal
+_FS_IOC_SETFLAGS, _FS_IOC_FSSETXATTR = 0x40086602, 0x401C5820
+_FILE_FLAGS = (_FS_IOC_SETFLAGS, _FS_IOC_FSSETXATTR)  # they need no write access to the file
+_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15
+_SIGNAL_OWNER = (_F_SETOWN, _F_SETSIG, _F_SETOWN_EX)  # by which the kernel sends any signal to any process
+_PER_LINUX, _PER_LINUX32, _UNAME26, _ADDR_NO_RANDOMIZE, _QUERY = 0, 8, 0x20000, 0x40000, 0xFFFFFFFF
+_PERSONALITIES = (_PER_LINUX, _PER_LINUX32, _UNAME26, _UNAME26 | _PER_LINUX32, _ADDR_NO_RANDOMIZE, _QUERY)
 # The setuid and setgid bits, and the calls that can set them, with their mode argument. Other users could run a setuid
 # program of a command outside the sandbox.
-_PRIVILEGES = 0o6000
+_S_ISUID, _S_ISGID = 0o4000, 0o2000
 _MODES = {
     "chmod": _SECOND, "fchmod": _SECOND, "fchmodat": _THIRD, "fchmodat2": _THIRD,
     "creat": _SECOND, "mknod": _SECOND, "mknodat": _THIRD,
 }  # fmt: skip
 # Calls that can create a file, with their flags and mode arguments.
 _CREATING = {"open": (_SECOND, _THIRD), "openat": (_THIRD, _FOURTH)}
-_CREATE = 0o100 | 0o20000000  # O_CREAT, O_TMPFILE
-_ACCESS_MODE, _WRITE_ONLY, _READ_WRITE, _TRUNCATE = 0o3, 0o1, 0o2, 0o1000
+_O_ACCMODE, _O_WRONLY, _O_RDWR, _O_CREAT, _O_TRUNC, _O_TMPFILE = 0o3, 0o1, 0o2, 0o100, 0o1000, 0o20000000
 # Calls on all processes of a user, with the value of their first argument: PRIO_USER, IOPRIO_WHO_USER.
 _ALL_PROCESSES_OF_A_USER = {"setpriority": 2, "ioprio_set": 3}
 
@@ -82,7 +88,7 @@ def bubblewrap_filter(machine: str) -> bytes:
     """Return the filter for bubblewrap, whose namespaces already separate processes, files and networks."""
     sockets = [_load(_FIRST)]
     for family in (_AF_UNIX, _AF_INET, _AF_INET6, _AF_NETLINK):
-        sockets += [_line(_EQUAL, family, 0, 1), _return(_ALLOW)]
+        sockets += [_line(_EQUAL, family, 0, 1), _return(_SECCOMP_RET_ALLOW)]
     return _filter(machine, _when(machine, "socket", [*sockets, _refuse(errno.EACCES)]))
 
 
@@ -93,14 +99,14 @@ def landlock_filter(machine: str, version: int) -> bytes:
     lines += _deny(machine, _SHARED_MEMORY, errno.EPERM) + _deny(machine, _EXTENDED_ATTRIBUTES, errno.ENOTSUP)
     lines += _when(machine, "ioctl", [_load(_SECOND), *_refuse_values(_FILE_FLAGS, errno.EPERM)])
     for name in _PROCESS_LIMITS:
-        lines += _when(machine, name, [_load(_FIRST), _line(_EQUAL, 0, 1, 0), _return(_ASK)])
+        lines += _when(machine, name, [_load(_FIRST), _line(_EQUAL, 0, 1, 0), _return(_SECCOMP_RET_USER_NOTIF)])
     for name, user in _ALL_PROCESSES_OF_A_USER.items():
         own = [_load(_FIRST), *_refuse_values((user,), errno.EPERM), _load(_SECOND), _line(_EQUAL, 0, 1, 0)]
-        lines += _when(machine, name, [*own, _return(_ASK)])
+        lines += _when(machine, name, [*own, _return(_SECCOMP_RET_USER_NOTIF)])
     conditional = (*_PROCESS_LIMITS, *_ALL_PROCESSES_OF_A_USER)
     for number, name in supervised.items():
         if name not in conditional:
-            lines += [_line(_EQUAL, number, 0, 1), _return(_ASK)]
+            lines += [_line(_EQUAL, number, 0, 1), _return(_SECCOMP_RET_USER_NOTIF)]
     if version < _SCOPES_SIGNALS:
         lines += _deny(machine, ["pidfd_send_signal"], errno.EPERM)
         lines += _when(machine, "fcntl", [_load(_SECOND), *_refuse_values(_SIGNAL_OWNER, errno.EPERM)])
@@ -112,22 +118,29 @@ def landlock_filter(machine: str, version: int) -> bytes:
 
 def _filter(machine: str, more: list[bytes]) -> bytes:
     """Return a complete filter: the rules common to all sandboxes, then the instructions `more`."""
-    lines = [_load(_MACHINE), _line(_EQUAL, MACHINES[machine], 1, 0), _return(_KILL), _load(_NUMBER)]
+    lines = [
+        _load(_MACHINE),
+        _line(_EQUAL, MACHINES[machine], 1, 0),
+        _return(_SECCOMP_RET_KILL_PROCESS),
+        _load(_NUMBER),
+    ]
     if machine == "x86_64":
-        lines += [_line(_AT_LEAST, _X32, 0, 1), _refuse(errno.EPERM)]
+        lines += [_line(_AT_LEAST, _X32_SYSCALL_BIT, 0, 1), _refuse(errno.EPERM)]
     lines += _deny(machine, _DENIED, errno.EPERM)
     # Their arguments are in memory, where a filter cannot read them. After ENOSYS, libraries use clone and openat.
     lines += _deny(machine, ["clone3", "openat2"], errno.ENOSYS)
     for name, mode in _MODES.items():
-        lines += _when(machine, name, [_load(mode), _line(_ANY_BIT, _PRIVILEGES, 0, 1), _refuse(errno.EPERM)])
+        lines += _when(machine, name, [_load(mode), _line(_ANY_BIT, _S_ISUID | _S_ISGID, 0, 1), _refuse(errno.EPERM)])
     for name, (flags, mode) in _CREATING.items():
-        privileged = [_load(mode), _line(_ANY_BIT, _PRIVILEGES, 0, 1), _refuse(errno.EPERM)]
-        lines += _when(machine, name, [_load(flags), _line(_ANY_BIT, _CREATE, 0, len(privileged)), *privileged])
-    lines += _when(machine, "clone", [_load(_FIRST), _line(_ANY_BIT, _NAMESPACES, 0, 1), _refuse(errno.EPERM)])
+        privileged = [_load(mode), _line(_ANY_BIT, _S_ISUID | _S_ISGID, 0, 1), _refuse(errno.EPERM)]
+        lines += _when(
+            machine, name, [_load(flags), _line(_ANY_BIT, _O_CREAT | _O_TMPFILE, 0, len(privileged)), *privileged]
+        )
+    lines += _when(machine, "clone", [_load(_FIRST), _line(_ANY_BIT, _CLONE_NEW_ANY, 0, 1), _refuse(errno.EPERM)])
     lines += _when(machine, "ioctl", [_load(_SECOND), *_refuse_values(_TERMINAL_INPUT, errno.EPERM)])
-    plain = [line for value in _PERSONALITIES for line in (_line(_EQUAL, value, 0, 1), _return(_ALLOW))]
+    plain = [line for value in _PERSONALITIES for line in (_line(_EQUAL, value, 0, 1), _return(_SECCOMP_RET_ALLOW))]
     lines += _when(machine, "personality", [_load(_FIRST), *plain, _refuse(errno.EPERM)])
-    return b"".join([*lines, *more, _return(_ALLOW)])
+    return b"".join([*lines, *more, _return(_SECCOMP_RET_ALLOW)])
 
 
 def _deny(machine: str, names: Iterable[str], fault: int) -> list[bytes]:
@@ -145,8 +158,8 @@ def _refuse_truncation(flags: int) -> list[bytes]:
     Landlock before ABI version 3 does not restrict truncation. `flags` is the argument with the flags.
     """
     return [
-        *(_load(flags), _line(_ANY_BIT, _TRUNCATE, 0, 4), _line(_AND, _ACCESS_MODE), _line(_EQUAL, _WRITE_ONLY, 2, 0)),
-        *(_line(_EQUAL, _READ_WRITE, 1, 0), _refuse(errno.EPERM)),
+        *(_load(flags), _line(_ANY_BIT, _O_TRUNC, 0, 4), _line(_AND, _O_ACCMODE), _line(_EQUAL, _O_WRONLY, 2, 0)),
+        *(_line(_EQUAL, _O_RDWR, 1, 0), _refuse(errno.EPERM)),
     ]
 
 
@@ -170,4 +183,4 @@ def _return(action: int) -> bytes:
 
 
 def _refuse(fault: int) -> bytes:
-    return _return(_ERROR | fault)
+    return _return(_SECCOMP_RET_ERRNO | fault)

@@ -10,6 +10,7 @@ from core.engine.prompting.profiles import AgentProfile, load_profile
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, live, until
 from ui.settings.agent_profile_dialog import AgentProfileDialog
+from ui.settings.agent_profiles_page import AgentProfileAction
 from ui.settings.settings_dialog import PROFILES, SettingsDialog
 from ui.widgets.confirm_dialog import ConfirmDialog
 
@@ -162,5 +163,44 @@ def test_a_profile_changed_in_an_editor_meanwhile_is_not_overwritten(qapp: QAppl
         assert load_profile(path.parent.parent, "ada") == AgentProfile("ada", role="Writer")
         assert find(editing, QLineEdit, "profile.description").text() == "x"
         editing.done(0)
+
+    live(qapp, home, act)
+
+
+def test_opening_the_file_of_a_profile_that_was_removed_meanwhile_reports_it(qapp: QApplication, home: Path) -> None:
+    path = database_path(home).parent / "agents" / "ada.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('tier = "large"')
+
+    async def act(person: Person) -> None:
+        dialog = await opened(person)
+        open_file = await until(lambda: dialog.findChild(QPushButton, "settings.profile.ada.open_file"), "its row")
+        path.unlink()
+        click(open_file)
+        await until(
+            lambda: any("There is no agent profile 'ada'" in shown.text() for shown in dialog.findChildren(QLabel)),
+            "the error",
+        )
+
+    live(qapp, home, act)
+
+
+def test_undo_restores_the_profile_that_the_row_names(qapp: QApplication, home: Path) -> None:
+    """An earlier version restored the profile that was removed last, whatever the page asked for."""
+    agents = database_path(home).parent / "agents"
+    agents.mkdir(parents=True)
+    for name in ("ada", "bob"):
+        (agents / f"{name}.toml").write_text(f'role = "{name}"\n')
+
+    async def act(person: Person) -> None:
+        dialog = await opened(person)
+        for name in ("ada", "bob"):
+            click(await until(lambda: dialog.findChild(QPushButton, f"settings.profile.{name}.remove"), "its button"))  # noqa: B023 - called at once
+            await until(lambda: not (agents / f"{name}.toml").exists(), "its end")  # noqa: B023 - as above
+        removed = find(dialog, QLabel, "settings.profiles.removed")
+        await until(lambda: "bob" in removed.text(), "the offer")
+        dialog.profiles.action_requested.emit(AgentProfileAction.UNDO_REMOVAL, "ada")
+        await until((agents / "ada.toml").exists, "the profile that was asked for")
+        assert not (agents / "bob.toml").exists() and "bob" in removed.text()
 
     live(qapp, home, act)

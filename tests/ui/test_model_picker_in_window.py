@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QPushButton
 
 from core.domain.tiers import Tiers
 from core.engine.services.providers import ModelRow, ProviderRow, ProvidersOverview
-from core.settings.schema import MODELS
+from core.settings.schema import MODELS, Provider
 from tests.servers.scripted_server import answer, scripted_server
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, activate, live, until
@@ -41,7 +41,9 @@ def test_a_model_is_found_and_chosen(qapp: QApplication, home: Path) -> None:
         await until(person.card, "the question")
         async with scripted_server(*[listed] * 40) as server:
             url = server.url
-            await person.program.engine.ask(lambda engine: engine.providers.add("mine", url, "chat", allow_http=True))
+            await person.program.engine.ask(
+                lambda engine: engine.providers.add(Provider(name="mine", url=url, allow_http=True))
+            )
             await activate(window)
             window.actions_by_id["session.model"].trigger()
             palette = find(window, Palette, "palette")

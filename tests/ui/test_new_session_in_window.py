@@ -14,6 +14,7 @@ from core.domain.text import Text
 from core.domain.tiers import Tiers
 from core.engine.api.engine import Engine
 from core.models.catalog import SCRIPTED
+from core.settings.schema import Provider
 from tests.core.workspace.test_git_branch import git
 from tests.servers.scripted_server import scripted_server
 from tests.ui.hands import click, find, press, write
@@ -164,7 +165,7 @@ def test_a_task_can_be_written_before_the_providers_have_answered(qapp: QApplica
         window = person.window
         async with scripted_server(["hang"]) as server:
             url = server.url
-            await person.program.engine.ask(lambda engine: engine.providers.add("slow", url))
+            await person.program.engine.ask(lambda engine: engine.providers.add(Provider(name="slow", url=url)))
             await person.program.engine.ask(set_model)
             assert not window.start.form.isVisibleTo(window.start)
             server.connection_ended.clear()

@@ -101,15 +101,15 @@ def test_a_provider_is_added_checked_used_and_removed(qapp: QApplication, home: 
             LISTED, LISTED, answer(SAID), answer(CALLED), LISTED
         ) as server:  # the first request only probes the provider
             click(find(dialog, QPushButton, "settings.models.add"))
-            adding = find(dialog, AddProviderDialog, "add_server")
-            write(find(adding, QLineEdit, "add_server.name"), "box!")
-            write(find(adding, QLineEdit, "add_server.url"), server.url)
-            assert find(adding, QComboBox, "add_server.wire").currentData() == "chat"
-            click(find(adding, QPushButton, "add_server.add"))
-            why = find(adding, QLabel, "add_server.why")
+            adding = find(dialog, AddProviderDialog, "add_provider")
+            write(find(adding, QLineEdit, "add_provider.name"), "box!")
+            write(find(adding, QLineEdit, "add_provider.url"), server.url)
+            assert find(adding, QComboBox, "add_provider.api").currentData() == "chat"
+            click(find(adding, QPushButton, "add_provider.add"))
+            why = find(adding, QLabel, "add_provider.error")
             await until(lambda: "is not a valid name" in why.text(), "the error")
-            find(adding, QLineEdit, "add_server.name").setText("box")
-            click(find(adding, QPushButton, "add_server.add"))
+            find(adding, QLineEdit, "add_provider.name").setText("box")
+            click(find(adding, QPushButton, "add_provider.add"))
             test = await until(lambda: dialog.findChild(QPushButton, "settings.test_model.box/small"), "its model")
             said = find(dialog, QLabel, "settings.said")
             await until(lambda: said.text() == "Added box: 1 model", "what the provider offers")

@@ -127,7 +127,7 @@ async def filled(engine: Engine, folder: Path) -> str:
     await engine.memory.add(f"{MARKUP} is told.")
     said = to_proposal_details(MemoryContent("heuristic", ""))
     await engine.proposals.add(
-        Proposal("", "memory", "create", "", f"{MARKUP} is kept.", SPOOF, details=said, author="x")
+        Proposal("", "memory", "create", "", f"{MARKUP} is kept.", SPOOF, details=said, author="import")
     )
     return session
 

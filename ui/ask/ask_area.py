@@ -28,7 +28,7 @@ class AskArea(QWidget):
     """
 
     answered = Signal(str, Answer)
-    allowed = Signal(tuple, str, tuple)
+    allowed = Signal(tuple, object)  # the IDs of the requests, and an `Approval`
     changed = Signal(str, str)
     denied = Signal(tuple, str)
     denied_all = Signal()
@@ -149,7 +149,7 @@ class AskArea(QWidget):
             asking = PermissionDialog(
                 self._look, self._card.pending, context=self._title, draft=self._card.draft(), parent=self.window()
             )
-            asking.allowed.connect(self._allow)
+            asking.allowed.connect(self.allowed)
             asking.changed.connect(self.changed)
             asking.denied.connect(self._deny)
             asking.denied_all.connect(self.denied_all)
@@ -193,7 +193,7 @@ class AskArea(QWidget):
             return card
         permission_draft = draft if isinstance(draft, PermissionDraft) else None
         permission_card = PermissionCard(self._look, _permissions(self._requests), draft=permission_draft)
-        permission_card.allowed.connect(self._allow)
+        permission_card.allowed.connect(self.allowed)
         permission_card.changed.connect(self.changed)
         permission_card.denied.connect(self._deny)
         permission_card.denied_all.connect(self.denied_all)
@@ -207,9 +207,6 @@ class AskArea(QWidget):
         # The user has seen the full URL and agreed to open it.
         if isinstance(request, Question) and request.url and answer.option:
             QDesktopServices.openUrl(QUrl(request.url))
-
-    def _allow(self, names: tuple[str, ...], scope: str, patterns: tuple[str, ...]) -> None:
-        self.allowed.emit(names, scope, patterns)
 
     def _deny(self, names: tuple[str, ...], reason: str) -> None:
         self.denied.emit(names, reason)

@@ -12,7 +12,6 @@ from ui.ask.pending_permission import PendingPermission, similar_requests
 from ui.ask.permission_form import PermissionDraft, PermissionForm
 from ui.ask.question_form import QuestionForm
 from ui.ask.request_summary import queue_position, summarize_permission, summarize_question
-from ui.ask.scope_row import EXTERNAL_OPTION
 from ui.style.theme import Look
 
 
@@ -52,7 +51,7 @@ class QuestionCard(AskCard):
 class PermissionCard(AskCard):
     """A card for the oldest permission request; similar requests can be answered together with it."""
 
-    allowed = Signal(tuple, str, tuple)
+    allowed = Signal(tuple, object)  # the IDs of the requests, and an `Approval`
     changed = Signal(str, str)
     denied = Signal(tuple, str)
     denied_all = Signal()
@@ -101,4 +100,4 @@ class PermissionCard(AskCard):
         )
 
     def _has_chosen(self) -> bool:
-        return self.form.has_open_field() or self.form.scope.scope() not in ("once", EXTERNAL_OPTION)
+        return self.form.has_open_field() or self.form.scope.selected_scope() not in ("once", None)

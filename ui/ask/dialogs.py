@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from core.domain.clock import now as wall_clock
 from core.domain.question import Answer, Question
 from ui.ask.age_label import AgeLabel
+from ui.ask.approval import Approval
 from ui.ask.pending_permission import PendingPermission, similar_requests
 from ui.ask.permission_form import PermissionDraft, PermissionForm
 from ui.ask.question_form import QuestionForm
@@ -220,7 +221,7 @@ class QuestionDialog(AskDialog):
 
 
 class PermissionDialog(AskDialog):
-    allowed = Signal(tuple, str, tuple)
+    allowed = Signal(tuple, object)  # the IDs of the requests, and an `Approval`
     changed = Signal(str, str)
     denied = Signal(tuple, str)
     denied_all = Signal()
@@ -263,8 +264,8 @@ class PermissionDialog(AskDialog):
             dialog=True,
         )
 
-    def _allow(self, names: tuple[str, ...], scope: str, patterns: tuple[str, ...]) -> None:
-        self.allowed.emit(names, scope, patterns)
+    def _allow(self, names: tuple[str, ...], approval: Approval) -> None:
+        self.allowed.emit(names, approval)
         self.accept()
 
     def _allow_changed(self, name: str, text: str) -> None:

@@ -44,7 +44,7 @@ class PermissionForm(QFrame):
     role for screen readers.
     """
 
-    allowed = Signal(tuple, str, tuple)
+    allowed = Signal(tuple, object)  # the IDs of the requests, and an `Approval`
     changed = Signal(str, str)
     denied = Signal(tuple, str)
     denied_all = Signal()
@@ -106,7 +106,7 @@ class PermissionForm(QFrame):
         if self._is_editing:
             self.changed.emit(self._request.id, self._editor.text())
         else:
-            self.allowed.emit(self.request_ids(), self.scope.scope(), self.scope.patterns())
+            self.allowed.emit(self.request_ids(), self.scope.approval())
 
     def edit_call(self) -> None:
         """Let the user change the call, once they have seen it. A changed call is allowed only once and on its own."""
@@ -201,7 +201,7 @@ class PermissionForm(QFrame):
 
     def _show_scope(self, *, collapsed: bool = False) -> None:
         """Show the choice of the scope, unless the call is changed or denied; a scope that the user chose stays."""
-        makes_room = collapsed and self._field.isVisibleTo(self) and self.scope.scope() == "once"
+        makes_room = collapsed and self._field.isVisibleTo(self) and self.scope.selected_scope() == "once"
         self.scope.setVisible(self.scope.offers_choice() and not self._is_editing and not makes_room)
 
     def least_height(self, width: int) -> int:
@@ -388,7 +388,7 @@ class PermissionForm(QFrame):
         return self._text.lines_left() == 0 and needed <= self._scroll.height() + hint_height
 
     def _update_state(self) -> None:
-        if option := self.scope.option():
+        if option := self.scope.selected_option():
             self._allow.setText(self.tr("Allow") if option.allows else self.tr("Send this answer"))
             self._allow.setAccessibleName(f"{self._allow.text()}: {option.name}")
         self._allow.setEnabled(self.can_allow())

@@ -3,14 +3,13 @@
 import asyncio
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from core.domain.permissions import RuleScope
 from core.domain.problems import Problem
 from core.domain.question import Answer
+from ui.ask.approval import Approval, OptionApproval, ScopeApproval
 from ui.ask.ask_area import AskArea
 from ui.ask.pending_permission import PendingPermission
-from ui.ask.scope_row import EXTERNAL_OPTION
 from ui.base.bridge import Bridge
 from ui.base.panel_page import StartTask
 
@@ -31,8 +30,8 @@ class RequestActions:
     def answer(self, question: str, answer: Answer) -> None:
         self._start(self._bridge.ask(lambda engine: engine.answer(question, answer, resume=True)), "answer")
 
-    def allow(self, names: tuple[str, ...], scope: RuleScope | Literal["option"], patterns: tuple[str, ...]) -> None:
-        """Allow the first request with the chosen scope, and each of the similar requests once.
+    def allow(self, names: tuple[str, ...], approval: Approval) -> None:
+        """Allow the first request as the user chose, and each of the similar requests once.
 
         Requests are allowed by ID, so that only calls that the user has seen are allowed. A rule saved for the first
         request may have allowed the similar ones already, so their errors are ignored.
@@ -40,13 +39,14 @@ class RequestActions:
         first, *similar = names
 
         async def allow_all(engine: "Engine") -> None:
-            if scope == EXTERNAL_OPTION:
-                await engine.choose_option(first, patterns[0], resume=True)
-                return
-            await engine.allow(first, scope, patterns, resume=not similar)
-            for name in similar:
-                with suppress(Problem):
-                    await engine.allow(name, resume=name == similar[-1])
+            match approval:
+                case OptionApproval(option=option):
+                    await engine.choose_option(first, option.id, resume=True)
+                case ScopeApproval(scope=scope, patterns=patterns):
+                    await engine.allow(first, scope, patterns, resume=not similar)
+                    for name in similar:
+                        with suppress(Problem):
+                            await engine.allow(name, resume=name == similar[-1])
 
         self._start(self._bridge.ask(allow_all), "allow")
 

@@ -3,12 +3,13 @@ to.
 """
 
 from collections.abc import Callable
-from typing import Final, cast
+from typing import Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from core.domain.permissions import PermissionOption, PermissionRequest, RuleScope, offered_scopes
+from ui.ask.approval import Approval, OptionApproval, ScopeApproval
 from ui.ask.full_text import one_line
 from ui.ask.pending_permission import scope_consequence, scope_label
 from ui.style.theme import Look
@@ -18,7 +19,6 @@ from ui.widgets.labels import allow_breaks, hide_unless, label
 from ui.widgets.radio_group import radio_group
 from ui.widgets.tooltip import tooltip_text
 
-EXTERNAL_OPTION: Final = "option"  # value of the scope if an external agent offers its own answers
 MAX_PATTERN_CHARS: Final = 48
 
 
@@ -36,12 +36,13 @@ class ScopeRow(QWidget):
         super().__init__(parent)
         self._request = request
         self._options = {option.id: option for option in request.options}
-        chip_texts = {option.id: one_line(option.name) for option in request.options}
-        chip_texts = chip_texts or {scope: scope_label(scope) for scope in offered_scopes(request)}
-        kind = "option" if self._options else "scope"
-        self._chips = {
-            chip_id: self._create_chip(look, text, f"consent.{kind}.{chip_id}") for chip_id, text in chip_texts.items()
-        }
+        scopes = () if self._options else offered_scopes(request)
+        self._scopes: dict[str, RuleScope] = {scope: scope for scope in scopes}
+        self._chips: dict[str, Button] = {}
+        for option in request.options:
+            self._chips[option.id] = self._create_chip(look, one_line(option.name), f"consent.option.{option.id}")
+        for scope in scopes:
+            self._chips[scope] = self._create_chip(look, scope_label(scope), f"consent.scope.{scope}")
         self._patterns = {
             pattern: self._create_chip(look, _shortened(pattern), f"consent.pattern.{number}")
             for number, pattern in enumerate(request.patterns, 1)
@@ -62,10 +63,10 @@ class ScopeRow(QWidget):
         consequence_row.addWidget(self._consequence, 1)
         layout.addLayout(consequence_row)
         radio_group(self, list(self._chips.values()))
-        for scope, chip in self._chips.items():
-            chip.toggled.connect(self._toggle_handler(scope))  # assistive technology toggles choices without a click
-            if not self._options:
-                chip.setToolTip(tooltip_text(self._consequence_text(scope)))
+        for chip_id, chip in self._chips.items():
+            chip.toggled.connect(self._toggle_handler(chip_id))  # assistive technology toggles choices without a click
+        for scope in self._scopes.values():
+            self._chips[scope].setToolTip(tooltip_text(scope_consequence(request, scope)))
         for pattern, chip in self._patterns.items():
             chip.setChecked(True)
             chip.setToolTip(tooltip_text(one_line(pattern)))
@@ -79,39 +80,39 @@ class ScopeRow(QWidget):
     def offers_choice(self) -> bool:
         return len(self._chips) > 1 or bool(self._options)
 
-    def option(self) -> PermissionOption | None:
-        """The selected answer of those that an external agent offers; None if it offers none."""
-        return self._options.get(self._chosen())
+    def selected_option(self) -> PermissionOption | None:
+        """Return the selected one of the answers that an external agent offers; None if it offers none."""
+        return self._options.get(self._selected)
 
-    def scope(self) -> str:
-        return EXTERNAL_OPTION if self._options else self._chosen()
+    def selected_scope(self) -> RuleScope | None:
+        """Return the selected scope; None if an external agent offers its own answers."""
+        return self._scopes.get(self._selected)
 
-    def _chosen(self) -> str:
-        return self._selected
-
-    def patterns(self) -> tuple[str, ...]:
-        """The patterns for which to save a rule.
-
-        If an external agent offers answers, the ID of the selected one instead.
-        """
-        if self._options:
-            return (self._chosen(),)
-        if self.scope() == "once":
-            return ()
-        return tuple(pattern for pattern, chip in self._patterns.items() if chip.isChecked())
+    def approval(self) -> Approval:
+        """Return what the user has chosen."""
+        if option := self.selected_option():
+            return OptionApproval(option)
+        return ScopeApproval(self._scopes[self._selected], self._selected_patterns())
 
     def is_complete(self) -> bool:
         """Return whether the choice can be submitted: any scope except Once needs at least one pattern."""
-        return self.scope() == "once" or bool(self.patterns())
+        return self.selected_scope() in ("once", None) or bool(self._selected_patterns())
 
-    def select(self, word: str) -> None:
-        self._selected = word
+    def select(self, chip_id: str) -> None:
+        """Select a scope, or an answer of an external agent by its ID."""
+        self._selected = chip_id
         for other, chip in self._chips.items():
-            chip.setChecked(other == word)
-        self._pattern_row.setVisible(word != "once" and not self._options)
-        if not self._options:
-            self._consequence.setText(allow_breaks(self._consequence_text(word)))
+            chip.setChecked(other == chip_id)
+        scope = self.selected_scope()
+        self._pattern_row.setVisible(scope not in ("once", None))
+        if scope:
+            self._consequence.setText(allow_breaks(scope_consequence(self._request, scope)))
         self.changed.emit()
+
+    def _selected_patterns(self) -> tuple[str, ...]:
+        if self.selected_scope() == "once":
+            return ()
+        return tuple(pattern for pattern, chip in self._patterns.items() if chip.isChecked())
 
     def set_collapsed(self, collapsed: bool) -> None:
         """Set whether the explanation of the selected scope is hidden, because space is short.
@@ -120,14 +121,12 @@ class ScopeRow(QWidget):
         """
         self._consequence.setVisible(not collapsed and not self._options)
 
-    def _consequence_text(self, scope: str) -> str:
-        return scope_consequence(self._request, cast("RuleScope", scope))
-
     def select_number(self, number: int) -> bool:
-        option_ids = list(self._chips)
-        if not 1 <= number <= len(option_ids) or len(option_ids) == 1:
+        """Select a choice by its number, counted from 1. Return whether there are several choices and this is one."""
+        chip_ids = list(self._chips)
+        if not 1 <= number <= len(chip_ids) or len(chip_ids) == 1:
             return False
-        self.select(option_ids[number - 1])
+        self.select(chip_ids[number - 1])
         return True
 
     def restyle(self, look: Look) -> None:
@@ -141,9 +140,9 @@ class ScopeRow(QWidget):
         chip.setCheckable(True)
         return chip
 
-    def _toggle_handler(self, word: str) -> Callable[[bool], None]:
+    def _toggle_handler(self, chip_id: str) -> Callable[[bool], None]:
         """Return a handler that selects a choice when its button is checked."""
-        return lambda on: self.select(word) if on and word != self._selected else None
+        return lambda on: self.select(chip_id) if on and chip_id != self._selected else None
 
     def _build_row(self, look: Look, name: str, chips: list[Button], name_width: int) -> QWidget:
         row_widget = QWidget()

@@ -38,32 +38,35 @@ class AgentProfilesController(SettingsPageController):
             case AgentProfileAction.RELOAD:
                 await self._reload()
             case AgentProfileAction.ADD:
-                await self._open_editor("")
+                await self._open_editor(None)
             case AgentProfileAction.EDIT:
-                await self._open_editor(name)
+                await self._edit(name)
             case AgentProfileAction.OPEN_FILE:
                 editor = await self._ask(partial(_open_file, name))
                 self._show_message(_tr("Opened in {}. Reopen this page when the file is fixed.").format(editor))
             case AgentProfileAction.REMOVE:
-                self._removed.append(await self._ask(partial(_remove, name)))
-                await self._reload(_tr("Removed the profile. Earlier sessions are kept."))
-                if not self.closed:
-                    self._dialog.profiles.offer_undo(name)
-                self._on_changed()
+                await self._remove(name)
             case AgentProfileAction.UNDO_REMOVAL:
-                await self._undo_removal()
+                await self._undo_removal(name)
 
-    async def _undo_removal(self) -> None:
-        """Restore the profile that was removed last. A second click on Undo may find that none is left."""
-        if not self._removed:
+    async def _remove(self, name: str) -> None:
+        self._removed.append(await self._ask(partial(_remove_file, name)))
+        await self._reload(_tr("Removed the profile. Earlier sessions are kept."))
+        if not self.closed:
+            self._dialog.profiles.offer_undo(name)
+        self._on_changed()
+
+    async def _undo_removal(self, name: str) -> None:
+        """Restore the profile that was last removed under a name, unless a former click on Undo has done so."""
+        removed = next((file for file in reversed(self._removed) if file.name == name), None)
+        if removed is None:
             await self._reload()
             return
-        restored = self._removed[-1]
-        await self._ask(partial(_restore, restored))
-        self._removed.remove(restored)
+        await self._ask(partial(_restore_file, removed))
+        self._removed.remove(removed)
         if not self.closed:
-            self._dialog.profiles.withdraw_undo()
-        await self._reload(_tr("Restored: {}").format(restored.name))
+            self._dialog.profiles.withdraw_undo(name)
+        await self._reload(_tr("Restored: {}").format(name))
         self._on_changed()
 
     async def _reload(self, message: str = "") -> None:
@@ -73,14 +76,18 @@ class AgentProfilesController(SettingsPageController):
             if message:
                 self._dialog.show_message(message)
 
-    async def _open_editor(self, name: str) -> None:
-        file = next((file for file in await self._ask(_profile_files) if file.name == name), None)
+    async def _edit(self, name: str) -> None:
+        """Open the editor; only reload the page if the profile was removed or damaged since the page was loaded."""
+        file = await self._ask(partial(_find_file, name))
+        if file is None or file.profile is None:
+            await self._reload()
+        else:
+            await self._open_editor(file)
+
+    async def _open_editor(self, file: "ProfileFile | None") -> None:
+        """Open the editor for a profile; None to add one."""
         tools = await self._ask(_tools)
         if self.closed:
-            return
-        # The profile was removed or damaged after the page had been opened.
-        if name and (file is None or file.profile is None):
-            await self._reload()
             return
         editor = AgentProfileDialog(self._look, tools, file, self._dialog)
         editor.saved.connect(
@@ -92,8 +99,10 @@ class AgentProfilesController(SettingsPageController):
     async def _save(
         self, editor: AgentProfileDialog, name: str, profile: "AgentProfile", opened: "ProfileFile | None"
     ) -> None:
+        """Save the profile that was edited, and close the editor or show there why this failed."""
+        save = partial(_add_file, name, profile) if opened is None else partial(_replace_file, opened, profile)
         try:
-            await self._ask(partial(_save, name, profile, opened))
+            await self._ask(save)
         except Problem as problem:
             editor.show_error(problem.details)
             return
@@ -112,23 +121,34 @@ async def _tools(_engine: "Engine") -> tuple[str, ...]:
     return tool_names()
 
 
-async def _save(name: str, profile: "AgentProfile", opened: "ProfileFile | None", engine: "Engine") -> None:
-    await asyncio.to_thread(engine.profile_files.save, name, profile, opened)
+async def _find_file(name: str, engine: "Engine") -> "ProfileFile | None":
+    return await asyncio.to_thread(engine.profile_files.find, name)
 
 
-async def _remove(name: str, engine: "Engine") -> "ProfileFile":
+async def _add_file(name: str, profile: "AgentProfile", engine: "Engine") -> None:
+    await asyncio.to_thread(engine.profile_files.add, name, profile)
+
+
+async def _replace_file(opened: "ProfileFile", profile: "AgentProfile", engine: "Engine") -> None:
+    await asyncio.to_thread(engine.profile_files.replace, opened, profile)
+
+
+async def _remove_file(name: str, engine: "Engine") -> "ProfileFile":
     return await asyncio.to_thread(engine.profile_files.remove, name)
 
 
-async def _restore(removed: "ProfileFile", engine: "Engine") -> None:
+async def _restore_file(removed: "ProfileFile", engine: "Engine") -> None:
     await asyncio.to_thread(engine.profile_files.restore, removed)
 
 
 async def _open_file(name: str, engine: "Engine") -> str:
+    """Open the file of a profile in the user's editor and return the editor's name."""
     from core.workspace.editors import open_file
 
-    path = next(file.path for file in await _profile_files(engine) if file.name == name)
-    return await asyncio.to_thread(open_file, path.parent, path.name, 0, engine.settings.current.editor)
+    file = await _find_file(name, engine)
+    if file is None:
+        raise Problem(f"There is no agent profile {name!r}.", "Its file was removed.")
+    return await asyncio.to_thread(open_file, file.path.parent, file.path.name, 0, engine.settings.current.editor)
 
 
 def _tr(text: str) -> str:

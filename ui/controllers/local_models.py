@@ -1,10 +1,9 @@
 """Downloads, adds and removes local models. When the first one is ready, a sample task is offered."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QCoreApplication, QObject
 
@@ -21,6 +20,18 @@ from ui.widgets.local_model_entry import LocalModelAction
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
+
+
+EngineAction = Literal[
+    LocalModelAction.DOWNLOAD,
+    LocalModelAction.PAUSE,
+    LocalModelAction.CANCEL,
+    LocalModelAction.REMOVE,
+    LocalModelAction.REFRESH,
+    LocalModelAction.ADD_FILE,
+    LocalModelAction.ADD_ADDRESS,
+]
+"""The actions that only call the engine. The controller carries out the others itself."""
 
 
 class LocalModelsController(QObject):
@@ -61,9 +72,16 @@ class LocalModelsController(QObject):
             case LocalModelAction.DOWNLOAD:
                 self._awaited.add(name)
                 self._run(LocalModelAction.DOWNLOAD, name, self._tasks)
-            case other:
+            case (
+                LocalModelAction.PAUSE
+                | LocalModelAction.CANCEL
+                | LocalModelAction.REMOVE
+                | LocalModelAction.REFRESH
+                | LocalModelAction.ADD_FILE
+                | LocalModelAction.ADD_ADDRESS
+            ) as engine_action:
                 self._awaited.discard(name)
-                self._run(other, name, self._tasks)
+                self._run(engine_action, name, self._tasks)
 
     def add_files(self, paths: Sequence[str]) -> None:
         """Add model files that were dropped on the window, and use the last one that could be added."""
@@ -85,14 +103,26 @@ class LocalModelsController(QObject):
             raise problems[0]
 
     def _run_settings_action(self, action: str, name: str) -> None:
-        if action == LocalModelAction.USE:
-            self._settings.tasks.start(self._set_default(name), "use a local model")
-        else:
-            self._run(LocalModelAction(action), name, self._settings.tasks)
+        """Carry out a `LocalModelAction` that was requested in the settings, which show all models already."""
+        match LocalModelAction(action):
+            case LocalModelAction.SHOW_ALL:
+                pass
+            case LocalModelAction.USE:
+                self._settings.tasks.start(self._set_default(name), "use a local model")
+            case (
+                LocalModelAction.DOWNLOAD
+                | LocalModelAction.PAUSE
+                | LocalModelAction.CANCEL
+                | LocalModelAction.REMOVE
+                | LocalModelAction.REFRESH
+                | LocalModelAction.ADD_FILE
+                | LocalModelAction.ADD_ADDRESS
+            ) as engine_action:
+                self._run(engine_action, name, self._settings.tasks)
         self._show_in_settings()  # because a dialog that has just been opened does not show the models yet
 
-    def _run(self, action: LocalModelAction, name: str, tasks: Tasks) -> None:
-        tasks.start(self._bridge.ask(partial(ENGINE_ACTIONS[action], name)), f"{action} a local model")
+    def _run(self, action: EngineAction, name: str, tasks: Tasks) -> None:
+        tasks.start(self._bridge.ask(partial(_engine_work(action), name)), f"{action} a local model")
 
     def _on_changed(self, states: LocalModelStates) -> None:
         before = {row.name for row in self._states.rows if row.is_available}
@@ -171,18 +201,23 @@ async def _sample_folder(home: str, engine: "Engine") -> Path:
     return folder
 
 
-# The actions that only call the engine. The controller carries out the others itself.
-ENGINE_ACTIONS: Mapping[LocalModelAction, Callable[[str, "Engine"], Awaitable[object]]] = MappingProxyType(
-    {
-        LocalModelAction.DOWNLOAD: _download,
-        LocalModelAction.PAUSE: _pause,
-        LocalModelAction.CANCEL: _cancel,
-        LocalModelAction.REMOVE: _remove,
-        LocalModelAction.REFRESH: _refresh,
-        LocalModelAction.ADD_FILE: _add_file,
-        LocalModelAction.ADD_ADDRESS: _add_address,
-    }
-)
+def _engine_work(action: EngineAction) -> Callable[[str, "Engine"], Awaitable[object]]:
+    """Return the function that carries out an action on a model, a file or an address."""
+    match action:
+        case LocalModelAction.DOWNLOAD:
+            return _download
+        case LocalModelAction.PAUSE:
+            return _pause
+        case LocalModelAction.CANCEL:
+            return _cancel
+        case LocalModelAction.REMOVE:
+            return _remove
+        case LocalModelAction.REFRESH:
+            return _refresh
+        case LocalModelAction.ADD_FILE:
+            return _add_file
+        case LocalModelAction.ADD_ADDRESS:
+            return _add_address
 
 
 def _tr(text: str) -> str:

@@ -2,12 +2,13 @@
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QCoreApplication
 
 from core.domain.problems import Problem
 from core.domain.tiers import Tiers
+from core.settings.schema import Provider
 from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
 from ui.controllers.model_entries import model_entries
@@ -22,7 +23,6 @@ from ui.widgets.api_key_dialog import ApiKeyDialog
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
     from core.engine.services.providers import ProvidersOverview
-    from core.settings.schema import ApiFormat
 
 
 class ProvidersController(SettingsPageController):
@@ -106,25 +106,21 @@ class ProvidersController(SettingsPageController):
 
     def _open_add_dialog(self) -> None:
         dialog = AddProviderDialog(self._look, self._dialog)
-        dialog.added.connect(lambda *typed: self._start(self._add(dialog, *typed), "add a provider"))
+        dialog.added.connect(lambda provider: self._start(self._add(dialog, provider), "add a provider"))
         dialog.open()
 
-    async def _add(
-        self, dialog: AddProviderDialog, name: str, url: str, api_format: str, plain: bool, variable: str
-    ) -> None:
+    async def _add(self, dialog: AddProviderDialog, provider: Provider) -> None:
+        """Add the provider that was entered, and close the dialog or show there why this failed."""
         try:
-            await self._ask(
-                lambda engine: engine.providers.add(
-                    name, url, cast("ApiFormat", api_format), allow_http=plain, variable=variable
-                )
-            )
+            await self._ask(lambda engine: engine.providers.add(provider))
         except Problem as problem:
             dialog.show_error(problem.details)
             return
         dialog.accept()
         await self._look_again()
         if not self.closed:
-            self._show_message(_tr("Added {}: {}").format(name, self._dialog.providers.state_of(name)))
+            state = self._dialog.providers.state_of(provider.name)
+            self._show_message(_tr("Added {}: {}").format(provider.name, state))
 
     def _open_key_dialog(self, server: str) -> None:
         dialog = ApiKeyDialog(self._look, [(server, self._dialog.providers.display_name(server))], self._dialog)

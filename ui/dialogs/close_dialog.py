@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
+from core.settings.schema import CloseAction
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
@@ -19,8 +20,8 @@ MAX_NAMED = 5
 class CloseDialog(QDialog):
     """Asks what happens to the running sessions when the window is closed.
 
-    `chosen` carries `background` or `stop`, and whether to do so every time. `has_tray` says whether the desktop shows
-    tray icons, from which the window can be opened again.
+    `chosen` carries a `CloseAction` other than `ask`, and whether to do so every time. `has_tray` says whether the
+    desktop shows tray icons, from which the window can be opened again.
     """
 
     chosen = Signal(str, bool)
@@ -68,7 +69,7 @@ class CloseDialog(QDialog):
         self.setMinimumWidth(look.size(460))
         cancel.setFocus()
 
-    def _choose(self, action: str) -> None:
+    def _choose(self, action: CloseAction) -> None:
         self.accept()
         self.chosen.emit(action, self._remember.isChecked())
 

@@ -206,7 +206,7 @@ class MemoryActions:
         self._start_task(send(), "edit a memory")
 
     def _do(self, action: MemoryAction, name: str) -> None:
-        result = _results()[action]
+        result = _result_of(action)
 
         async def send() -> None:
             await self._controller.run_action(action, name)
@@ -251,20 +251,27 @@ class MemoryActions:
         return dialog
 
 
-def _results() -> dict[MemoryAction, _Result]:
-    """Return what follows each action, with the messages in the language of the user."""
-    actions, unrate = MemoryAction, MemoryAction.REMOVE_RATING
-    pinned = tr("Memory pinned. It is always added to the context and never decays.")
-    helpful = tr("Rated helpful. It is preferred among similar memories.")
-    unhelpful = tr("Rated not helpful. It is no longer added to any context.")
-    return {
-        actions.PIN: _Result(pinned, actions.UNPIN, stays_open=True),
-        actions.UNPIN: _Result(tr("Memory unpinned."), actions.PIN, stays_open=True),
-        actions.RATE_HELPFUL: _Result(helpful, unrate, stays_open=True),
-        actions.RATE_UNHELPFUL: _Result(unhelpful, unrate, stays_open=True),
-        actions.REMOVE_RATING: _Result(tr("Rating removed."), stays_open=True),
-        actions.ARCHIVE: _Result(tr("Memory archived. It is no longer added to any context."), actions.RESTORE),
-        actions.RESTORE: _Result(tr("Memory restored."), actions.ARCHIVE),
-        actions.FORGET: _Result(tr("Memory forgotten."), actions.RESTORE),
-        actions.ERASE: _Result(tr("Memory erased.")),
-    }
+def _result_of(action: MemoryAction) -> _Result:
+    """Return what follows an action, with the message in the language of the user."""
+    match action:
+        case MemoryAction.PIN:
+            message = tr("Memory pinned. It is always added to the context and never decays.")
+            return _Result(message, MemoryAction.UNPIN, stays_open=True)
+        case MemoryAction.UNPIN:
+            return _Result(tr("Memory unpinned."), MemoryAction.PIN, stays_open=True)
+        case MemoryAction.RATE_HELPFUL:
+            message = tr("Rated helpful. It is preferred among similar memories.")
+            return _Result(message, MemoryAction.REMOVE_RATING, stays_open=True)
+        case MemoryAction.RATE_UNHELPFUL:
+            message = tr("Rated not helpful. It is no longer added to any context.")
+            return _Result(message, MemoryAction.REMOVE_RATING, stays_open=True)
+        case MemoryAction.REMOVE_RATING:
+            return _Result(tr("Rating removed."), stays_open=True)
+        case MemoryAction.ARCHIVE:
+            return _Result(tr("Memory archived. It is no longer added to any context."), MemoryAction.RESTORE)
+        case MemoryAction.RESTORE:
+            return _Result(tr("Memory restored."), MemoryAction.ARCHIVE)
+        case MemoryAction.FORGET:
+            return _Result(tr("Memory forgotten."), MemoryAction.RESTORE)
+        case MemoryAction.ERASE:
+            return _Result(tr("Memory erased."))

@@ -11,6 +11,7 @@ from core.domain.clock import now as wall_clock
 from core.domain.question import Answer
 from core.domain.sessions import SessionRow
 from core.store.journal_update import JournalUpdate, SessionsPurged
+from ui.ask.approval import Approval
 from ui.ask.ask_area import AskArea, OpenRequest
 from ui.ask.request_actions import RequestActions
 from ui.base.bridge import Bridge
@@ -164,8 +165,8 @@ class OverviewPanel(PanelPage):
         self._actions.answer(question, answer)
         self._go_on()
 
-    def _allow(self, names: tuple[str, ...], scope: str, patterns: tuple[str, ...]) -> None:
-        self._actions.allow(names, scope, patterns)  # type: ignore[arg-type]  # the card offers these scopes only
+    def _allow(self, names: tuple[str, ...], approval: Approval) -> None:
+        self._actions.allow(names, approval)
         self._go_on()
 
     def _allow_changed(self, name: str, text: str) -> None:

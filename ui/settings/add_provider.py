@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFormLayout, QLineEdit, QSizePolicy, QVBoxLayout, 
 
 from core.domain.address import is_loopback
 from core.domain.problems import ErrorDetails
+from core.settings.schema import ApiFormat, Provider
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
@@ -16,7 +17,7 @@ from ui.widgets.drop_down import DropDown
 from ui.widgets.input_dialog import InputDialog
 from ui.widgets.labels import label
 
-API_FORMATS: Final = (
+API_FORMATS: Final[tuple[tuple[ApiFormat, str], ...]] = (
     ("chat", "OpenAI Chat Completions (most providers)"),
     ("responses", "OpenAI Responses"),
     ("anthropic", "Anthropic Messages"),
@@ -30,12 +31,11 @@ class AddProviderDialog(InputDialog):
     When `added` is emitted, the receiver adds the provider and closes the dialog, or calls `show_error` if that fails.
     """
 
-    # Name, base URL, API format, whether HTTP is allowed, and the environment variable with the API key.
-    added = Signal(str, str, str, bool, str)
+    added = Signal(object)  # the Provider
 
     def __init__(self, look: Look, parent: QWidget | None = None) -> None:
         super().__init__(look, parent)
-        self.setObjectName("add_server")
+        self.setObjectName("add_provider")
         self.setWindowTitle(self.tr("Add provider"))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._name = self._text_field(
@@ -43,11 +43,11 @@ class AddProviderDialog(InputDialog):
         )
         self._url = self._text_field("url", self.tr("Base URL"), "https://models.example.org/v1")
         self._variable = self._text_field(
-            "variable",
+            "api_key_env",
             self.tr("API key variable"),
             self.tr("Optional, for example: WORK_API_KEY"),
         )
-        self._api_format = DropDown(name="add_server.wire", title=self.tr("API format"), font=look.fonts.text)
+        self._api_format = DropDown(name="add_provider.api", title=self.tr("API format"), font=look.fonts.text)
         self._api_format.setMinimumHeight(look.size(28))
         self._api_format.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         for api_format, text in API_FORMATS:
@@ -55,12 +55,12 @@ class AddProviderDialog(InputDialog):
         self._allow_http = CheckBox(
             look,
             self.tr("Allow unencrypted HTTP: others can read requests and the API key"),
-            name="add_server.plain",
+            name="add_provider.allow_http",
         )
         self._allow_http.hide()
-        self._error = label("", look.fonts.text, "failed", name="add_server.why", wrap=True)
+        self._error = label("", look.fonts.text, "failed", name="add_provider.error", wrap=True)
         self._error.hide()
-        self._add = Button(look, self.tr("Add provider"), name="add_server.add", tone="primary")
+        self._add = Button(look, self.tr("Add provider"), name="add_provider.add", tone="primary")
         self._add.setEnabled(False)
         self._add.setDefault(True)
         self._lay_out()
@@ -76,7 +76,7 @@ class AddProviderDialog(InputDialog):
 
     def _text_field(self, name: str, accessible_name: str, hint: str) -> QLineEdit:
         field = QLineEdit()
-        field.setObjectName(f"add_server.{name}")
+        field.setObjectName(f"add_provider.{name}")
         field.setAccessibleName(accessible_name)
         field.setPlaceholderText(hint)
         field.setFont(self._look.fonts.text)
@@ -90,9 +90,15 @@ class AddProviderDialog(InputDialog):
 
     def _emit_added(self) -> None:
         self._error.hide()
-        plain = not self._allow_http.isHidden() and self._allow_http.isChecked()
-        texts = [field.text().strip() for field in (self._name, self._url, self._variable)]
-        self.added.emit(texts[0], texts[1], self._api_format.currentData(), plain, texts[2])
+        self.added.emit(
+            Provider(
+                name=self._name.text().strip(),
+                url=self._url.text().strip(),
+                api=self._api_format.currentData(),
+                allow_http=not self._allow_http.isHidden() and self._allow_http.isChecked(),
+                api_key_env=self._variable.text().strip(),
+            )
+        )
 
     def _lay_out(self) -> None:
         fonts = self._look.fonts
@@ -106,7 +112,7 @@ class AddProviderDialog(InputDialog):
             (self.tr("API key variable"), self._variable),
         ):
             form.addRow(label(text, fonts.text), field)
-        cancel = Button(self._look, self.tr("Cancel"), name="add_server.cancel")
+        cancel = Button(self._look, self.tr("Cancel"), name="add_provider.cancel")
         cancel.clicked.connect(self.reject)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
@@ -116,7 +122,7 @@ class AddProviderDialog(InputDialog):
             "A provider is a server that runs models. Its models are listed as NAME/MODEL. The API key comes from the "
             "environment variable below, or you can set it in Settings after you add the provider."
         )
-        column.addWidget(label(about, fonts.second, "second", name="add_server.about", wrap=True))
+        column.addWidget(label(about, fonts.second, "second", name="add_provider.about", wrap=True))
         column.addLayout(form)
         column.addWidget(self._allow_http)
         column.addWidget(self._error)

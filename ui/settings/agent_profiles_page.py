@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
@@ -28,13 +29,13 @@ class AgentProfileAction(StrEnum):
     EDIT = "edit"
     OPEN_FILE = "open_file"
     REMOVE = "remove"
-    UNDO_REMOVAL = "undo_removal"  # restore the profile that was removed last
+    UNDO_REMOVAL = "undo_removal"
 
 
 class AgentProfilesPage(QWidget):
     """The agent profiles, with buttons to add, edit and remove them."""
 
-    action_requested = Signal(str, str)  # an `AgentProfileAction`, and the profile
+    action_requested = Signal(str, str)  # an `AgentProfileAction`, and the name of the profile, if it concerns one
 
     def __init__(self, look: Look) -> None:
         super().__init__()
@@ -44,7 +45,7 @@ class AgentProfilesPage(QWidget):
         self._add = Button(look, _tr("Add profile…"), name="settings.profiles.add", tone="primary")
         self._add.clicked.connect(lambda: self.action_requested.emit(AgentProfileAction.ADD, ""))
         self._undo = UndoRow(look, "settings.profiles", "removed")
-        self._undo.undo_requested.connect(lambda: self.action_requested.emit(AgentProfileAction.UNDO_REMOVAL, ""))
+        self._undo.undo_requested.connect(partial(self.action_requested.emit, AgentProfileAction.UNDO_REMOVAL))
         about = _tr(
             "An agent profile gives an agent its own role, instructions, tools and model. Choose it below the task of "
             "a new session, or use “journeyman run --agent NAME”. Changes count from the next run on."
@@ -58,6 +59,7 @@ class AgentProfilesPage(QWidget):
         column.addWidget(self._rows)
 
     def show_profiles(self, files: Sequence["ProfileFile"]) -> None:
+        """Replace the rows of the page."""
         content = QWidget()
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
@@ -72,12 +74,13 @@ class AgentProfilesPage(QWidget):
     def offer_undo(self, name: str) -> None:
         """Show that a profile was removed, and offer to restore it."""
         text = _tr("Removed: {}").format(name)
-        self._undo.offer(text)
+        self._undo.offer(name, text)
         self._undo.setFocus()  # because the focused button was removed with the profile
         announce(self, text)
 
-    def withdraw_undo(self) -> None:
-        self._undo.withdraw()
+    def withdraw_undo(self, name: str) -> None:
+        """Stop offering to restore a profile, because that was done."""
+        self._undo.withdraw(name)
         if self._undo.isHidden():
             self._add.setFocus()
 

@@ -35,7 +35,6 @@ class PermissionRulesPage(QWidget):
     def __init__(self, look: Look) -> None:
         super().__init__()
         self._look = look
-        self._revoked: list[str] = []
         self.setObjectName("settings.rules")
         self._rows = ReplaceableContent()
         add = Button(look, _tr("Add rule…"), name="settings.rules.add")
@@ -75,8 +74,7 @@ class PermissionRulesPage(QWidget):
 
     def show_revoked(self, rule: str, description: str) -> None:
         """Show that a rule was revoked, and offer to undo that."""
-        self._revoked.append(rule)
-        self._undo.offer(_tr("Revoked: {}").format(description))
+        self._undo.offer(rule, _tr("Revoked: {}").format(description))
 
     def show_result(self, text: str, tone: str) -> None:
         """Show whether the tested command would be allowed."""
@@ -105,9 +103,9 @@ class PermissionRulesPage(QWidget):
             row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return frame
 
-    def _emit_undo(self) -> None:
-        self._undo.withdraw()
-        self.action_requested.emit(PermissionRuleAction.RESTORE, self._revoked.pop())
+    def _emit_undo(self, rule: str) -> None:
+        self._undo.withdraw(rule)
+        self.action_requested.emit(PermissionRuleAction.RESTORE, rule)
 
     def _emit_test(self) -> None:
         if self._test.isEnabled():

@@ -54,8 +54,6 @@ PACKAGES: Final = "Packages"
 RULES, FOLDERS, SCHEDULES, DATA = "Permission rules", "Trusted folders", "Schedules", "Data"
 SIZE: Final = (820, 580)
 PAGES_WIDTH: Final = 170
-# Without a control, because no widget is animated and the setting therefore has no effect.
-HIDDEN_SETTINGS: Final = frozenset({"reduced_motion"})
 P = TypeVar("P", bound=QWidget)
 
 
@@ -329,8 +327,7 @@ class SettingsDialog(QDialog):
         """Return the contents of all pages in the order of the list."""
         fields: dict[str, list[tuple[str, SettingInfo]]] = {}
         for name, about in settings_with_control():
-            if name not in HIDDEN_SETTINGS:
-                fields.setdefault(about.page, []).append((name, about))
+            fields.setdefault(about.page, []).append((name, about))
         parts = self._parts()
         return {title: PageContents(title, fields.get(title, []), parts.get(title)) for title in {**fields, **parts}}
 

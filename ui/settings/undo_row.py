@@ -12,18 +12,18 @@ from ui.widgets.labels import allow_breaks, label
 class UndoRow(QFrame):
     """Offers to undo removals, the latest one first. It is hidden if there is none to undo.
 
-    The object names of its widgets begin with `page`.
+    Each removal is identified by the key of what was removed. The object names of the widgets begin with `page`.
     """
 
-    undo_requested = Signal()
+    undo_requested = Signal(str)  # the key of the latest removal
 
     def __init__(self, look: Look, page: str, text_name: str) -> None:
         super().__init__()
-        self._offered: list[str] = []
+        self._offered: list[tuple[str, str]] = []  # the key and the text of each removal
         self.setProperty("surface", "well")
         self._text = label("", look.fonts.text, name=f"{page}.{text_name}", wrap=True)
         button = Button(look, QCoreApplication.translate("settings", "Undo"), name=f"{page}.undo", icon="undo-2")
-        button.clicked.connect(self.undo_requested)
+        button.clicked.connect(lambda: self.undo_requested.emit(self._offered[-1][0]))
         self.setFocusProxy(button)
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 4, 8, 4)
@@ -31,17 +31,20 @@ class UndoRow(QFrame):
         row.addWidget(button)
         self.hide()
 
-    def offer(self, text: str) -> None:
+    def offer(self, key: str, text: str) -> None:
         """Offer to undo a removal, which `text` describes."""
-        self._offered.append(text)
+        self._offered.append((key, text))
         self._show_last()
 
-    def withdraw(self) -> None:
-        """Stop offering to undo the latest removal, because that was done; offer to undo the one before, if any."""
-        del self._offered[-1:]
+    def withdraw(self, key: str) -> None:
+        """Stop offering to undo the latest removal of `key`; do nothing if that is not offered."""
+        for index in reversed(range(len(self._offered))):
+            if self._offered[index][0] == key:
+                del self._offered[index]
+                break
         self._show_last()
 
     def _show_last(self) -> None:
         if self._offered:
-            self._text.setText(allow_breaks(visible(self._offered[-1])))
+            self._text.setText(allow_breaks(visible(self._offered[-1][1])))
         self.setVisible(bool(self._offered))

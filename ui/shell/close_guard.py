@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtCore import QObject, Signal
 
 from core.domain.sessions import SessionRow
+from core.settings.schema import CloseAction
 from ui.base.selection import Selection
 from ui.dialogs.close_dialog import CloseDialog
 from ui.shell.page_stack import PageStack
@@ -17,8 +18,7 @@ class CloseGuard(QObject):
     """Decides whether the window may close, and asks the user if necessary.
 
     Attributes:
-        action: What to do about running sessions: `ask` the user, keep them running in the `background`, or `stop`
-            them.
+        action: What to do about running sessions: ask the user, keep them running in the background, or stop them.
         has_tray: Returns whether the desktop shows tray icons now.
     """
 
@@ -27,7 +27,7 @@ class CloseGuard(QObject):
     stop_requested = Signal()
     """Pause the sessions after their current step, then quit."""
     remembered = Signal(str)
-    """The user wants this action every time."""
+    """The user wants this `CloseAction` every time."""
 
     def __init__(
         self, look: Look, shell: WindowFrame, pages: PageStack, selection: Selection,
@@ -39,7 +39,7 @@ class CloseGuard(QObject):
         self._pages = pages
         self._selection = selection
         self._running = running
-        self.action = "ask"
+        self.action: CloseAction = "ask"
         self.has_tray: Callable[[], bool] = lambda: False
         shell.may_close = self.may_close
 
@@ -81,17 +81,23 @@ class CloseGuard(QObject):
         ).open()
         return False
 
-    def _decide(self, action: str) -> None:
-        if action == "background":
-            self.background_requested.emit()
-        elif action == "stop":
-            self.stop_requested.emit()
-        elif self._shell.findChild(CloseDialog) is None:
+    def _decide(self, action: CloseAction) -> None:
+        match action:
+            case "background":
+                self.background_requested.emit()
+            case "stop":
+                self.stop_requested.emit()
+            case "ask":
+                self._ask()
+
+    def _ask(self) -> None:
+        """Ask what to do about the running sessions, unless the question is open already."""
+        if self._shell.findChild(CloseDialog) is None:
             dialog = CloseDialog(self._look, self._running(), self._shell, has_tray=self.has_tray())
             dialog.chosen.connect(self._on_chosen)
             dialog.open()
 
-    def _on_chosen(self, action: str, remember: bool) -> None:
+    def _on_chosen(self, action: CloseAction, remember: bool) -> None:
         if remember:
             self.action = action
             self.remembered.emit(action)

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from PySide6.QtWidgets import QWidget
 
-from core.domain.proposal import Proposal
+from core.domain.proposal import Proposal, SkillResult
 from core.domain.skill import SKILL_FILE
 from core.timeline.text_diff import diff_texts
 from ui.base.panel_page import ShowToast, StartTask
@@ -108,7 +108,8 @@ class ProposalReview:
 
         async def send() -> None:
             accepted = await self._controller.accept_proposal(proposal.id, edited)
-            self._close(proposal, self._tr("Accepted the proposal for {}."), accepted.result.partition(" ")[0])
+            key = accepted.result.key if isinstance(accepted.result, SkillResult) else ""
+            self._close(proposal, self._tr("Accepted the proposal for {}."), key)
 
         self._start_task(send(), "accept a proposal")
         self._page.focus_list()

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog, QWidget
@@ -99,9 +99,9 @@ class SkillActions:
 
         self._start_task(send(), "trust a skill")
 
-    def set_flag(self, action: SkillAction, row: SkillRow) -> None:
+    def set_flag(self, action: "FlagAction", row: SkillRow) -> None:
         """Pin, unpin, enable, disable, archive or restore a skill."""
-        change = FLAG_CHANGES[action]
+        change = _flag_change(action)
 
         async def send() -> None:
             await change.set_flag(self._controller, row.key, change.on)
@@ -265,24 +265,38 @@ class SkillActions:
         return self._parent.tr(text)
 
 
+FlagAction = Literal[
+    SkillAction.PIN,
+    SkillAction.UNPIN,
+    SkillAction.DISABLE,
+    SkillAction.ENABLE,
+    SkillAction.ARCHIVE,
+    SkillAction.RESTORE,
+]
+
+
 class _FlagChange(NamedTuple):
     """An action that sets or clears a flag of a skill, with the action that reverses it and the text of the toast."""
 
     set_flag: Callable[[SkillsController, str, bool], Awaitable[None]]
     on: bool
-    undo: SkillAction
+    undo: FlagAction
     message: str
 
 
-FLAG_CHANGES: Final = {
-    SkillAction.PIN: _FlagChange(SkillsController.pin, True, SkillAction.UNPIN, "Pinned {}."),
-    SkillAction.UNPIN: _FlagChange(SkillsController.pin, False, SkillAction.PIN, "Unpinned {}."),
-    SkillAction.DISABLE: _FlagChange(
-        SkillsController.disable, True, SkillAction.ENABLE, "Disabled {}. It is no longer offered to models."
-    ),
-    SkillAction.ENABLE: _FlagChange(SkillsController.disable, False, SkillAction.DISABLE, "Enabled {}."),
-    SkillAction.ARCHIVE: _FlagChange(
-        SkillsController.archive, True, SkillAction.RESTORE, "Archived {}. Its versions are kept."
-    ),
-    SkillAction.RESTORE: _FlagChange(SkillsController.archive, False, SkillAction.ARCHIVE, "Restored {}."),
-}
+def _flag_change(action: FlagAction) -> _FlagChange:
+    match action:
+        case SkillAction.PIN:
+            return _FlagChange(SkillsController.pin, True, SkillAction.UNPIN, "Pinned {}.")
+        case SkillAction.UNPIN:
+            return _FlagChange(SkillsController.pin, False, SkillAction.PIN, "Unpinned {}.")
+        case SkillAction.DISABLE:
+            message = "Disabled {}. It is no longer offered to models."
+            return _FlagChange(SkillsController.disable, True, SkillAction.ENABLE, message)
+        case SkillAction.ENABLE:
+            return _FlagChange(SkillsController.disable, False, SkillAction.DISABLE, "Enabled {}.")
+        case SkillAction.ARCHIVE:
+            message = "Archived {}. Its versions are kept."
+            return _FlagChange(SkillsController.archive, True, SkillAction.RESTORE, message)
+        case SkillAction.RESTORE:
+            return _FlagChange(SkillsController.archive, False, SkillAction.ARCHIVE, "Restored {}.")

@@ -6,16 +6,16 @@ from time import perf_counter
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QObject, QRegularExpression, QRegularExpressionMatch, QTimer, Signal
-from PySide6.QtGui import QTextCursor
+from PySide6.QtGui import QTextBlock, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit
 
 MAX_MATCHES: Final = 10_000
-SLICE_S: Final = 0.006
-PAUSE_MS: Final = 2
-WAIT_MS: Final = 150
+SLICE_S: Final = 0.006  # time for which one slice of the search keeps the window waiting
+PAUSE_MS: Final = 2  # between two slices
+WAIT_MS: Final = 150  # after a change of the text, before the search starts again
 # Steps of the regular expression engine (PCRE's LIMIT_MATCH) per match attempt; as measured, 2 ms at most.
 MATCH_LIMIT: Final = 50_000
-LINE_LIMIT: Final = 20_000
+LINE_LIMIT: Final = 20_000  # characters of a line that are searched
 GROUP_REFERENCE: Final = re.compile(r"\\(\\|n|t|\d)|\$(\d)")
 
 
@@ -28,6 +28,7 @@ class TextQuery(NamedTuple):
     whole_words: bool = False
 
     def compiled(self) -> QRegularExpression:
+        """Return the regular expression that finds the text."""
         text = self.text if self.is_regex else QRegularExpression.escape(self.text)
         text = rf"\b(?:{text})\b" if self.whole_words else text
         options = QRegularExpression.PatternOption
@@ -50,12 +51,14 @@ class TextMatch(NamedTuple):
 
 
 class TextSearch(QObject):
-    """A search that runs in the background.
+    """A search in the text of an editor, which goes on in the background and starts again when the text changes.
 
-    `changed` is emitted when it finds more; `error` says why a pattern is invalid.
+    Attributes:
+        matches: the matches found so far, in the order of the text.
+        error: why the pattern is invalid or cannot be searched for; "" if it can.
     """
 
-    changed = Signal()
+    changed = Signal()  # `matches` or `error` may have changed
 
     def __init__(self, field: QPlainTextEdit) -> None:
         super().__init__(field)
@@ -67,22 +70,29 @@ class TextSearch(QObject):
         self._line = 0
         self._active = False
         self._next = QTimer(self, singleShot=True)
-        self._next.timeout.connect(self._slice)
+        self._next.timeout.connect(self._search_slice)
         field.document().contentsChanged.connect(self._restart_later)
 
     @property
     def done(self) -> bool:
+        """Whether the whole text has been searched."""
         return not self._next.isActive()
 
     def start(self, query: TextQuery) -> None:
+        """Search for something else. Nothing matches an empty text or an invalid pattern."""
         self._query, self._regex = query, query.compiled()
-        self._active = bool(query.text)
-        self._restart()
+        self._reset()
+        self._active = bool(query.text) and self._regex.isValid()
+        if self._active:
+            self._search_slice()
+            return
+        self.error = "" if self._regex.isValid() else self._regex.errorString()
+        self.changed.emit()
 
     def stop(self) -> None:
+        """Stop searching, and forget the matches."""
         self._active = False
-        self._next.stop()
-        self.matches = []
+        self._reset()
         self.changed.emit()
 
     def index_at(self, position: int) -> int:
@@ -114,33 +124,31 @@ class TextSearch(QObject):
 
     def _restart_later(self) -> None:
         if self._active:
-            self._line, self.matches = 0, []
+            self._reset()
             self._next.start(WAIT_MS)
 
-    def _restart(self) -> None:
-        self.matches = []
-        self._line = 0
-        self.error = ""
-        if not self._regex.isValid():
-            self.error, self._active = self._regex.errorString(), False
-        if self._active:
-            self._slice()
-        else:
-            self._next.stop()
-            self.changed.emit()
+    def _reset(self) -> None:
+        """Go back to the beginning of the text."""
+        self._next.stop()
+        self._line, self.matches, self.error = 0, [], ""
 
-    def _slice(self) -> None:
+    def _search_slice(self) -> None:
+        """Search line by line until the time is over, and schedule the next slice if lines are left."""
         until = perf_counter() + SLICE_S
         block = self._field.document().findBlockByNumber(self._line)
-        while block.isValid() and len(self.matches) < MAX_MATCHES and not self.error and perf_counter() < until:
+        while self._can_go_on(block) and perf_counter() < until:
             self._search_line(block.text(), block.position())
             self._line += 1
             block = block.next()
-        if block.isValid() and len(self.matches) < MAX_MATCHES and not self.error:
+        if self._can_go_on(block):
             self._next.start(PAUSE_MS)
         self.changed.emit()
 
+    def _can_go_on(self, block: QTextBlock) -> bool:
+        return block.isValid() and len(self.matches) < MAX_MATCHES and not self.error
+
     def _search_line(self, text: str, start: int) -> None:
+        """Add the matches in a line that starts at the position `start`."""
         column, text = 0, text[:LINE_LIMIT]
         size = len(text) if text.isascii() else len(_to_utf16(text)) // 2
         while column <= size and len(self.matches) < MAX_MATCHES:

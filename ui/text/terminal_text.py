@@ -105,19 +105,19 @@ class TerminalText:
         numbers = [number for part in parameters.split(";") for number in _numbers(part)]
         first = numbers[0]
         match final:
-            case "m":
+            case "m":  # style
                 self._style = _styled(self._style, numbers)
-            case "K" if first == 0:
+            case "K" if first == 0:  # erase to the end of the line
                 del self._cells[self._column :]
-            case "K" if first == 1:
+            case "K" if first == 1:  # erase to the start of the line
                 self._cells[: self._column] = [(" ", PLAIN)] * min(self._column, len(self._cells))
-            case "K":
+            case "K":  # erase the line
                 self._cells = []
-            case "G":
+            case "G":  # move to a column, counted from 1
                 self._column = min(max(first - 1, 0), LINE_LIMIT)
-            case "C":
+            case "C":  # move right
                 self._column = min(self._column + max(first, 1), LINE_LIMIT)
-            case "D":
+            case "D":  # move left
                 self._column = max(self._column - max(first, 1), 0)
             case _:
                 pass

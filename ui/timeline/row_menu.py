@@ -1,6 +1,7 @@
 """The context menu of a row in the list of steps."""
 
 from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
 from typing import NamedTuple
 
 from PySide6.QtGui import QAction, QKeySequence
@@ -15,6 +16,21 @@ TEXT_KINDS = frozenset({"user", "reply"})
 MAX_LINKS = 20  # links of a reply listed in its menu at most
 LINK_LENGTH = 60  # characters of a link that are shown in the menu
 FILE_KINDS = frozenset({"read", "write", "edit"})
+
+
+class RowAction(StrEnum):
+    """Actions on the step of a row."""
+
+    DETAILS = "details"
+    EDIT = "edit"  # edit the message and send it again
+    OTHER_MODEL = "model"  # send the message again to another model
+    COPY = "copy"
+    COPY_MARKDOWN = "markdown"
+    OPEN_FILE = "file"
+    FIND_SIMILAR = "similar"
+    FORK = "fork"
+    REPLAY = "replay"
+    REWIND = "rewind"  # revert files to their contents at this step
 
 
 class RowState(NamedTuple):
@@ -34,7 +50,7 @@ class RowState(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    name: str
+    action: RowAction
     text: str
     glyph: str
     keys: str = ""
@@ -42,12 +58,16 @@ class _Entry(NamedTuple):
 
 
 def row_menu(
-    look: Look, state: RowState, on_action: Callable[[str], object], on_link: Callable[[str], object], parent: QWidget
+    look: Look,
+    state: RowState,
+    on_action: Callable[[RowAction], object],
+    on_link: Callable[[str], object],
+    parent: QWidget,
 ) -> QMenu:
     """Return the menu of a row.
 
-    `on_action` gets the name of the action, such as `edit` or `copy`, and `on_link` the address of a link to open.
-    The caller opens the menu, which deletes itself when it closes.
+    `on_action` gets the chosen action, and `on_link` the address of a link to open. The caller opens the menu, which
+    deletes itself when it closes.
     """
     menu = QMenu(parent)
     menu.setObjectName("row.menu")
@@ -57,14 +77,14 @@ def row_menu(
     menu.aboutToHide.connect(menu.deleteLater)
     for entry in _entries(state):
         action = QAction(icon(entry.glyph, look.theme.second), entry.text, menu)
-        action.setObjectName(f"row.menu.{entry.name}")
+        action.setObjectName(f"row.menu.{entry.action}")
         if entry.keys:
             # Only displayed in the menu; the window's commands handle the keys.
             action.setShortcut(QKeySequence(entry.keys))
             action.setShortcutVisibleInContextMenu(True)
         action.setEnabled(not entry.obstacle)
         action.setToolTip(entry.obstacle)
-        action.triggered.connect(lambda _=False, name=entry.name: on_action(name))
+        action.triggered.connect(lambda _=False, chosen=entry.action: on_action(chosen))
         menu.addAction(action)
     if state.links:
         menu.addMenu(_link_menu(look, state.links, on_link, menu))
@@ -89,19 +109,21 @@ def _link_menu(look: Look, links: Sequence[tuple[str, str]], on_link: Callable[[
 def _entries(state: RowState) -> Iterator[_Entry]:
     step = state.step
     if step.kind == "user" and state.own:
-        yield _Entry("edit", translate("Edit and resend…"), "pencil", "Ctrl+E", state.repeat_obstacle)
-        yield _Entry("model", translate("Try with another model…"), "cpu", "Ctrl+Shift+R", state.repeat_obstacle)
-    yield _Entry("details", translate("Show details"), "panel-right-open")
+        yield _Entry(RowAction.EDIT, translate("Edit and resend…"), "pencil", "Ctrl+E", state.repeat_obstacle)
+        yield _Entry(
+            RowAction.OTHER_MODEL, translate("Try with another model…"), "cpu", "Ctrl+Shift+R", state.repeat_obstacle
+        )
+    yield _Entry(RowAction.DETAILS, translate("Show details"), "panel-right-open")
     copy = translate("Copy the selection") if state.selected_text else translate("Copy")
     if step.object or step.kind in TEXT_KINDS:
-        yield _Entry("copy", copy, "copy")
+        yield _Entry(RowAction.COPY, copy, "copy")
     if step.kind in TEXT_KINDS:
-        yield _Entry("markdown", translate("Copy as Markdown"), "file-text")
+        yield _Entry(RowAction.COPY_MARKDOWN, translate("Copy as Markdown"), "file-text")
     if step.kind in FILE_KINDS and step.object:
-        yield _Entry("file", translate("Open the file"), "file-pen-line")
+        yield _Entry(RowAction.OPEN_FILE, translate("Open the file"), "file-pen-line")
     if step.object:
-        yield _Entry("similar", translate("Find similar steps"), "search")
+        yield _Entry(RowAction.FIND_SIMILAR, translate("Find similar steps"), "search")
     if state.own:
-        yield _Entry("fork", translate("Fork from here"), "git-fork")
-        yield _Entry("replay", translate("Replay from here…"), "play")
-        yield _Entry("rewind", translate("Revert files to here…"), "history", "", state.rewind_obstacle)
+        yield _Entry(RowAction.FORK, translate("Fork from here"), "git-fork")
+        yield _Entry(RowAction.REPLAY, translate("Replay from here…"), "play")
+        yield _Entry(RowAction.REWIND, translate("Revert files to here…"), "history", "", state.rewind_obstacle)

@@ -1,6 +1,7 @@
 """The run page of a session: header, tabs, minimap, steps, and the bars that ask what to do about a stopped run."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, NamedTuple, Protocol
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
@@ -21,7 +22,7 @@ from ui.timeline.interruption_bar import InterruptionBar
 from ui.timeline.jump_button import JumpToLatestButton
 from ui.timeline.minimap import Minimap, SampleSource
 from ui.timeline.reply_widgets import ReplyText
-from ui.timeline.row_menu import TEXT_KINDS, RowState, row_menu
+from ui.timeline.row_menu import TEXT_KINDS, RowAction, RowState, row_menu
 from ui.timeline.run_end_card import RunEnd
 from ui.timeline.run_header import RunHeader
 from ui.timeline.session_obstacles import repeat_obstacle, rewind_obstacle
@@ -54,6 +55,16 @@ class SelectedStep(NamedTuple):
     session: str
     step: Step
     root_row: int
+
+
+class _ClickedRow(NamedTuple):
+    """A row whose menu is open. `reply` is the widget that shows its text, if there is one."""
+
+    step: Step
+    position: int
+    session: str
+    reply: ReplyText | None
+    selected_text: str
 
 
 class RunPage(QWidget):
@@ -320,22 +331,35 @@ class RunPage(QWidget):
             rewind_obstacle=rewind_obstacle(self._row, self._missing_folder),
             links=links,
         )
-        actions: dict[str, Callable[[], object]] = {
-            "details": self.details_requested.emit,
-            "edit": self.edit_message,
-            "model": self.rerun_message,
-            "copy": lambda: _copy(selected_text or self._plain_text(step, index, reply)),
-            "markdown": lambda: _copy(self._model.full_text(session, step)),
-            "file": lambda: self.file_requested.emit(step.object, 0),
-            "similar": lambda: self._find.open_with(step.object),
-            "fork": lambda: self.fork.emit(step.last_seq),
-            "replay": lambda: self.replay_requested.emit(step.row),
-            "rewind": lambda: self.rewind_requested.emit(
-                step.last_seq, self.tr("after step {}").format(step.number) if step.number else self.tr("at this step")
-            ),
-        }
-        menu = row_menu(self._header.look, state, lambda name: actions[name](), self.link_clicked.emit, self)
+        row = _ClickedRow(step, index, session, reply, selected_text)
+        act = partial(self._run_row_action, row)
+        menu = row_menu(self._header.look, state, act, self.link_clicked.emit, self)
         menu.popup(self._view.viewport().mapToGlobal(position))
+
+    def _run_row_action(self, row: _ClickedRow, action: RowAction) -> None:
+        step = row.step
+        match action:
+            case RowAction.COPY:
+                _copy(row.selected_text or self._plain_text(step, row.position, row.reply))
+            case RowAction.COPY_MARKDOWN:
+                _copy(self._model.full_text(row.session, step))
+            case RowAction.DETAILS:
+                self.details_requested.emit()
+            case RowAction.EDIT:
+                self.edit_message()
+            case RowAction.OTHER_MODEL:
+                self.rerun_message()
+            case RowAction.OPEN_FILE:
+                self.file_requested.emit(step.object, 0)
+            case RowAction.FIND_SIMILAR:
+                self._find.open_with(step.object)
+            case RowAction.FORK:
+                self.fork.emit(step.last_seq)
+            case RowAction.REPLAY:
+                self.replay_requested.emit(step.row)
+            case RowAction.REWIND:
+                name = self.tr("after step {}").format(step.number) if step.number else self.tr("at this step")
+                self.rewind_requested.emit(step.last_seq, name)
 
     def _plain_text(self, step: Step, position: int, reply: ReplyText | None) -> str:
         """Return the text of a row without Markdown; `reply` is the widget that shows the text, if there is one."""

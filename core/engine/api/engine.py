@@ -17,7 +17,6 @@ from core.domain.events import (
     UntrustedContentRead,
 )
 from core.domain.problems import Problem
-from core.domain.proposal import ProposalKind
 from core.domain.provenance import ContentSource, is_untrusted, mark_as_data, new_boundary, source_label
 from core.domain.session_metadata import initial_title
 from core.domain.text import Attachment
@@ -136,14 +135,12 @@ class Engine(Maintenance, UserDecisions):
     @cached_property
     def proposals(self) -> "ProposalQueue":
         """The queue of changes that agents propose: list, accept, reject and undo them."""
-        from core.engine.services.proposal_queue import ProposalQueue, ProposalTarget, SkillProposals
+        from core.engine.services.proposal_queue import ProposalQueue
         from core.memory.proposal_actions import MemoryProposals
+        from core.skills.proposal_actions import SkillProposals
 
-        keepers: dict[ProposalKind, ProposalTarget] = {
-            "skill": SkillProposals(self.skills.library),
-            "memory": MemoryProposals(self._memories),
-        }
-        return ProposalQueue(self._proposals, keepers)
+        skills, memories = SkillProposals(self.skills.library), MemoryProposals(self._memories)
+        return ProposalQueue(self._proposals, skills=skills, memories=memories)
 
     @cached_property
     def exchange(self) -> "ExchangeService":

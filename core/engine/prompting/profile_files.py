@@ -39,7 +39,7 @@ class ProfileFile:
 
     @property
     def has_comments(self) -> bool:
-        """Whether the file may contain comments, which `ProfileFiles.save` would delete."""
+        """Whether the file may contain comments, which `ProfileFiles.replace` would delete."""
         return bool(_COMMENT.search(self.text))
 
 
@@ -53,21 +53,31 @@ class ProfileFiles:
         """Return all profiles, the invalid ones included, by name."""
         return [self._read(path) for path in sorted((self._home / FOLDER).glob("*.toml"))]
 
-    def save(self, name: str, profile: AgentProfile, opened: ProfileFile | None = None) -> None:
-        """Write a new profile, or the changed profile of the file `opened`.
+    def find(self, name: str) -> ProfileFile | None:
+        """Return the profile with a name; None if there is none."""
+        return next((file for file in self.list() if file.name == name), None)
 
-        Raise Problem, and write nothing, if the name or the profile is not valid, if there is another profile with the
-        name, or if the file has changed since it was opened.
+    def add(self, name: str, profile: AgentProfile) -> None:
+        """Write a new profile.
+
+        Raise Problem, and write nothing, if the name or the profile is not valid, or if a profile has the name.
         """
-        text = profile_toml(profile, name)
-        self._check(name, text)
+        text = _checked_toml(name, profile)
         path = self._path(name)
-        if opened is None and path.exists():
+        if path.exists():
             raise Problem(f"There is an agent profile {name!r} already.", "", "Choose another name, or edit that one.")
-        if opened is not None and self._read(path).text != opened.text:
-            fix = "Close this window and edit the profile again."
-            raise Problem("The profile was changed or removed meanwhile.", f"{path} is not as it was.", fix)
         self._write(path, text)
+
+    def replace(self, opened: ProfileFile, profile: AgentProfile) -> None:
+        """Write a changed profile into the file `opened`.
+
+        Raise Problem, and write nothing, if the profile is not valid, or if the file has changed since it was opened.
+        """
+        text = _checked_toml(opened.name, profile)
+        if self._read(opened.path).text != opened.text:
+            fix = "Close this window and edit the profile again."
+            raise Problem("The profile was changed or removed meanwhile.", f"{opened.path} is not as it was.", fix)
+        self._write(opened.path, text)
 
     def remove(self, name: str) -> ProfileFile:
         """Delete the file of a profile and return it, so that `restore` can write it again."""
@@ -96,12 +106,6 @@ class ProfileFiles:
             return ProfileFile(path.stem, path, error=f"{path} cannot be read: {error.strerror}.")
         except Problem as problem:
             return ProfileFile(path.stem, path, text, error=str(problem))
-
-    def _check(self, name: str, text: str) -> None:
-        if len(name) > MAX_NAME_LENGTH or not NAME.fullmatch(name):
-            fix = f"Use lowercase letters and digits, with hyphens between words, at most {MAX_NAME_LENGTH} characters."
-            raise Problem(f"{name!r} is not a valid name for an agent profile.", "", fix)
-        parse_profile(text, name)
 
     def _write(self, path: Path, text: str) -> None:
         """Write the file completely or not at all."""
@@ -135,6 +139,16 @@ def profile_toml(profile: AgentProfile, file_name: str) -> str:
     if changed:
         lines += ["", "[learn]", *(f"{key} = {_toml(getattr(learn, key))}" for key in changed)]
     return "\n".join(lines) + "\n"
+
+
+def _checked_toml(name: str, profile: AgentProfile) -> str:
+    """Return the profile as TOML. Raise Problem if the name of its file or the profile is not valid."""
+    if len(name) > MAX_NAME_LENGTH or not NAME.fullmatch(name):
+        fix = f"Use lowercase letters and digits, with hyphens between words, at most {MAX_NAME_LENGTH} characters."
+        raise Problem(f"{name!r} is not a valid name for an agent profile.", "", fix)
+    text = profile_toml(profile, name)
+    parse_profile(text, name)
+    return text
 
 
 def _toml(value: str | int | Sequence[str] | Mapping[str, str]) -> str:

@@ -38,7 +38,7 @@ async def check_completion(run: RunContext) -> RunEnded | None:
         await run.record(HarnessMessage(Text(NO_CALL_REMINDER), NO_CALL_REASON))
         return None
     if nudge := due_nudge(run):
-        await run.record(HarnessMessage(Text(nudge.text), nudge.reason), *_text_calls_from_now_on(run))
+        await run.record(HarnessMessage(Text(nudge.text), nudge.reason, nudge.expected), *_text_calls_from_now_on(run))
         return None
     if ended := await check_output_schema(run):
         return ended

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from core.domain.events import (
     CallRefused,
     CallStarted,
+    ExpectedReply,
     HarnessMessage,
     RunEnded,
     RunPaused,
@@ -26,7 +27,7 @@ from core.domain.problems import Problem
 from core.domain.steps import first_line
 from core.domain.text import Text
 from core.engine.run.background_agents import AGENT_REASON
-from core.engine.run.run_context import SCHEMA_MISMATCH_PREFIX, RunContext
+from core.engine.run.run_context import RunContext
 from core.engine.state.conversation import Conversation
 from core.engine.state.limits import LIMIT_FIELDS
 from core.engine.state.unresolved_calls import UNFINISHED, Resolution
@@ -48,6 +49,7 @@ from core.tools.json_schema import extract_json, schema_error, validation_errors
 
 STOPPED_WITH_PARENT = "stopped together with its parent run"
 SCHEMA_MISMATCH = "its reply does not match the requested schema"
+MATCHING_REPLY = ExpectedReply("schema")
 
 
 class StartChild(Protocol):
@@ -377,13 +379,9 @@ async def check_output_schema(run: RunContext) -> RunEnded | None:
         errors = [f"it is not valid JSON: {error}"]
     if not errors:
         return None
-    if any(
-        message.role == "user" and message.text.head.startswith(SCHEMA_MISMATCH_PREFIX)
-        for message in conversation.messages
-    ):
+    if any(message.expected_reply == MATCHING_REPLY for message in conversation.messages):
         return RunEnded("failed", f"{SCHEMA_MISMATCH}: {errors[0]}", summary=Text(run.last_reply_text()))
     details = "; ".join(errors[:5])
-    await run.record(
-        HarnessMessage(Text(f"{SCHEMA_MISMATCH_PREFIX}: {details}. Reply again with only the JSON.]"), SCHEMA_MISMATCH)
-    )
+    text = f"[Your reply does not fit the schema: {details}. Reply again with only the JSON.]"
+    await run.record(HarnessMessage(Text(text), SCHEMA_MISMATCH, MATCHING_REPLY))
     return None

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from core.domain.events import ExpectedReply
 from core.domain.external_agents import is_external_agent
 from core.domain.problems import Problem
-from core.engine.run.required_calls import NUDGE_PREFIX
 from core.engine.run.run_context import RunContext
 from core.engine.run.task_reminder import missing_file, short_code_file, shortened
 from core.engine.run.work_done import (
@@ -31,7 +31,11 @@ from core.models.work_phrases import (
 from core.models.written_call_reader import find_written_calls, task_of
 from core.tools.argument_check import argument_fault
 from core.tools.catalogue import ASK
+from core.tools.edit import EDIT
+from core.tools.run import RUN
+from core.tools.write import WRITE
 
+NUDGE_PREFIX = "[Your reply called no tool"
 PROMISE_NUDGE = f"{NUDGE_PREFIX}, so nothing happened. {{}} If the task is done, say what you did.]"
 IDLE_NUDGE = f"{NUDGE_PREFIX}, and no change has been made for this task. {{}} If no change is needed, say why.]"
 EMPTY_NUDGE = (
@@ -59,10 +63,14 @@ MAX_CHECKS = 2  # how often the same nudge about a check command may be sent
 
 
 class Nudge(NamedTuple):
-    """A message (`text`) to a model that stopped too early, and the reason for it as shown to the user."""
+    """A message (`text`) to a model that stopped too early, with its reason as shown to the user.
+
+    `expected` is the reply that the message asks for; by default, a call of any tool.
+    """
 
     text: str
     reason: str
+    expected: ExpectedReply = ExpectedReply("call")
 
 
 def due_nudge(run: RunContext) -> Nudge | None:
@@ -77,7 +85,7 @@ def due_nudge(run: RunContext) -> Nudge | None:
     nudges = [
         message.text.head
         for message in conversation.messages
-        if message.seq > since and message.text.head.startswith(NUDGE_PREFIX)
+        if message.seq > since and message.expected_reply and message.expected_reply.kind != "schema"
     ]
     if (
         len(nudges) >= (MAX_NUDGES if run.has_compact_prompt else 1)
@@ -125,7 +133,7 @@ class _LastReply:
             yield Nudge(PROMISE_NUDGE.format(call), "the model announced work but called no tool")
         elif code and not self._has_acted:
             reason = "the model ended without a change, and the task asks for one"
-            yield Nudge(WHOLE_NUDGE.format(code), reason)
+            yield Nudge(WHOLE_NUDGE.format(code), reason, _whole_text(code))
             yield Nudge(IDLE_NUDGE.format(call), reason)
         elif (asks_for_work(self._task) or missing_file(self._task, self._files)) and not self._has_acted:
             reason = "the model ended without a change or a command, and the task asks for one"
@@ -142,21 +150,25 @@ class _LastReply:
         """Yield the nudges to a small model that did not complete its work, such as code shown but not written."""
         can_ask = any(tool.name == ASK for tool in self._request.tools)
         if can_ask and asks_for_question(self._task) and not has_asked(self._conversation, self._since):
-            yield Nudge(QUESTION_NUDGE, "the task asks for a question to you, and there was none")
+            yield Nudge(QUESTION_NUDGE, "the task asks for a question to you, and there was none", _call(ASK))
         code = short_code_file(self._task, self._files)
         if _CODE_BLOCK.search(self._text) and code:
-            yield Nudge(PART_NUDGE.format(code), "the code in the reply is not the whole text of a file")
+            reason = "the code in the reply is not the whole text of a file"
+            yield Nudge(PART_NUDGE.format(code), reason, _whole_text(code))
         elif _CODE_BLOCK.search(self._text) and asks_for_work(self._task):
-            yield Nudge(CODE_NUDGE, "the model showed code in its reply instead of writing it into a file")
+            reason = "the model showed code in its reply instead of writing it into a file"
+            yield Nudge(CODE_NUDGE, reason, _call(WRITE.name))
         if _COMMAND_BLOCK.search(self._text) and not (asks_how(self._task) or self._has_acted):
-            yield Nudge(COMMAND_NUDGE, "the model showed a command in its reply instead of running it")
+            yield Nudge(COMMAND_NUDGE, "the model showed a command in its reply instead of running it", _call(RUN.name))
         if missing := missing_file(self._task, self._files):
-            yield Nudge(MISSING_NUDGE.format(missing), f"the task asks for {missing}, which does not exist")
+            expected = ExpectedReply("call", (WRITE.name, RUN.name), missing)
+            yield Nudge(MISSING_NUDGE.format(missing), f"the task asks for {missing}, which does not exist", expected)
         if left := left_over(self._conversation, self._task, self._since):
-            yield Nudge(LEFT_NUDGE.format(left, shortened(self._task)), left)
+            yield Nudge(LEFT_NUDGE.format(left, shortened(self._task)), left, _call(EDIT.name))
         if asks_for_work(self._task) and not self._text.strip() and has_just_looked(self._conversation):
             text = EMPTY_NUDGE.format(shortened(self._task))
-            yield Nudge(text, "the reply is empty after a call that changed nothing")
+            reason = "the reply is empty after a call that changed nothing"
+            yield Nudge(text, reason, _call(EDIT.name, WRITE.name))
 
     def _about_check(self, command: str) -> Nudge | None:
         """Return the nudge if the check command failed or was not run since the last change of a file, else None.
@@ -168,16 +180,30 @@ class _LastReply:
         state = check_state(self._conversation, command, self._since)
         if state.failed:
             reason = f"{command} fails, and the model has changed nothing since"
-            return Nudge(FAILED_CHECK_NUDGE.format(command, self._how_to_correct(state.last_change)), reason)
+            how, expected = self._how_to_correct(state.last_change)
+            return Nudge(FAILED_CHECK_NUDGE.format(command, how), reason, expected)
         if state.last_change and not state.passed:
-            return Nudge(CHECK_NUDGE.format(command), f"{command} has not been run since the last change")
+            reason = f"{command} has not been run since the last change"
+            return Nudge(CHECK_NUDGE.format(command), reason, _call(RUN.name))
         return None
 
-    def _how_to_correct(self, arguments: str) -> str:
-        """Return the instruction to rewrite or edit a file. `arguments` are those of the call that last changed it."""
+    def _how_to_correct(self, arguments: str) -> tuple[str, ExpectedReply]:
+        """Return the instruction to rewrite or edit a file, and the reply to it.
+
+        `arguments` are those of the call that last changed the file.
+        """
         if code := short_code_file(self._task, self._files):
-            return CODE_TEXT.format(code)
+            return CODE_TEXT.format(code), _whole_text(code)
         with suppress(ValueError, TypeError, KeyError, Problem):
             status = self._files.stat(json.loads(arguments)["path"])
-            return REWRITE if status is not None and status.st_size <= SHORT_BYTES else CORRECT
-        return CORRECT
+            if status is not None and status.st_size <= SHORT_BYTES:
+                return REWRITE, _call(WRITE.name)
+        return CORRECT, _call(EDIT.name, WRITE.name)
+
+
+def _call(*tools: str) -> ExpectedReply:
+    return ExpectedReply("call", tools)
+
+
+def _whole_text(path: str) -> ExpectedReply:
+    return ExpectedReply("file", path=path)

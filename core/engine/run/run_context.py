@@ -11,6 +11,7 @@ from core.domain.clock import SECOND, now
 from core.domain.events import (
     BackgroundCommandEnded,
     EventRecord,
+    ExpectedReply,
     RunEnded,
     RunStarted,
     SandboxTested,
@@ -60,7 +61,6 @@ from core.tools.tool_context import ToolContext
 
 NO_OUTPUT, EMPTY_CONTENT = "(no output)", "(empty)"
 CLOCK_CHECK_S = 30.0
-SCHEMA_MISMATCH_PREFIX = "[Your reply does not fit the schema"
 
 CallExecutor = Callable[
     [Tool, str, Any, ToolContext, dict[str, str]], Awaitable[tuple[list[SessionEvent], dict[str, bytes]]]
@@ -244,7 +244,8 @@ class RunContext:
         start = conversation.start
         files = self.tool_context.broker
         reminder = task_reminder(conversation, files, self.full_text) if self.has_compact_prompt else []
-        note = reminder[-1].text.head if reminder else self._last_note()
+        messages = [*conversation.messages, *reminder]
+        expected = messages[-1].expected_reply if messages else None
         role = (
             "review"
             if start and start.reviewed_session
@@ -252,9 +253,8 @@ class RunContext:
             if start and start.script_role
             else ""
         )
-        asked = asked_file(note, files) if self.has_compact_prompt else None
         return Request(
-            [*conversation.messages, *reminder],
+            messages,
             conversation.attempts,
             role,
             tools=prefix.tools,
@@ -262,9 +262,9 @@ class RunContext:
             read_text=self.model_text,
             read_attachment=self.attachment_bytes,
             system_prompt=prefix.system,
-            output_schema=self._enforced_schema(start),
-            required_calls=required_calls(note, prefix.tools) if self.has_compact_prompt and not asked else (),
-            asked_file=asked,
+            output_schema=self._enforced_schema(start, expected),
+            required_calls=required_calls(expected, prefix.tools) if self.has_compact_prompt else (),
+            asked_file=asked_file(expected, files) if self.has_compact_prompt else None,
         )
 
     def boundary(self) -> str:
@@ -272,21 +272,16 @@ class RunContext:
         start = self.conversation.start
         return (start and start.boundary) or fallback_boundary(self.session)
 
-    def _enforced_schema(self, start: RunStarted | None) -> dict[str, Any] | None:
+    def _enforced_schema(self, start: RunStarted | None, expected: ExpectedReply | None) -> dict[str, Any] | None:
         """Return the JSON Schema that the provider should enforce, or None.
 
         The schema is enforced only after a reply was rejected, because constrained output would prevent tool calls.
         Providers do not accept the schemas `true` and `false`.
         """
-        if start is None or not start.output_schema.head or not self._last_note().startswith(SCHEMA_MISMATCH_PREFIX):
+        if start is None or not start.output_schema.head or expected is None or expected.kind != "schema":
             return None
         schema = json.loads(self.full_text(start.output_schema))
         return schema if isinstance(schema, dict) else None
-
-    def _last_note(self) -> str:
-        """Return the user or harness message that the next reply answers; "" after a tool result."""
-        last = self.conversation.messages[-1] if self.conversation.messages else None
-        return last.text.head if last and last.role == "user" else ""
 
     def interrupt_reply(self) -> None:
         """Interrupt the reply that is being read."""

@@ -1,10 +1,10 @@
 """The message that repeats the task to a small model after a tool result, and the file that the task asks for."""
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
+from typing import NamedTuple
 
-from core.domain.events import READ_AHEAD
+from core.domain.events import READ_AHEAD, ExpectedReply
 from core.domain.messages import Message
 from core.domain.problems import Problem
 from core.domain.text import Text
@@ -44,7 +44,13 @@ RESULTS_OF_READ, RESULTS_OF_WRITE = f"{RESULTS_PREFIX}{READ.name}", f"{RESULTS_P
 RESULTS_OF_FILE_TOOLS = (RESULTS_OF_READ, RESULTS_OF_WRITE, f"{RESULTS_PREFIX}{EDIT.name}")
 MAX_REMINDER_CHARS = 400
 MAX_CODE_BYTES = 1_500  # larger files are edited, because a small model takes long to write a whole file
-_ASKED_FILE = re.compile(r"give the whole new text of (\S+) in one code block\.\]$", re.IGNORECASE)
+
+
+class _Reminder(NamedTuple):
+    """The text of a reminder. `file` is the file whose whole new text it requests, "" if it requests none."""
+
+    text: str
+    file: str = ""
 
 
 def task_reminder(conversation: Conversation, broker: FileBroker, full_text: Callable[[Text], str]) -> list[Message]:
@@ -58,32 +64,36 @@ def task_reminder(conversation: Conversation, broker: FileBroker, full_text: Cal
     if not messages or messages[-1].role != "tool":
         return []
     task = next((full_text(message.text) for message in reversed(messages) if message.category == USER), "")
-    text = _reminder_text(conversation, task, broker) if task else ""
-    return [Message("user", Text(text), category=HARNESS)] if text else []
+    reminder = _choose_reminder(conversation, task, broker) if task else None
+    if reminder is None:
+        return []
+    expected = ExpectedReply("file", path=reminder.file) if reminder.file else None
+    return [Message("user", Text(reminder.text), category=HARNESS, expected_reply=expected)]
 
 
-def _reminder_text(conversation: Conversation, task: str, broker: FileBroker) -> str:
+def _choose_reminder(conversation: Conversation, task: str, broker: FileBroker) -> _Reminder | None:
     last, short = conversation.messages[-1], shortened(task)
     code = short_code_file(task, broker)
     if last.failed:
         if last.call_id == conversation.last_refused:
-            return ""
+            return None
         if code and _ran_check(conversation, task):
-            return FAILED_CHECK_REMINDER.format(check_command(task), WHOLE_TEXT.format(code))
-        return FAILURE_REMINDER.format(short) if last.category in RESULTS_OF_FILE_TOOLS else ""
+            return _Reminder(FAILED_CHECK_REMINDER.format(check_command(task), WHOLE_TEXT.format(code)), code)
+        return _Reminder(FAILURE_REMINDER.format(short)) if last.category in RESULTS_OF_FILE_TOOLS else None
     missing = missing_file(task, broker)
     if not (asks_for_work(task) or missing):
         calculates = conversation.stop_reason == READ_AHEAD and asks_for_calculation(task)
-        return (CALCULATION_REMINDER if calculates else ANSWER_REMINDER).format(short)
+        return _Reminder((CALCULATION_REMINDER if calculates else ANSWER_REMINDER).format(short))
     if conversation.stop_reason == READ_AHEAD and last.category == RESULTS_OF_READ:
         if code:
             whole = WHOLE_TEXT.format(code)
-            return NEW_CODE_REMINDER.format(short, code, whole) if missing else CODE_REMINDER.format(short, whole)
+            text = NEW_CODE_REMINDER.format(short, code, whole) if missing else CODE_REMINDER.format(short, whole)
+            return _Reminder(text, code)
         reminder = CREATE_REMINDER if missing else FAULT_REMINDER if reports_fault(task) else WORK_REMINDER
-        return reminder.format(short, missing)
+        return _Reminder(reminder.format(short, missing))
     if code and last.category == RESULTS_OF_WRITE and last.text.head.endswith(NOTHING_CHANGED):
-        return SAME_TEXT_REMINDER.format(short, WHOLE_TEXT.format(code))
-    return ""
+        return _Reminder(SAME_TEXT_REMINDER.format(short, WHOLE_TEXT.format(code)), code)
+    return None
 
 
 def shortened(task: str) -> str:
@@ -103,15 +113,14 @@ def short_code_file(task: str, broker: FileBroker) -> str:
     return ""
 
 
-def asked_file(note: str, broker: FileBroker) -> AskedFile | None:
-    """Return the file (with its current text) whose whole new text the harness message `note` requests, or None."""
-    match = _ASKED_FILE.search(note)
-    if not match:
+def asked_file(expected: ExpectedReply | None, broker: FileBroker) -> AskedFile | None:
+    """Return the file whose whole new text the reply must contain, with its current text, or None."""
+    if expected is None or expected.kind != "file":
         return None
     try:
-        return AskedFile(match[1], broker.read(match[1], allow_secrets=False).decode("utf-8", "replace"))
+        return AskedFile(expected.path, broker.read(expected.path, allow_secrets=False).decode("utf-8", "replace"))
     except Problem:  # The file does not exist or must not be read.
-        return AskedFile(match[1])
+        return AskedFile(expected.path)
 
 
 def _ran_check(conversation: Conversation, task: str) -> bool:

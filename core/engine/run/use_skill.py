@@ -16,7 +16,8 @@ from core.engine.services.skills import SkillPermission, SkillService
 from core.skills.skill_md import decode_text, parse_skill
 from core.tools.skill_tools import USE_SKILL, UseSkillArguments, use_skill_text
 
-MAX_CHARS = 100_000  # a longer skill or file is cut off in the result
+MAX_CHARS = 100_000  # a longer skill or file is truncated in the result
+MAX_LISTED_FILES = 100
 ALLOW, ASK_EACH_TIME = "Allow for this run", "Ask each time"
 ALLOWED_TOOL = re.compile(r"([A-Za-z_]+)(?:\((.*)\))?")
 EXTERNAL_TOOL_NAMES = {
@@ -32,6 +33,7 @@ EXTERNAL_TOOL_NAMES = {
 async def use_skill(run: RunContext, call: ToolCall, arguments: UseSkillArguments) -> None:
     """Answer a `use_skill` call with the skill, one of its files, or an error."""
     started = CallStarted(call.id, USE_SKILL, "skill", use_skill_text(arguments))
+    tools: tuple[str, ...] = ()
     try:
         skills, offered = _offered(run, arguments.name)
         if earlier_call := _loading_call(run, offered, arguments.file):
@@ -39,12 +41,16 @@ async def use_skill(run: RunContext, call: ToolCall, arguments: UseSkillArgument
             note = f"[This skill is already in the conversation above, {position}. It has not changed.]"
             await run.record(started, ToolReturned(call.id, Text(note)))
             return
-        output, skill = _file(skills, offered, arguments.file) if arguments.file else _body(skills, offered)
+        if arguments.file:
+            output = _file_text(skills, offered, arguments.file)
+        else:
+            skill = _read_skill(skills, offered)
+            output, tools = _skill_text(skills, offered, skill), skill.tools
     except Problem as problem:
         await run.record(started, ToolReturned(call.id, Text(str(problem)), failed=True))
         return
-    if skill and skill.tools:
-        output += await _ask_for_tools(run, skills, call.id, offered, skill.tools)
+    if tools:
+        output += await _ask_for_tools(run, skills, call.id, offered, tools)
     event = SkillUsed(
         call_id=call.id,
         name=offered.name,
@@ -57,13 +63,12 @@ async def use_skill(run: RunContext, call: ToolCall, arguments: UseSkillArgument
 
 
 def _offered(run: RunContext, name: str) -> tuple[SkillService, OfferedSkill]:
+    """Return the skill that the run was offered under a name. Raise Problem if there is none."""
     skills = {skill.name: skill for skill in run.conversation.start.skills} if run.conversation.start else {}
     if run.skills is None or name not in skills:
-        close = get_close_matches(name, skills, n=3)
-        do = (
-            f"Did you mean: {', '.join(close)}?" if close else f"The skills are: {', '.join(sorted(skills)) or 'none'}."
-        )
-        raise Problem(f"There is no skill {name!r} in this run.", "", do)
+        close = ", ".join(get_close_matches(name, skills, n=3))
+        fix = f"Did you mean: {close}?" if close else f"The skills are: {', '.join(sorted(skills)) or 'none'}."
+        raise Problem(f"There is no skill {name!r} in this run.", "", fix)
     return run.skills, skills[name]
 
 
@@ -79,22 +84,25 @@ def _loading_call(run: RunContext, offered: OfferedSkill, file: str) -> str:
     return next((call for call in complete_results if call in calls), "")
 
 
-def _body(skills: SkillService, offered: OfferedSkill) -> tuple[str, Skill]:
+def _read_skill(skills: SkillService, offered: OfferedSkill) -> Skill:
     text, _ = decode_text(skills.library.body(offered.key, SKILL_FILE, offered.version))
     skill = parse_skill(text).skill
     if skill is None:
         raise Problem("The skill cannot be read.", "Its front matter is invalid.", "Tell the user.")
+    return skill
+
+
+def _skill_text(skills: SkillService, offered: OfferedSkill, skill: Skill) -> str:
+    """Return the result of a call that loads a skill: its text, and how to read its files."""
     files = [file for file in skills.library.files(offered.key, offered.version) if file.path != SKILL_FILE]
     lines = [
         f'<skill name="{offered.name}" version="{offered.version}">',
-        visible(skill.body.strip())[:MAX_CHARS],
+        _truncated(visible(skill.body.strip())),
         "</skill>",
     ]
     if files:
-        lines.append(
-            f"Its files, readable with {USE_SKILL} and file: "
-            + ", ".join(f"{f.path} ({f.size:,} bytes)" for f in files[:100])
-        )
+        names = ", ".join(f"{file.path} ({file.size:,} bytes)" for file in files[:MAX_LISTED_FILES])
+        lines.append(f"Its files, readable with {USE_SKILL} and file: {names}")
     if offered.source == "folder":
         lines.append(f"The skill is in {offered.key.partition(':')[2]}.")
     elif files:
@@ -102,16 +110,20 @@ def _body(skills: SkillService, offered: OfferedSkill) -> tuple[str, Skill]:
     lines.append(
         "The skill describes how to do such work. It grants no permissions, and what the user says takes precedence."
     )
-    return "\n".join(lines), skill
+    return "\n".join(lines)
 
 
-def _file(skills: SkillService, offered: OfferedSkill, path: str) -> tuple[str, None]:
+def _file_text(skills: SkillService, offered: OfferedSkill, path: str) -> str:
+    """Return the text of a file of a skill. Raise Problem if it is a binary file."""
     body = skills.library.body(offered.key, path, offered.version)
     if b"\0" in body[:8192]:
         raise Problem(f"{path} is a binary file.", f"It has {len(body):,} bytes.", "")
-    text = visible(body.decode("utf-8", "replace"))
-    cut = f"\n[Truncated after {MAX_CHARS:,} of {len(text):,} characters.]" if len(text) > MAX_CHARS else ""
-    return text[:MAX_CHARS] + cut, None
+    return _truncated(visible(body.decode("utf-8", "replace")))
+
+
+def _truncated(text: str) -> str:
+    note = f"\n[Truncated after {MAX_CHARS:,} of {len(text):,} characters.]"
+    return text if len(text) <= MAX_CHARS else text[:MAX_CHARS] + note
 
 
 async def _ask_for_tools(
@@ -122,14 +134,7 @@ async def _ask_for_tools(
     If the user declines, each call of these tools still needs approval.
     """
     permissions = requested_permissions(tools)
-    start = run.conversation.start
-    if (
-        not permissions
-        or start is None
-        or not run.attended
-        or start.mode == "auto"
-        or run.conversation.permissions.untrusted
-    ):
+    if not permissions or not _can_ask(run):
         return ""
     requested = "; ".join(permission.text for permission in permissions)
     question = Question(
@@ -144,6 +149,12 @@ async def _ask_for_tools(
         return ""
     saved_rules = await skills.allow(run_id(run.session, run.conversation.run), permissions, f"skill {offered.name}")
     return f"\nThe user allowed for this run: {'; '.join(saved_rules)}." if saved_rules else ""
+
+
+def _can_ask(run: RunContext) -> bool:
+    """Return whether the user can be asked for permissions of a skill: not after the run has read untrusted content."""
+    start = run.conversation.start
+    return start is not None and run.attended and start.mode != "auto" and not run.conversation.permissions.untrusted
 
 
 def requested_permissions(tools: Sequence[str]) -> tuple[SkillPermission, ...]:

@@ -17,7 +17,7 @@ from core.models.model_check import ModelCheck, check_model
 from core.models.prices import price_table
 from core.models.providers import ModelProvider
 from core.settings.api_keys import ApiKey, KeyOwner
-from core.settings.schema import ApiFormat, Provider
+from core.settings.schema import Provider
 from core.settings.settings_file import SettingsFile
 from core.tools.web_search import WEB_SEARCH_ENGINES, key_owner
 
@@ -146,15 +146,11 @@ class Providers:
         """Raise Problem if the name is not a valid model name."""
         self._catalogue.model(model, "{}")
 
-    async def add(
-        self, name: str, url: str, api_format: ApiFormat = "chat", *, allow_http: bool = False, variable: str = ""
-    ) -> Provider:
-        """Add a provider, or change the one with this name. The API key is set separately and bound to the URL."""
-        check_address(url, allow_http)
-        added = Provider(name=name, url=url, api=api_format, allow_http=allow_http, api_key_env=variable)
-        others = tuple(other for other in self._settings.current.providers if other.name != name)
-        self._settings.change(providers=(*others, added))
-        return added
+    async def add(self, provider: Provider) -> None:
+        """Add a provider, or change the one with its name. The API key is set separately and bound to the URL."""
+        check_address(provider.url, provider.allow_http)
+        others = tuple(other for other in self._settings.current.providers if other.name != provider.name)
+        self._settings.change(providers=(*others, provider))
 
     async def remove(self, name: str) -> None:
         """Remove a provider that the user added, with its API key."""

@@ -329,8 +329,8 @@ class Conversation:
         match event:
             case UserMessage(text=text, attachments=attachments):
                 self.queued.append(Message("user", text, attachments=attachments, seq=self.last_seq, category=USER))
-            case HarnessMessage(text=text):
-                self.queued.append(Message("user", text, seq=self.last_seq, category=HARNESS))
+            case HarnessMessage(text=text, expected_reply=expected):
+                self.queued.append(Message("user", text, seq=self.last_seq, category=HARNESS, expected_reply=expected))
             case MemoriesRecalled():
                 self._queue_memories(event)
             case FilesRewound(files=files):

@@ -54,47 +54,47 @@ class OtlpSpanBuilder:
     def __init__(self, trace: str, row: SessionRow) -> None:
         self._trace = _id("trace", trace, 16)
         self._row = row
-        self._story = ExportItemBuilder()
+        self._items = ExportItemBuilder()
         self._messages: list[Plain] = []
         self._results: list[Plain] = []
         self._run: Plain | None = None
         self._run_id = ""
-        self._runs = 0
-        self._last = 0
-        self._count = 0
-        self._answer: Plain = {}
+        self._run_count = 0
+        self._latest = 0
+        self._reply_count = 0
+        self._last_reply: Plain = {}
 
     def add(self, entry: EventRecord) -> Iterator[Plain]:
         """Add an event and yield the spans that are complete."""
-        self._last = max(self._last, entry.at)
-        for item in self._story.add(entry):
-            yield from self._item(item)
+        self._latest = max(self._latest, entry.at)
+        for item in self._items.add(entry):
+            yield from self._spans_of(item)
 
     def finish(self) -> Iterator[Plain]:
         """Yield the remaining spans. An open run ends with the last event of the session."""
-        for item in self._story.flush():
-            yield from self._item(item)
-        yield from self._close(self._last, "")
+        for item in self._items.flush():
+            yield from self._spans_of(item)
+        yield from self._end_run(self._latest, "")
 
-    def _item(self, item: ExportItem) -> Iterator[Plain]:
+    def _spans_of(self, item: ExportItem) -> Iterator[Plain]:
         match item:
             case RunStartItem(at=at, model=model):
-                yield from self._close(at, "")
-                self._begin(at, model)
+                yield from self._end_run(at, "")
+                self._begin_run(at, model)
             case UserMessageItem(at=at, text=text):
                 self._messages.append({"role": "user", "parts": [{"type": "text", "content": text}]})
             case ReplyItem():
                 if self._run is None:
-                    self._begin(item.requested_at, item.model)
-                yield from self._reply(item)
+                    self._begin_run(item.requested_at, item.model)
+                yield from self._reply_spans(item)
             case RunEndItem(at=at, status=status, reason=reason):
-                yield from self._close(at, status if status != "completed" else "", reason)
+                yield from self._end_run(at, status if status != "completed" else "", reason)
             case NoteItem():
                 pass
 
-    def _begin(self, at: int, model: str) -> None:
-        self._runs += 1
-        self._run_id = _id(self._row.id, f"run {self._runs}", 8)
+    def _begin_run(self, at: int, model: str) -> None:
+        self._run_count += 1
+        self._run_id = _id(self._row.id, f"run {self._run_count}", 8)
         parent = _id(self._row.parent, self._row.parent_call, 8) if self._row.parent_call else ""
         name = self._row.subagent or "journeyman"
         self._run = self._span(
@@ -106,8 +106,8 @@ class OtlpSpanBuilder:
             },
         )  # fmt: skip
 
-    def _reply(self, item: ReplyItem) -> Iterator[Plain]:
-        self._count += 1
+    def _reply_spans(self, item: ReplyItem) -> Iterator[Plain]:
+        self._reply_count += 1
         parts: list[Plain] = [{"type": "reasoning", "content": item.reasoning}] if item.reasoning else []
         parts += [{"type": "text", "content": item.text}] if item.text else []
         parts += [
@@ -115,7 +115,7 @@ class OtlpSpanBuilder:
             for call in item.calls
         ]
         stop_reason = item.stop_reason or ("tool_calls" if item.calls else "stop")
-        self._answer = {"role": "assistant", "parts": parts, "finish_reason": stop_reason}
+        self._last_reply = {"role": "assistant", "parts": parts, "finish_reason": stop_reason}
         usage = {
             "input_tokens": item.usage.input, "output_tokens": item.usage.output,
             "cache_read.input_tokens": item.usage.cache_read, "cache_creation.input_tokens": item.usage.cache_write,
@@ -125,19 +125,19 @@ class OtlpSpanBuilder:
             "gen_ai.operation.name": "chat", "gen_ai.request.model": item.model, "gen_ai.conversation.id": self._row.id,
             "gen_ai.response.finish_reasons": [stop_reason],
             "gen_ai.input.messages": _json([*self._results, *self._messages]),
-            "gen_ai.output.messages": _json([self._answer]),
+            "gen_ai.output.messages": _json([self._last_reply]),
             **{f"gen_ai.usage.{name}": count for name, count in usage.items() if count},
             **({} if item.cost is None else {"operation.cost": float(item.cost)}),
         }  # fmt: skip
-        id = _id(self._row.id, f"chat {self._count}", 8)
-        yield self._ended(
+        id = _id(self._row.id, f"chat {self._reply_count}", 8)
+        yield self._with_end(
             self._span(id, self._run_id, f"chat {item.model}", CLIENT, item.requested_at, values), item.at
         )
         self._results, self._messages = [], []
         for call in item.calls:
-            yield self._message_call(call, item.at)
+            yield self._call_span(call, item.at)
 
-    def _message_call(self, call: ToolCallItem, at: int) -> Plain:
+    def _call_span(self, call: ToolCallItem, at: int) -> Plain:
         output = call.answer if call.question else call.output
         values: Plain = {
             "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": call.call.tool,
@@ -155,19 +155,19 @@ class OtlpSpanBuilder:
         )  # fmt: skip
         if call.status in ("failed", "refused"):
             span["status"] = {**FAILED, "message": output[:200]}
-        return self._ended(span, call.ended or self._last)
+        return self._with_end(span, call.ended or self._latest)
 
-    def _close(self, at: int, status: str, reason: str = "") -> Iterator[Plain]:
+    def _end_run(self, at: int, status: str, reason: str = "") -> Iterator[Plain]:
         run, self._run = self._run, None
         if run is None:
             return
-        if self._answer:
-            run["attributes"] += encode_attributes({"gen_ai.output.messages": _json([self._answer])})
+        if self._last_reply:
+            run["attributes"] += encode_attributes({"gen_ai.output.messages": _json([self._last_reply])})
         if status:
             run["attributes"] += encode_attributes({"journeyman.status": status})
             run["status"] = {**FAILED, "message": reason} if status == "failed" else {}
-        self._answer = {}
-        yield self._ended(run, at)
+        self._last_reply = {}
+        yield self._with_end(run, at)
 
     def _span(self, id: str, parent: str, name: str, kind: int, at: int, values: Plain) -> Plain:
         link = {"parentSpanId": parent} if parent else {}
@@ -182,7 +182,7 @@ class OtlpSpanBuilder:
             "status": {},
         }
 
-    def _ended(self, span: Plain, at: int) -> Plain:
+    def _with_end(self, span: Plain, at: int) -> Plain:
         return {**span, "endTimeUnixNano": unix_nanoseconds(max(at, int(span["startTimeUnixNano"]) // 1000))}
 
 

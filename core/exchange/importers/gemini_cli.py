@@ -166,30 +166,30 @@ def _add_reply(data: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     state = builder.state(_KnownMessages)
     is_new = id not in state.replies
     known = state.replies.setdefault(id, _KnownReply())
-    calls = [call for call in dicts(data.get("toolCalls")) if str(call.get("id")) not in known.calls]
+    calls = {str(call.get("id") or f"{id} {index}"): call for index, call in enumerate(dicts(data.get("toolCalls")))}
+    new_calls = {call_id: call for call_id, call in calls.items() if call_id not in known.calls}
     tokens = data.get("tokens")
     has_usage = isinstance(tokens, dict)
-    if is_new or calls or (has_usage and not known.has_usage):
+    if is_new or new_calls or (has_usage and not known.has_usage):
         builder.add_reply(
             plain_text(data.get("content")) if is_new else "",
             at=at,
             id=id,
             reasoning=_thoughts(data) if is_new else "",
             calls=[
-                ForeignCall(str(call.get("id")), str(call.get("name") or "tool"), arguments_json(call.get("args")))
-                for call in calls
+                ForeignCall(call_id, str(call.get("name") or "tool"), arguments_json(call.get("args")))
+                for call_id, call in new_calls.items()
             ],
             usage=_parse_usage(tokens) if isinstance(tokens, dict) else None,
             model=str(data.get("model") or ""),
         )
-    call_ids = {str(call.get("id")) for call in calls}
-    known.calls |= call_ids
+    known.calls |= new_calls.keys()
     known.has_usage |= has_usage
-    state.unanswered |= call_ids
-    for call in dicts(data.get("toolCalls")):
+    state.unanswered |= new_calls.keys()
+    for call_id, call in calls.items():
         if call.get("result") or call.get("status") in {"error", "cancelled"}:
             status, moment = str(call.get("status") or ""), parse_time(call.get("timestamp"))
-            _add_result(str(call.get("id")), call.get("result"), status, moment or at, builder)
+            _add_result(call_id, call.get("result"), status, moment or at, builder)
     return True
 
 

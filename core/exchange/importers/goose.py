@@ -15,6 +15,7 @@ from core.exchange.importers.record import (
     OpenSession,
     SessionDetails,
     TranscriptRecord,
+    derive_key,
     details_record,
     list_records,
     parse_cost,
@@ -88,7 +89,7 @@ def _database_records(path: Path, since: str, *, growing: bool) -> Iterator[Tran
 def _export_records(path: Path) -> Iterator[TranscriptRecord]:
     document = dict_or_empty(read_document(path))
     messages = dicts(document.pop("conversation", None))
-    yield from _records(str(document.get("id") or plain_path(path).stem), document, messages, [], growing=False)
+    yield from _records(str(document.get("id") or derive_key(path)), document, messages, [], growing=False)
 
 
 def _records(
@@ -96,26 +97,33 @@ def _records(
 ) -> Iterator[TranscriptRecord]:
     """Yield the details of a session, then its messages.
 
-    The token count of a request is assigned to the last reply before the count was stored. In a growing session, the
-    last reply is left out until its count is stored. Old versions of Goose count no single requests; the total of the
-    session is then added at the first import.
+    In a growing session, the last reply is left out until its token count is stored. Old versions of Goose count no
+    single requests; the total of the session is then added at the first import.
     """
-    counts: dict[int, list[dict[str, Any]]] = {}
-    replies = [number for number, message in enumerate(messages) if message.get("role") == "assistant"]
-    for request in requests:
-        before = [n for n in replies if _seconds(messages[n].get("created")) <= _seconds(request["created_timestamp"])]
-        if replies:
-            counts.setdefault((before or replies)[-1 if before else 0], []).append(request)
-    if growing and requests and replies and replies[-1] == len(messages) - 1 and replies[-1] not in counts:
+    counted = _requests_by_reply(messages, requests)
+    last = len(messages) - 1
+    if growing and requests and messages and messages[-1].get("role") == "assistant" and last not in counted:
         messages = messages[:-1]
     yield details_record(key, details, has_uncounted_usage=not requests and not growing)
-    values = [{**message, "requests": counts.get(number, [])} for number, message in enumerate(messages)]
+    values = [{**message, "requests": counted.get(number, [])} for number, message in enumerate(messages)]
     identities = [[message.get("role"), message.get("created"), number] for number, message in enumerate(messages)]
     yield from list_records(key, values, identities=identities)
 
 
-def _seconds(value: Any) -> float:
-    return parse_time(value) / 1_000_000
+def _requests_by_reply(
+    messages: list[dict[str, Any]], requests: list[dict[str, Any]]
+) -> dict[int, list[dict[str, Any]]]:
+    """Assign each request to the last reply before its token count was stored, or else to the first reply.
+
+    Return the requests by the position of the reply in `messages`.
+    """
+    replies = [number for number, message in enumerate(messages) if message.get("role") == "assistant"]
+    by_reply: dict[int, list[dict[str, Any]]] = {}
+    for request in requests if replies else ():
+        stored_at = parse_time(request["created_timestamp"])
+        earlier = [number for number in replies if parse_time(messages[number].get("created")) <= stored_at]
+        by_reply.setdefault(earlier[-1] if earlier else replies[0], []).append(request)
+    return by_reply
 
 
 def _set_details(details: dict[str, Any], builder: SessionBuilder) -> None:
@@ -173,17 +181,16 @@ def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     result = dict_or_empty(part.get("toolResult"))
     value = result.get("value")
     content = value.get("content") if isinstance(value, dict) else value
-    items = dicts(content)
-    # Parts for the user alone are left out: they repeat what the model reads.
-    items = [
-        item
-        for item in items
-        if "assistant" in (dict_or_empty(item.get("annotations")).get("audience") or ["assistant"])
-    ]
+    items = [item for item in dicts(content) if _is_for_model(item)]
     texts = [item.get("text") or plain_text(item.get("resource")) for item in items]
     output = "\n".join(str(text) for text in texts if text) or str(result.get("error") or "")
     failed = result.get("status") == "error" or (isinstance(value, dict) and value.get("isError") is True)
     builder.add_result(str(part.get("id") or ""), output, at=at, failed=failed, files=mcp_images(items))
+
+
+def _is_for_model(item: dict[str, Any]) -> bool:
+    """Return whether the model reads a part. Parts for the user alone repeat what the model reads."""
+    return "assistant" in (dict_or_empty(item.get("annotations")).get("audience") or ["assistant"])
 
 
 def _usage(requests: Any) -> tuple[Usage | None, float | None, str]:

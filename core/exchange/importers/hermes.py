@@ -15,6 +15,7 @@ from core.exchange.importers.record import (
     OpenSession,
     SessionDetails,
     TranscriptRecord,
+    derive_key,
     details_record,
     head_records,
     list_records,
@@ -78,16 +79,17 @@ class HermesImporter:
 
 def _database_records(path: Path, since: float, *, growing: bool) -> Iterator[TranscriptRecord]:
     for session in read_hermes_sessions(path, since):
-        yield from _records(session, 0, growing=growing)
+        yield from _records(session, str(session["id"]), 0, growing=growing)
 
 
 def _export_records(path: Path) -> Iterator[TranscriptRecord]:
-    for record in read_lines(path, ""):
+    for number, record in enumerate(read_lines(path, ""), 1):
         if isinstance(record.value, dict):
-            yield from _records(record.value, record.bytes_read, growing=False)
+            key = str(record.value.get("id") or derive_key(path, f"session {number}"))
+            yield from _records(record.value, key, record.bytes_read, growing=False)
 
 
-def _records(session: dict[str, Any], bytes_read: int, *, growing: bool) -> Iterator[TranscriptRecord]:
+def _records(session: dict[str, Any], key: str, bytes_read: int, *, growing: bool) -> Iterator[TranscriptRecord]:
     """Yield the details of a session, then its messages.
 
     When it compacts the context, Hermes stores the messages that it keeps a second time. These are marked as repeated.
@@ -100,9 +102,8 @@ def _records(session: dict[str, Any], bytes_read: int, *, growing: bool) -> Iter
         if message.get("compacted"):
             compacted.add(content)
         values.append({**message, "repeated": not message.get("compacted") and content in compacted})
-    key = str(session.get("id"))
     yield details_record(key, session, has_uncounted_usage=not growing)
-    identities = [message.get("id") for message in messages]
+    identities = [message.get("id") or message for message in messages]
     yield from list_records(key, values, file_bytes=bytes_read, identities=identities)
 
 

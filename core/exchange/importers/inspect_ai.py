@@ -65,8 +65,8 @@ class InspectImporter:
             yield from _read_archive(path)
             return
         log = read_document(path)
-        for sample in dicts(log.get("samples")):
-            yield from _sample_records(sample, log.get("eval") or {}, path)
+        for number, sample in enumerate(dicts(log.get("samples")), 1):
+            yield from _sample_records(sample, number, log.get("eval") or {}, path)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
         value = record.value
@@ -82,11 +82,14 @@ class InspectImporter:
 # From a log to records
 
 
-def _sample_records(sample: dict[str, Any], header: dict[str, Any], path: Path) -> Iterator[TranscriptRecord]:
-    """Yield the details of a sample, then its messages, then how it ended."""
-    key = f"{header.get('eval_id') or header.get('run_id') or path.stem}/{sample.get('id')}/{sample.get('epoch', 1)}"
+def _sample_records(
+    sample: dict[str, Any], number: int, header: dict[str, Any], path: Path
+) -> Iterator[TranscriptRecord]:
+    """Yield the details of the sample with this number in the log, then its messages, then how it ended."""
+    sample_id = f"sample {number}" if sample.get("id") is None else sample["id"]
+    key = f"{header.get('eval_id') or header.get('run_id') or path.stem}/{sample_id}/{sample.get('epoch', 1)}"
     details = {name: header.get(name) for name in ("task", "model", "created")}
-    yield details_record(key, {**details, "id": sample.get("id")})
+    yield details_record(key, {**details, "id": sample_id})
     yield from list_records(key, _messages(sample), file_bytes=path.stat().st_size)
     end = _SampleEnd(
         scores=dict_or_empty(sample.get("scores")),
@@ -126,8 +129,8 @@ def _details_from_events(events: list[dict[str, Any]]) -> dict[str, dict[str, An
                 if isinstance(message := choice.get("message"), dict):
                     reply_details = {"usage": output.get("usage"), "at": at, "model": output.get("model")}
                     details[_reply_key(message)] = reply_details
-        elif event.get("event") == "tool":
-            details[str(event.get("id"))] = {"at": at}
+        elif event.get("event") == "tool" and event.get("id"):
+            details[str(event["id"])] = {"at": at}
     return details
 
 
@@ -136,7 +139,8 @@ def _is_model_event(event: dict[str, Any]) -> bool:
 
 
 def _message_key(message: dict[str, Any]) -> str:
-    return _reply_key(message) if message.get("role") == "assistant" else str(message.get("tool_call_id"))
+    """Return the ID of a reply, or the ID of the call of a tool result; "" for other messages."""
+    return _reply_key(message) if message.get("role") == "assistant" else str(message.get("tool_call_id") or "")
 
 
 def _reply_key(message: dict[str, Any]) -> str:
@@ -189,7 +193,7 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
             error = message.get("error")
             texts = [plain_text(content), dict_or_empty(error).get("message")]
             output = "\n".join(text for text in texts if text)
-            builder.add_result(str(message.get("tool_call_id")), output, at=at, failed=bool(error))
+            builder.add_result(str(message.get("tool_call_id") or ""), output, at=at, failed=bool(error))
         case _:
             return False
     return True
@@ -238,11 +242,11 @@ def _read_archive(path: Path) -> Iterator[TranscriptRecord]:
             members = {info.filename: info for info in log.infolist()}
             header_info = members.get("header.json") or members.get("_journal/start.json")
             header = dict_or_empty(json.loads(_read_member(log, file, header_info))) if header_info else {}
-            for name, info in members.items():
-                if name.startswith("samples/") and name.endswith(".json"):
-                    sample = json.loads(_read_member(log, file, info))
-                    if isinstance(sample, dict):
-                        yield from _sample_records(sample, header.get("eval") or {}, path)
+            names = [name for name in members if name.startswith("samples/") and name.endswith(".json")]
+            for number, name in enumerate(names, 1):
+                sample = json.loads(_read_member(log, file, members[name]))
+                if isinstance(sample, dict):
+                    yield from _sample_records(sample, number, header.get("eval") or {}, path)
     except RecursionError as error:
         raise Problem(f"{path.name} cannot be imported.", "Its JSON is nested too deeply.", "") from error
     except DAMAGE_ERRORS as error:

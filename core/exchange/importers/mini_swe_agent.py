@@ -68,7 +68,7 @@ class MiniSweAgentImporter:
             case "assistant":
                 _add_reply(message, text, extra, at, builder)
             case "tool":
-                _add_result(str(message.get("tool_call_id")), text, extra, at, builder)
+                _add_result(str(message.get("tool_call_id") or ""), text, extra, at, builder)
             # A user message after commands is the output of the first one that is still unanswered.
             case "user" if unanswered := builder.state(_TextCalls).unanswered:
                 _add_result(unanswered.pop(0), text, extra, at, builder)

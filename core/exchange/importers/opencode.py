@@ -167,7 +167,7 @@ def _join_texts(parts: list[dict[str, Any]], kind: str) -> str:
 
 def _call(part: dict[str, Any]) -> ForeignCall:
     arguments = arguments_json(part["state"].get("input"))
-    return ForeignCall(str(part.get("callID")), str(part.get("tool") or "tool"), arguments)
+    return ForeignCall(str(part.get("callID") or ""), str(part.get("tool") or "tool"), arguments)
 
 
 def _parse_usage(tokens: dict[str, Any]) -> Usage:
@@ -185,7 +185,7 @@ def _parse_usage(tokens: dict[str, Any]) -> Usage:
 
 
 def _result(part: dict[str, Any], builder: SessionBuilder) -> None:
-    state, id = part["state"], str(part.get("callID"))
+    state, id = part["state"], str(part.get("callID") or "")
     metadata = dict_or_empty(state.get("metadata"))
     status = state.get("status")
     if status not in ("completed", "error"):

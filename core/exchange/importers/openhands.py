@@ -36,9 +36,31 @@ NOT_CALLS = frozenset({"message", "system", "recall", "change_agent_state", "nul
 
 @dataclass(slots=True)
 class _Actions:
-    """The IDs given to the tool calls of a conversation of version 0."""
+    """The IDs given to the tool calls of a conversation of version 0.
+
+    `unnamed` are those of actions that have no ID in the conversation and no observation yet, oldest first.
+    """
 
     ids: set[str] = field(default_factory=set)
+    unnamed: list[str] = field(default_factory=list)
+
+    def add(self, event: dict[str, Any]) -> str:
+        """Return the ID for the call of an action."""
+        if event.get("id") is None:
+            id = f"unnamed {len(self.ids)}"
+            self.unnamed.append(id)
+        else:
+            id = f"e{event['id']}"
+        self.ids.add(id)
+        return id
+
+    def find(self, event: dict[str, Any]) -> str | None:
+        """Return the ID of the call that an observation answers; None if there is no such call."""
+        cause = event.get("cause")
+        if cause is None:
+            return self.unnamed.pop(0) if self.unnamed else None
+        call_id = f"e{cause}"
+        return call_id if call_id in self.ids else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +123,7 @@ class OpenHandsImporter:
 
 def _line_records(path: Path) -> Iterator[TranscriptRecord]:
     """Yield the events of a file whose lines are events, or whole conversations of an evaluation."""
-    for line in read_lines(path, derive_key(path)):
+    for number, line in enumerate(read_lines(path, derive_key(path)), 1):
         result = line.value
         if not isinstance(result, dict) or "history" not in result:
             yield line
@@ -110,7 +132,7 @@ def _line_records(path: Path) -> Iterator[TranscriptRecord]:
         history = result["history"] if isinstance(result["history"], list) else []
         # In early versions, an entry of the history is a pair of an action and its observation.
         events = [event for entry in history for event in (entry if isinstance(entry, list) else [entry])]
-        key = derive_key(path, str(result.get("instance_id") or "conversation"))
+        key = derive_key(path, str(result.get("instance_id") or f"conversation {number}"))
         if not any(_is_task(event) for event in events):
             events.insert(0, _task(result))
         yield details_record(key, {"agent": {"llm": metadata.get("llm_config") or metadata.get("llm")}})
@@ -157,7 +179,7 @@ def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
         case "ActionEvent":
             call = dict_or_empty(event.get("tool_call"))
             arguments = (call or {}).get("arguments") or event.get("action")
-            id = str(event.get("tool_call_id") or event.get("id"))
+            id = str(event.get("tool_call_id") or event.get("id") or "")
             builder.add_reply(
                 plain_text(event.get("thought")), at=at, id=str(event.get("llm_response_id") or ""),
                 reasoning=str(event.get("reasoning_content") or ""),
@@ -167,15 +189,18 @@ def _event(event: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
             observation = dict_or_empty(event.get("observation"))
             code = observation.get("exit_code")
             builder.add_result(
-                str(event.get("tool_call_id") or event.get("action_id")), plain_text(observation.get("content")), at=at,
+                str(event.get("tool_call_id") or event.get("action_id") or ""),
+                plain_text(observation.get("content")), at=at,
                 failed=observation.get("is_error") is True or bool(code),
                 exit_code=code if isinstance(code, int) else None,
             )  # fmt: skip
         case "AgentErrorEvent":
-            builder.add_result(str(event.get("tool_call_id")), str(event.get("error")), at=at, failed=True)
+            builder.add_result(str(event.get("tool_call_id") or ""), str(event.get("error") or ""), at=at, failed=True)
         case "UserRejectObservation":
             reason = str(event.get("rejection_reason") or "refused")
-            builder.add_result(str(event.get("tool_call_id") or event.get("action_id")), reason, at=at, failed=True)
+            builder.add_result(
+                str(event.get("tool_call_id") or event.get("action_id") or ""), reason, at=at, failed=True
+            )
         case "Condensation":
             builder.add_compaction("condensed by OpenHands", str(event.get("summary") or ""), at=at)
         case "PauseEvent" | "InterruptEvent":
@@ -202,15 +227,14 @@ def _version_0_event(event: dict[str, Any], at: int, builder: SessionBuilder) ->
                 str(args.get("final_thought") or args.get("thought") or event.get("message") or ""), at=at
             )
             return True
-        id = f"e{event.get('id')}"
-        builder.state(_Actions).ids.add(id)
+        id = builder.state(_Actions).add(event)
         builder.add_reply(str(args.get("thought") or ""), at=at, calls=[ForeignCall(id, action, arguments_json(args))])
         return True
-    if isinstance(observation, str) and f"e{event.get('cause')}" in builder.state(_Actions).ids:
+    if isinstance(observation, str) and (answered := builder.state(_Actions).find(event)):
         extras = dict_or_empty(event.get("extras"))
         code = (extras.get("metadata") or {}).get("exit_code", extras.get("exit_code"))
         builder.add_result(
-            f"e{event['cause']}", str(event.get("content") or ""), at=at, failed=observation == "error" or bool(code),
+            answered, str(event.get("content") or ""), at=at, failed=observation == "error" or bool(code),
             exit_code=code if isinstance(code, int) else None,
         )  # fmt: skip
         return True

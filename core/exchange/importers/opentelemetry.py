@@ -96,6 +96,7 @@ class _TraceState:
         instructions: The hashes of the system instructions that were added.
         user_messages: How often each user message was added, by the hash of its text.
         call_ids: The IDs of all tool calls.
+        unnamed_calls: The IDs given to calls that have none in the trace.
         open_calls: The tool of each call that has no result yet, by call ID.
     """
 
@@ -103,6 +104,7 @@ class _TraceState:
     instructions: set[str] = field(default_factory=set)
     user_messages: Counter[str] = field(default_factory=Counter)
     call_ids: list[str] = field(default_factory=list)
+    unnamed_calls: list[str] = field(default_factory=list)
     open_calls: dict[str, str] = field(default_factory=dict)
 
 
@@ -176,7 +178,7 @@ def _chat(span: OtlpSpan, builder: SessionBuilder) -> None:
     attributes = span.attributes
     _keep_instructions(attributes.get("gen_ai.system_instructions"), builder)
     times: Counter[str] = Counter()
-    for message in messages(attributes, "input"):
+    for message in _with_call_ids(messages(attributes, "input"), builder.state(_TraceState).unnamed_calls):
         _add_message(message, times, span, builder)
     replies = [message for message in messages(attributes, "output") if message.role in ("assistant", "model", "")]
     model = (
@@ -194,6 +196,19 @@ def _chat(span: OtlpSpan, builder: SessionBuilder) -> None:
     builder.complete_reply()
     if span.failed:
         builder.fail_run(span.status_message or "the request failed", span.end)
+
+
+def _with_call_ids(inputs: list[TraceMessage], unnamed_calls: Sequence[str]) -> list[TraceMessage]:
+    """Give the results that have no call ID the IDs of the latest `unnamed_calls`, in order.
+
+    Each request repeats the results of the calls before it, unless the program has dropped the first ones.
+    """
+    count = sum(not id for message in inputs for id, _ in message.results)
+    ids = iter(unnamed_calls[max(0, len(unnamed_calls) - count) :])
+    return [
+        replace(message, results=[(id or next(ids, ""), output) for id, output in message.results])
+        for message in inputs
+    ]
 
 
 def _keep_instructions(instructions: Any, builder: SessionBuilder) -> None:
@@ -270,6 +285,7 @@ def _register(call: ForeignCall, builder: SessionBuilder) -> ForeignCall:
     """Note a tool call that has no result yet, and return it. A call without an ID gets one."""
     state = builder.state(_TraceState)
     id = call.id or f"call {len(state.call_ids)}"
+    state.unnamed_calls += [] if call.id else [id]
     state.call_ids.append(id)
     state.open_calls[id] = call.tool
     return ForeignCall(id, call.tool, call.arguments)
@@ -312,9 +328,8 @@ def _message_from_parts(message: dict[str, Any]) -> TraceMessage:
                 result.calls.append(ForeignCall(str(part.get("id") or ""), name, arguments_json(part.get("arguments"))))
             case "tool_call_response":
                 output = part.get("response", part.get("result"))
-                result.results.append(
-                    (str(part.get("id")), output if isinstance(output, str) else arguments_json(output))
-                )
+                text = output if isinstance(output, str) else arguments_json(output)
+                result.results.append((str(part.get("id") or ""), text))
             case _:
                 pass
     return result
@@ -342,8 +357,9 @@ def _flattened(attributes: dict[str, Any], start: str) -> list[TraceMessage]:
     for (index, _), call in sorted(calls.items()):
         name, arguments = call.get("function.name", "tool"), call.get("function.arguments", "{}")
         messages[index].calls.append(ForeignCall(call.get("id", ""), name, arguments))
-    for index, id in answers.items():
-        messages[index].results.append((id, messages[index].text))
+    for index, message in messages.items():
+        if index in answers or message.role == "tool":
+            message.results.append((answers.get(index, ""), message.text))
     return [messages[index] for index in sorted(messages)]
 
 

@@ -34,6 +34,7 @@ DEFAULT_TITLE = "Imported session"
 # The number of characters after which an unrecognized record is truncated, and the most that one event may hold.
 MAX_RAW_LENGTH = 4 << 20
 NO_USAGE = Usage()
+UNNAMED = "\x00unnamed "  # begins the IDs of calls that have none in the transcript
 State = TypeVar("State")
 
 
@@ -110,6 +111,7 @@ class SessionBuilder:
         self._turn = 0
         self._calls: dict[str, str] = {}
         self._call_count = 0
+        self._unnamed_count = 0
         self._open: dict[str, None] = {}
         self._answered = False
 
@@ -157,7 +159,10 @@ class SessionBuilder:
         self, text: str = "", *, at: int = 0, id: str = "", reasoning: str = "", calls: Sequence[ForeignCall] = (),
         usage: Usage | None = None, model: str = "", stop: str = "", cost: float | None = None, requested_at: int = 0,
     ) -> None:  # fmt: skip
-        """Add a reply, or continue the last one if it has the same ID. `requested_at` is when the model was asked."""
+        """Add a reply, or continue the last one if it has the same ID. `requested_at` is when the model was asked.
+
+        A call with the ID "" gets an ID of its own.
+        """
         before = self.latest
         if self._pending is None or not id or self._pending.id != id:
             self._flush_reply()
@@ -168,7 +173,7 @@ class SessionBuilder:
         pending.at = max(pending.at, at)
         pending.texts += [text] if text else []
         pending.thoughts += [reasoning] if reasoning else []
-        pending.calls += calls
+        pending.calls += map(self._with_id, calls)
         pending.usage = usage or pending.usage
         pending.model, pending.stop = model or pending.model, stop or pending.stop
         pending.cost = cost if cost is not None else pending.cost
@@ -177,9 +182,13 @@ class SessionBuilder:
         self, id: str, output: str, *, at: int = 0, failed: bool = False, exit_code: int | None = None,
         files: Sequence[tuple[str, str, bytes]] = (),
     ) -> None:  # fmt: skip
-        """Add the result of a tool call. If no reply contained the call, add the call too."""
+        """Add the result of a tool call. If no reply contained the call, add the call too.
+
+        A result with the ID "" answers the oldest open call without an ID or, if there is none, the oldest open call.
+        """
         self._flush_reply()
         self._advance(at)
+        id = id or self._oldest_open_call()
         if id not in self._calls:
             self._add_call(ForeignCall(id, "tool"))
         bodies = {blob_hash(body): body for _, _, body in files}
@@ -394,6 +403,18 @@ class SessionBuilder:
             return pending.usage if uncounted is NO_USAGE else _sum(pending.usage, uncounted)
         pairs = ((getattr(pending.usage, name), getattr(before, name)) for name in Usage.__slots__)
         return Usage(*(max(0, now - earlier) for now, earlier in pairs))
+
+    def _with_id(self, call: ForeignCall) -> ForeignCall:
+        return call if call.id else replace(call, id=self._next_unnamed_id())
+
+    def _next_unnamed_id(self) -> str:
+        self._unnamed_count += 1
+        return f"{UNNAMED}{self._unnamed_count}"
+
+    def _oldest_open_call(self) -> str:
+        """Return the ID of the call that a result without an ID answers; the ID of a new call if none is open."""
+        unnamed = (id for id in self._open if id.startswith(UNNAMED))
+        return next(unnamed, None) or next(iter(self._open), None) or self._next_unnamed_id()
 
     def _new_call_id(self, call: ForeignCall) -> str:
         """Give a tool call a new ID that is unique in the session. IDs in the transcript may repeat."""

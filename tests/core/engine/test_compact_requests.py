@@ -240,7 +240,8 @@ def test_an_empty_reply_after_reading_is_not_the_end_of_the_work(tmp_path: Path)
     empty = answer(stream(chunk(content=""), chunk("stop")))
     reading, right = calling("read", path="a.txt"), calling("edit", path="a.txt", old_string="one", new_string="two")
     work = calling("run", command="true")
-    posts, text, _ = run_compact(tmp_path, "Rename one to two everywhere.", work, reading, empty, right, DONE)
+    task = "Rename one to two everywhere. Call run to look for more."  # The tools in the task are not required.
+    posts, text, _ = run_compact(tmp_path, task, work, reading, empty, right, DONE)
     assert [required_tools(post) for post in posts] == [[], [], ["write", "edit"], []] and text == "two\n"
     assert "Rename one to two everywhere." in posts[2]["messages"][-1]["content"]
 

@@ -19,7 +19,7 @@ from core.domain.events import (
 )
 from core.domain.memory import MemoryContent
 from core.domain.memory_marks import tags_of
-from core.domain.proposal import Proposal, ProposalAction
+from core.domain.proposal import MemoryResult, Proposal, ProposalAction
 from core.domain.recall_events import MemoriesRecalled, MemoryOperationFailed
 from core.domain.text import Text
 from core.engine.state.compaction import MEMORY, SESSION, SUMMARY, USER
@@ -447,7 +447,8 @@ def test_a_proposal_accepted_with_edits_has_no_old_fields(tmp_path: Path, text: 
             made = await tray.add(Proposal("", "memory", "create", "", said.text, details=to_proposal_details(said)))
             for words in (text, None):
                 kept = await tray.accept(made.id, words)
-                shown = (await memory.show(kept.result.partition(":")[0])).listed.memory.content
+                assert isinstance(kept.result, MemoryResult)
+                shown = (await memory.show(kept.result.changes[0].memory)).listed.memory.content
                 assert shown.text == text.strip() and shown.kind == "heuristic"
                 assert shown.fields == (parts if shown.text == said.text else {})
                 for _ in "undone", "open again":
@@ -475,7 +476,9 @@ def test_forgetting_a_session_rejects_its_proposals_and_can_be_undone(tmp_path: 
                 for n, one in enumerate((session, session, "another"))
             ]
             made = [(await engine.proposals.add(one)).id for one in wanted]
-            kept = (await engine.proposals.accept(made[0])).result.partition(":")[0]
+            result = (await engine.proposals.accept(made[0])).result
+            assert isinstance(result, MemoryResult)
+            kept = result.changes[0].memory
             gone = await engine.memory.forget_session(session)
             assert kept in gone.memories and gone.proposals == (made[1],)
             assert [one.state for one in map(engine.proposals.get, made)] == ["accepted", "rejected", "pending"]

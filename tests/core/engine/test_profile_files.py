@@ -33,11 +33,11 @@ def test_a_written_profile_is_read_as_it_was(profile: AgentProfile) -> None:
 def test_a_profile_is_added_changed_removed_and_restored(tmp_path: Path) -> None:
     files = ProfileFiles(tmp_path)
     assert files.list() == []
-    files.save("ada", ADA)
+    files.add("ada", ADA)
     [opened] = files.list()
     assert (opened.name, opened.profile, opened.error) == ("ada", ADA, "") and load_profile(tmp_path, "ada") == ADA
     changed = AgentProfile("Ada", instructions="Be brief.\nBe kind.")
-    files.save("ada", changed, opened)
+    files.replace(opened, changed)
     assert load_profile(tmp_path, "ada") == changed
     removed = files.remove("ada")
     assert files.list() == []
@@ -48,17 +48,18 @@ def test_a_profile_is_added_changed_removed_and_restored(tmp_path: Path) -> None
 
 def test_a_profile_is_never_overwritten_unseen(tmp_path: Path) -> None:
     files = ProfileFiles(tmp_path)
-    files.save("ada", ADA)
+    files.add("ada", ADA)
     [opened] = files.list()
     opened.path.write_text('role = "Changed in an editor"  # by hand\n')
-    for known in (None, opened):
-        with pytest.raises(Problem):
-            files.save("ada", ADA, known)
+    with pytest.raises(Problem, match="already"):
+        files.add("ada", ADA)
+    with pytest.raises(Problem, match="changed or removed"):
+        files.replace(opened, ADA)
     removed = files.remove("ada")
     assert removed.has_comments and not opened.has_comments
     with pytest.raises(Problem, match="changed or removed"):
-        files.save("ada", ADA, removed)
-    files.save("ada", ADA)
+        files.replace(removed, ADA)
+    files.add("ada", ADA)
     with pytest.raises(Problem, match="already"):
         files.restore(removed)
     assert load_profile(tmp_path, "ada") == ADA
@@ -79,7 +80,7 @@ def test_an_invalid_profile_is_refused_and_nothing_is_written(
     tmp_path: Path, name: str, profile: AgentProfile, why: str
 ) -> None:
     with pytest.raises(Problem) as refused:
-        ProfileFiles(tmp_path).save(name, profile)
+        ProfileFiles(tmp_path).add(name, profile)
     assert why in str(refused.value) and not (tmp_path / "agents").exists()
 
 

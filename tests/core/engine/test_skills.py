@@ -9,7 +9,7 @@ import pytest
 from core.domain.events import ContextCompacted, RunStarted, ToolReturned, UserMessage
 from core.domain.permissions import PermissionRequested
 from core.domain.problems import Problem
-from core.domain.proposal import Proposal, ProposalCreated, ProposalStateChanged
+from core.domain.proposal import Proposal, ProposalCreated, ProposalStateChanged, SkillResult
 from core.domain.question import Answer, QuestionAsked
 from core.domain.skill import SkillSaveConflict, SkillSaved, SkillUsed
 from core.domain.text import Text
@@ -82,6 +82,16 @@ def test_a_run_lists_skills_and_reads_each_once(tmp_path: Path) -> None:
             uses = await scene.engine.skills.usage("library/notes")
             # The rating of the first run still counts when a later run of the session is not rated.
             assert [(use.run, use.rating) for use in uses] == [(1, "up")]
+
+    run_bounded(test())
+
+
+def test_a_long_skill_says_where_it_was_truncated(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with open_engine(tmp_path) as scene:
+            await kept(scene, TEXT + "x" * 200_000)
+            session = await scene.run(scripted_replies(USE, DONE))
+            assert "[Truncated after 100,000 of 200," in (await results(scene, session))[0]
 
     run_bounded(test())
 
@@ -324,7 +334,7 @@ def test_an_agent_proposes_a_skill_and_the_user_accepts_and_undoes_it(tmp_path: 
             assert [step.object for step in steps if step.kind == "proposal"] == ["the new skill minutes"]
             assert "minutes" not in {row.name for row in await scene.engine.skills.list()}
             done = await desk.accept(one.id, one.text.replace("Write.", "Write briefly."))
-            assert (done.state, done.result) == ("accepted", "library/minutes 1")
+            assert (done.state, done.result) == ("accepted", SkillResult("library/minutes", 1))
             shown = await scene.engine.skills.open("minutes")
             assert (
                 shown.row.state == "enabled"
@@ -366,7 +376,7 @@ def test_a_change_applies_to_the_text_read_and_is_undone_beside_newer_ones(tmp_p
             ) == await skills.read_text("library/notes")
             # The user has saved another part of the text meanwhile: both changes stay.
             await kept(scene, (await skills.read_text("library/notes")).replace("Line 15.", "Line fifteen."), base=1)
-            assert (await desk.accept(one.id)).result == "library/notes 3"
+            assert (await desk.accept(one.id)).result == SkillResult("library/notes", 3)
             now = await skills.read_text("library/notes")
             assert "Line three." in now and "Line fifteen." in now
             await kept(scene, now.replace("Line 18.", "Line eighteen."), base=3)
@@ -423,7 +433,7 @@ def test_files_and_archives_are_proposed_and_protected_ones_refused(tmp_path: Pa
                 [("write_file", "references/long.md"), ("archive", "SKILL.md")],
                 [("write_file", "references/long.md"), ("archive", "")],
             ), told
-            assert (await desk.accept(found[0].id)).result == "library/notes 2"
+            assert (await desk.accept(found[0].id)).result == SkillResult("library/notes", 2)
             assert await skills.read_file("library/notes", "references/long.md") == b"Long words."
             again = [
                 call_reply("manage_skill", path=path, text="x", **add)

@@ -20,7 +20,7 @@ from core.domain.events import (
 from core.domain.problems import Problem
 from core.engine.history.replay import replay_session
 from core.engine.run.completion import NO_CALL_REMINDER
-from core.engine.run.required_calls import NUDGE_PREFIX
+from core.engine.run.nudges import NUDGE_PREFIX
 from core.settings.schema import PriceOverride, Provider
 from core.store.reader import Reader
 from core.timeline.idle_runs import ended_idle

@@ -7,7 +7,7 @@ from typing import Any
 from core.domain.events import CallStarted, HarnessMessage, Replied, RunEnded, RunStarted
 from core.domain.steps import Step
 from core.engine.history.replay import replay_session
-from core.engine.run.required_calls import NUDGE_PREFIX
+from core.engine.run.nudges import NUDGE_PREFIX
 from core.engine.state.live_updates import LiveUpdate
 from core.settings.schema import Provider
 from core.store.reader import Reader

@@ -6,15 +6,20 @@ from typing import Any
 import pytest
 
 from core.domain.memory import Memory, MemoryContent, sentence
+from core.domain.proposal import MemoryChangeRef, MemoryResult
 from core.engine.services.proposal_queue import ProposalQueue
 from core.memory.daily_maintenance import run_daily_maintenance
 from core.memory.lessons import derive_lessons, find_duplicates
 from core.memory.memories import Memories
 from core.memory.proposal_actions import MemoryProposals
 from core.memory.saving import MemorySource
+from core.skills.library import SkillLibrary
+from core.skills.proposal_actions import SkillProposals
+from core.skills.skill_disk import SkillDisk
 from core.store.journal import Journal
 from core.store.proposal_store import ProposalStore
 from core.store.reader import Reader
+from core.store.skill_store import SkillStore
 from tests.core.memory.made import memories_at, run_now, save_memory
 
 BADLY = "and went badly"
@@ -99,7 +104,8 @@ def tray_at(folder: Path, memories: Memories) -> tuple[ProposalQueue, ProposalSt
     reader = Reader(path)
     reader.close()
     proposals = ProposalStore(path, memories.store.database, Journal(memories.store.database, reader))
-    return ProposalQueue(proposals, {"memory": MemoryProposals(memories)}), proposals
+    library = SkillLibrary(SkillStore(path, memories.store.database), SkillDisk(None))
+    return ProposalQueue(proposals, skills=SkillProposals(library), memories=MemoryProposals(memories)), proposals
 
 
 def test_consolidation_proposes_once_and_accepting_and_undoing_are_changes(tmp_path: Path) -> None:
@@ -114,7 +120,7 @@ def test_consolidation_proposes_once_and_accepting_and_undoing_are_changes(tmp_p
         assert run_now(run_daily_maintenance(memories, proposals))[1] == []
         merge = next(one for one in made if one.action == "merge")
         kept = run_now(tray.accept(merge.id))
-        assert len(kept.result.split()) == 2
+        assert isinstance(kept.result, MemoryResult) and len(kept.result.changes) == 2
         standings = {memories.get(one.id).status for one in (first, second)}
         assert standings == {"active", "archived"}
         assert {memories.get(one.id).content.text for one in (first, second)} >= {first.content.text}
@@ -149,7 +155,7 @@ def test_A23_undoing_a_merge_that_changed_no_text_loses_no_memory(tmp_path: Path
     with memories_at(tmp_path) as memories:
         tray, proposals = tray_at(tmp_path, memories)
         kept, other, merge = merge_of_two(memories, proposals)
-        assert run_now(tray.accept(merge)).result == f"{other.id}:2"
+        assert run_now(tray.accept(merge)).result == MemoryResult((MemoryChangeRef(other.id, 2),))
         run_now(tray.undo(merge))
         assert {one.id: one.content.text for one in memories.listed()} == {
             one.id: one.content.text for one in (kept, other)

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from core.domain.memory import MemoryContent
-from core.domain.proposal import Proposal, ProposalState
+from core.domain.proposal import MemoryResult, Proposal, ProposalState
 from core.engine.services.proposal_queue import ProposalQueue
 from core.memory.memories import Memories
 from core.memory.serialization import to_proposal_details
@@ -98,7 +98,8 @@ async def wish(model: Model, tray: ProposalQueue, memories: Memories, did: str, 
     else:
         kept = await tray.accept(name, sentence(9_000 + which % 50) if did == "edit" else None)
         model.states[name], model.texts[name] = "accepted", kept.text
-        model.made[name] = kept.result.partition(":")[0]
+        assert isinstance(kept.result, MemoryResult)
+        model.made[name] = kept.result.changes[0].memory
 
 
 async def play(

@@ -133,9 +133,9 @@ def test_a_folder_opened_read_only_is_unchanged(tmp_path: Path) -> None:
 )
 def test_an_invalid_value_is_reported_and_kept_in_the_file(name: str, value: Any, says: str, tmp_path: Path) -> None:
     """Other settings are unaffected, and the file keeps the invalid value until the user sets a new one."""
-    path = written(tmp_path, {name: value, "reduced_motion": True})
+    path = written(tmp_path, {name: value, "on_close": "stop"})
     file = SettingsFile(tmp_path)
-    assert file.current == Settings(reduced_motion=True)
+    assert file.current == Settings(on_close="stop")
     (note,) = file.notes
     assert any(word in f"{note.message} {note.cause}" for word in says.split("|")), note
     assert f"`{name}`" in note.fix and f"“{name}”" not in note.message, "the window names a setting by its label"
@@ -143,6 +143,14 @@ def test_an_invalid_value_is_reported_and_kept_in_the_file(name: str, value: Any
     assert name in json.loads(path.read_text())
     with pytest.raises(Problem):
         SettingsFile(tmp_path).change(**{name: value})
+
+
+@pytest.mark.parametrize("value", [True, "often"])
+def test_a_setting_that_was_removed_is_ignored_without_a_note(value: Any, tmp_path: Path) -> None:
+    written(tmp_path, {"reduced_motion": value, "theme": "dark"})
+    file = SettingsFile(tmp_path)
+    assert file.current == Settings(theme="dark") and file.notes == ()
+    assert file.change(font_scale=120) == Settings(theme="dark", font_scale=120) and file.notes == ()
 
 
 @given(some.dictionaries(some.sampled_from([one.name for one in fields(Settings)]), ANY))

@@ -112,7 +112,10 @@ def _learned(path: Path, reader: Reader) -> dict[str, Any]:
     """Return the skills with their versions, and the proposals."""
     store = SkillStore(path, None)
     versions = [dataclasses.asdict(version) for key in store.records() for version in store.versions(key)]
-    proposals = [dataclasses.asdict(one) for one in ProposalStore(path, None, Journal(None, reader)).find()]
+    proposals = [
+        dataclasses.asdict(one) | {"result": str(one.result or "")}
+        for one in ProposalStore(path, None, Journal(None, reader)).find()
+    ]
     skills = {key: known._asdict() for key, known in store.records().items()}
     plain: dict[str, Any] = json.loads(json.dumps({"skills": skills, "versions": versions, "proposals": proposals}))
     return plain

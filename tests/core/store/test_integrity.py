@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.domain.clock import SECOND
-from core.store.data_folder import DATABASE_FILE, repair_data_folder
+from core.store.data_folder import DATABASE_FILE, FileCheck, repair_data_folder
 from core.store.database import Database
 from core.store.integrity import (
     CHECK_EVERY,
@@ -21,6 +21,7 @@ from core.store.integrity import (
     report_path,
     write_report,
 )
+from core.store.marker import write_marker
 from tests.core.store.made import fill
 from tests.core.store.test_data_folder import made, opened_and_closed, words
 
@@ -52,7 +53,7 @@ def break_event_page(path: Path) -> None:
 def test_an_intact_file_has_no_errors(tmp_path: Path) -> None:
     path = made(tmp_path, 20)
     assert IntegrityCheck(path).run() == ()
-    assert repair_data_folder(tmp_path) == []
+    assert repair_data_folder(tmp_path) == FileCheck()
 
 
 def test_a_check_runs_while_the_file_is_written(tmp_path: Path) -> None:
@@ -99,7 +100,16 @@ def test_a_repair_on_demand_needs_no_report(tmp_path: Path) -> None:
     path = made(tmp_path, 300)
     break_event_page(path)
     assert opened_and_closed(tmp_path).warnings == ()  # size and time are unchanged, so the start is quick
-    assert "has been repaired" in words(tuple(repair_data_folder(tmp_path)))
+    assert "has been repaired" in words(repair_data_folder(tmp_path).warnings)
+    assert IntegrityCheck(path).run() == ()
+
+
+def test_a_missing_log_does_not_hide_damaged_indexes_from_a_repair_on_demand(tmp_path: Path) -> None:
+    path = made(tmp_path, 20)
+    break_index(path)
+    write_marker(path, closed=False, events=20)
+    notes = words(repair_data_folder(tmp_path).warnings)
+    assert "newest events may be missing" in notes and "damaged indexes, which were rebuilt" in notes
     assert IntegrityCheck(path).run() == ()
 
 

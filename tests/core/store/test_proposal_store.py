@@ -2,12 +2,22 @@
 
 import asyncio
 import dataclasses
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from core.domain.problems import Problem
-from core.domain.proposal import Proposal, ProposalCreated, ProposalStateChanged
+from core.domain.proposal import (
+    MemoryChangeRef,
+    MemoryResult,
+    Proposal,
+    ProposalCreated,
+    ProposalKind,
+    ProposalResult,
+    ProposalStateChanged,
+    SkillResult,
+)
 from core.store.codec import decode_event
 from core.store.journal import Journal
 from core.store.proposal_store import ProposalStore
@@ -37,7 +47,12 @@ def test_a_proposal_is_created_accepted_undone_and_reopened_with_an_event_each(t
             assert (
                 await book.create(dataclasses.replace(WANTED, session=session)) == made
             )  # The same proposal exists only once.
-            for state, result in (("accepted", "4"), ("undone", ""), ("pending", ""), ("rejected", "")):
+            for state, result in (
+                ("accepted", SkillResult("library/notes", 4)),
+                ("undone", None),
+                ("pending", None),
+                ("rejected", None),
+            ):
                 settled = await book.resolve(made.id, state, result=result)  # type: ignore[arg-type]
                 assert (settled.state, settled.result, settled.text) == (state, result, WANTED.text)
                 assert book.get(made.id) == settled
@@ -81,3 +96,33 @@ def test_a_missing_proposal_is_reported(tmp_path: Path) -> None:
             asyncio.run(
                 ProposalStore(tmp_path / "journeyman.db", None, Journal(None, Reader.__new__(Reader))).create(WANTED)
             )
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored", "result"),
+    [
+        ("skill", "library/notes 4", SkillResult("library/notes", 4)),
+        ("skill", "library/notes", SkillResult("library/notes")),
+        (
+            "skill",
+            "home:/home/Ada Lovelace/.agents/skills/notes 12",
+            SkillResult("home:/home/Ada Lovelace/.agents/skills/notes", 12),
+        ),
+        ("memory", "ab12:1 cd34:7", MemoryResult((MemoryChangeRef("ab12", 1), MemoryChangeRef("cd34", 7)))),
+        ("memory", "ab12", MemoryResult(())),
+        ("memory", "", None),
+    ],
+)
+def test_the_result_in_a_row_of_an_earlier_version_is_read(
+    tmp_path: Path, kind: ProposalKind, stored: str, result: ProposalResult | None
+) -> None:
+    with journal_at(tmp_path / "journeyman.db") as (journal, _, database):
+        book = ProposalStore(tmp_path / "journeyman.db", database, journal)
+        made = asyncio.run(book.create(dataclasses.replace(WANTED, target_kind=kind)))
+        row = ("UPDATE proposal SET state = 'accepted', result = ? WHERE id = ?", (stored, made.id))
+        asyncio.run(database.run(lambda db: db.execute(*row)))
+        assert book.get(made.id).result == result
+        if result not in (None, MemoryResult(())):
+            asyncio.run(book.resolve(made.id, "undone", result=result))
+            with sqlite3.connect(tmp_path / "journeyman.db") as db:
+                assert db.execute("SELECT result FROM proposal").fetchall() == [(stored,)], "the format is the same"

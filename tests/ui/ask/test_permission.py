@@ -14,6 +14,7 @@ from tests.ui.ask.permissions import CHAIN, EDIT, FETCH, IRREVERSIBLE, LONG, TWI
 from tests.ui.ask.questions import noon
 from tests.ui.hands import click, find, press, write
 from ui.ask import permission_form
+from ui.ask.approval import ScopeApproval
 from ui.ask.cards import PermissionCard
 from ui.ask.dialogs import PermissionDialog
 from ui.ask.pending_permission import PendingPermission, call_lines, request_details, request_title
@@ -129,7 +130,7 @@ def test_a_key_allows_reversible_calls(dialog: PermissionDialog, qtbot: QtBot) -
     armed(dialog, qtbot)
     with qtbot.waitSignal(dialog.allowed) as said, qtbot.assertNotEmitted(dialog.postponed):
         press(dialog.form, Qt.Key.Key_A)
-    assert said.args == [(CHAIN.id,), "once", ()] and not dialog.isVisible()
+    assert said.args == [(CHAIN.id,), ScopeApproval("once")] and not dialog.isVisible()
 
 
 def test_irreversible_calls_have_no_key(look: Look, qtbot: QtBot) -> None:
@@ -144,7 +145,7 @@ def test_irreversible_calls_have_no_key(look: Look, qtbot: QtBot) -> None:
                 press(dialog.form, Qt.Key(key))
     with qtbot.waitSignal(dialog.allowed) as said:
         click(allow(dialog))
-    assert said.args == [(IRREVERSIBLE.id,), "once", ()]
+    assert said.args == [(IRREVERSIBLE.id,), ScopeApproval("once")]
 
 
 def test_escape_and_closing_postpone_and_never_deny(dialog: PermissionDialog, qtbot: QtBot) -> None:
@@ -353,22 +354,22 @@ def test_the_card_shows_reason_reach_and_sandbox(look: Look, qtbot: QtBot) -> No
 
 def test_once_is_the_default_and_patterns_appear_for_longer_approvals(dialog: PermissionDialog, qtbot: QtBot) -> None:
     armed(dialog, qtbot)
-    assert dialog.form.scope.scope() == "once"
+    assert dialog.form.scope.selected_scope() == "once"
     click(find(dialog, QPushButton, "consent.scope.always"))
     first, second = (find(dialog, QPushButton, f"consent.pattern.{n}") for n in (1, 2))
     assert (first.text(), second.text()) == ("pip install *", "pytest *") and first.isVisible()
     click(first)
     with qtbot.waitSignal(dialog.allowed) as said:
         click(allow(dialog))
-    assert said.args == [(CHAIN.id,), "always", ("pytest *",)]
+    assert said.args == [(CHAIN.id,), ScopeApproval("always", ("pytest *",))]
 
 
 def test_assistive_technology_selects_a_scope_without_a_click(dialog: PermissionDialog) -> None:
     once, run = (find(dialog, QPushButton, f"consent.scope.{scope}") for scope in ("once", "run"))
     run.toggle()
-    assert dialog.form.scope.scope() == "run" and not once.isChecked()
+    assert dialog.form.scope.selected_scope() == "run" and not once.isChecked()
     run.toggle()
-    assert dialog.form.scope.scope() == "run" and run.isChecked(), "one of them is always selected"
+    assert dialog.form.scope.selected_scope() == "run" and run.isChecked(), "one of them is always selected"
 
 
 def test_each_scope_says_what_it_allows(dialog: PermissionDialog) -> None:
@@ -389,12 +390,12 @@ def test_each_scope_says_what_it_allows(dialog: PermissionDialog) -> None:
 def test_a_longer_approval_needs_a_pattern(dialog: PermissionDialog, qtbot: QtBot) -> None:
     armed(dialog, qtbot)
     press(dialog.form, Qt.Key.Key_2)
-    assert dialog.form.scope.scope() == "run"
+    assert dialog.form.scope.selected_scope() == "run"
     for number in (1, 2):
         click(find(dialog, QPushButton, f"consent.pattern.{number}"))
     assert not allow(dialog).isEnabled()
     press(dialog.form, Qt.Key.Key_1)
-    assert allow(dialog).isEnabled() and dialog.form.scope.scope() == "once"
+    assert allow(dialog).isEnabled() and dialog.form.scope.selected_scope() == "once"
 
 
 def test_without_patterns_only_once_is_offered(look: Look, qtbot: QtBot) -> None:
@@ -412,7 +413,7 @@ def test_similar_requests_are_answered_together_once_all_were_seen(show: Show, q
     press(card.form, Qt.Key.Key_End)
     with qtbot.waitSignal(card.allowed) as said:
         click(allow(card))
-    assert said.args == [tuple(twin.id for twin in TWINS), "once", ()]
+    assert said.args == [tuple(twin.id for twin in TWINS), ScopeApproval("once")]
 
 
 def test_different_requests_are_not(show: Show) -> None:

@@ -376,6 +376,7 @@ def test_forgetting_a_session_includes_its_skills_and_can_be_undone(qapp: QAppli
         page.memory_actions.forget_all(session="one")
         toast = "Forgot 0 memories. Proposals rejected: 1. Skill changes undone: 1."
         await until(lambda: toast in person.window.toast.accessibleName(), "the toast")
+        await until(lambda: not page._proposals, "it is rejected")
         person.window.toast.undo()
         await until(lambda: len(page._proposals) == 1, "it is pending again")
         assert await engine.ask(state) == "accepted"

@@ -11,7 +11,7 @@ from core.domain.problems import ErrorDetails
 from core.domain.rules import PermissionRule
 from core.engine.services.providers import ModelRow, ProviderRow, ProvidersOverview
 from core.models.model_check import ModelCheck
-from core.settings.schema import LOCAL_MODELS, MODELS, Settings
+from core.settings.schema import LOCAL_MODELS, MODELS, Provider, Settings
 from tests.ui.hands import click, find, press, write
 from ui.settings.add_provider import AddProviderDialog, is_unencrypted
 from ui.settings.provider_card import ProviderAction, outcome_text
@@ -193,25 +193,26 @@ def test_the_form_of_a_provider_stays_open_until_it_is_accepted(
     made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(made)
     made.show()
-    add, plain = find(made, QPushButton, "add_server.add"), find(made, QCheckBox, "add_server.plain")
+    add, plain = find(made, QPushButton, "add_provider.add"), find(made, QCheckBox, "add_provider.allow_http")
     assert not add.isEnabled() and not plain.isVisible()
-    assert find(made, QComboBox, "add_server.wire").width() == find(made, QLineEdit, "add_server.url").width()
-    write(find(made, QLineEdit, "add_server.name"), "work")
-    write(find(made, QLineEdit, "add_server.url"), "http://10.0.0.1/v1")
-    find(made, QComboBox, "add_server.wire").setCurrentIndex(1)
+    assert find(made, QComboBox, "add_provider.api").width() == find(made, QLineEdit, "add_provider.url").width()
+    write(find(made, QLineEdit, "add_provider.name"), "work")
+    write(find(made, QLineEdit, "add_provider.url"), "http://10.0.0.1/v1")
+    find(made, QComboBox, "add_provider.api").setCurrentIndex(1)
     assert plain.isVisible()
     with qtbot.waitSignal(made.added) as added:
-        press(find(made, QLineEdit, "add_server.url"), Qt.Key.Key_Return)
-    assert added.args == ["work", "http://10.0.0.1/v1", "responses", False, ""] and made.isVisible()
+        press(find(made, QLineEdit, "add_provider.url"), Qt.Key.Key_Return)
+    entered = Provider(name="work", url="http://10.0.0.1/v1", api="responses")
+    assert added.args == [entered] and made.isVisible()
     made.show_error(ErrorDetails("This address cannot be used.", "Everyone on the way can read it.", ""))
-    why = find(made, QLabel, "add_server.why")
+    why = find(made, QLabel, "add_provider.error")
     assert "on the way" in why.text() and "on the way" in heard[-1]
-    write(find(made, QLineEdit, "add_server.url"), "x")
+    write(find(made, QLineEdit, "add_provider.url"), "x")
     assert not why.isVisible(), "it was about the former address"
     plain.setChecked(True)
     with qtbot.waitSignal(made.added) as added:
         click(add)
-    assert added.args is not None and added.args[3] is True
+    assert added.args == [replace(entered, url="http://10.0.0.1/v1x", allow_http=True)]
     assert [is_unencrypted(url) for url in ("http://127.0.0.1:1", "https://a.b", "http://[", "http://a.b")] == [
         False, False, False, True,
     ]  # fmt: skip

@@ -164,6 +164,19 @@ def test_text_is_found_and_replaced(editor: SkillEditor, qtbot: QtBot) -> None:
     assert editor.source.hasFocus() and not editor.find_bar.isVisible()
 
 
+def test_a_pattern_that_took_too_long_is_searched_for_again_in_a_changed_text(
+    editor: SkillEditor, qtbot: QtBot
+) -> None:
+    editor.open("a" * 15_000 + "c\n", "notes.txt")
+    editor.find_bar.open()
+    click(find(editor, QToolButton, "skill.find.pattern"))
+    find(editor, QLineEdit, "skill.find.text").setText("(a+)+$")
+    count = find(editor, QLabel, "skill.find.count")
+    qtbot.waitUntil(lambda: "takes too long" in count.text())
+    editor.source.setPlainText("aaa")
+    qtbot.waitUntil(lambda: count.text() in ("1 of 1", "1 found"))
+
+
 @pytest.mark.parametrize(
     ("pattern", "expected"),
     [

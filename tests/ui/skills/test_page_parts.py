@@ -24,6 +24,7 @@ from core.domain.skill import (
     SKILL_FILE,
     ImportedSkill,
     MergeHunk,
+    SkillAuthor,
     SkillFile,
     SkillFileDiff,
     SkillFinding,
@@ -194,7 +195,7 @@ def test_changes_made_during_a_save_stay_unsaved() -> None:
     assert again.base == 1 and again.unsaved_changes() == {"scripts/x.sh": "ls"}
 
 
-def version(number: int, by: str = "user") -> SkillVersion:
+def version(number: int, by: SkillAuthor = "user") -> SkillVersion:
     return SkillVersion(number, "letters", number * 10**15, by, "", reason="shorter" if by == "agent" else "")
 
 

@@ -1,0 +1,82 @@
+"""Decides how to revert a file of a git folder after a command that was not allowed to change it."""
+
+import re
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from core.domain.git_config import harmless_lines, is_harmless
+from core.domain.git_config_lines import ENTRY, HEADER
+from core.domain.git_destinations import leads_elsewhere
+from core.workspace.file_change import FileChange
+from core.workspace.trusted_places import COMMONDIR, CONFIG_FILES, REBASE_TODO, STRATEGY_FILES, is_remote_file
+
+# The merge strategies built into git. For any other name, git runs the program `git-merge-NAME`.
+STRATEGIES = frozenset({"ort", "recursive", "resolve", "octopus", "ours", "subtree"})
+_EXECUTE_STEP = re.compile(rb"[ \t]*(x|exec)[ \t]")
+
+
+@dataclass(frozen=True, slots=True)
+class FileRevert:
+    """The contents with which to replace a changed file; None removes the file."""
+
+    contents: bytes | None
+
+
+def required_git_revert(inner_path: str, change: FileChange) -> FileRevert | None:
+    """Return how to revert a changed file of a git folder; None if the change is harmless.
+
+    `inner_path` is the path within the git folder.
+    """
+    path, restore = PurePosixPath(inner_path), FileRevert(change.before)
+    if change.before is None and change.after is None:  # a new symbolic link or unreadable file
+        return restore
+    if path.parts[-2:] == ("info", "attributes"):
+        return restore
+    if "hooks" in path.parts:
+        return None if path.name.endswith(".sample") else restore
+    if not {"glab-cli", "lazygit.yml"}.isdisjoint(path.parts):
+        return restore
+    if is_remote_file(inner_path):
+        return None if is_gone(change) else restore
+    if path.parts[-2:] in STRATEGY_FILES:
+        return None if is_gone(change) or _names_own_strategy(change.after or b"") else restore
+    if path.name == REBASE_TODO:
+        return _revert_commands(change.after or b"", change.before or b"")
+    if path.name == COMMONDIR:
+        usual = re.fullmatch(r"worktrees/[^/]+/commondir", inner_path) and (change.after or b"").strip() == b"../.."
+        return None if usual or is_gone(change) else restore
+    if path.name not in CONFIG_FILES or is_gone(change):
+        return None
+    return _revert_config(change)
+
+
+def _revert_config(change: FileChange) -> FileRevert | None:
+    """Restore a configuration, or keep the harmless lines of a new one; None if the change is harmless."""
+    before, after = ((body or b"").decode("utf-8", "replace") for body in (change.before, change.after))
+    if change.before is None:
+        return None if is_harmless(after, before) else FileRevert(harmless_lines(after).encode())
+    is_allowed = is_harmless(after, before) and not leads_elsewhere(after, before)
+    return None if is_allowed else FileRevert(change.before)
+
+
+def _revert_commands(body: bytes, former: bytes) -> FileRevert | None:
+    """Remove new `exec` steps, which would run a command, from the steps of an interrupted rebase."""
+    lines, former_steps = body.splitlines(keepends=True), set(former.splitlines())
+    harmless = [line for line in lines if line.rstrip(b"\r\n") in former_steps or not _EXECUTE_STEP.match(line)]
+    return None if harmless == lines else FileRevert(b"".join(harmless))
+
+
+def _names_own_strategy(body: bytes) -> bool:
+    """Return whether a file of an interrupted git operation names only STRATEGIES, as plain text or as a setting."""
+    text = body.decode("utf-8", "replace")
+    if text.strip() in STRATEGIES:
+        return True
+    entries = [ENTRY.fullmatch(line.strip(" \t")) for line in text.splitlines() if not HEADER.fullmatch(line)]
+    return "[" in text and all(
+        entry and (entry[1].casefold() != "strategy" or (entry[2] or "").strip() in STRATEGIES) for entry in entries
+    )
+
+
+def is_gone(change: FileChange) -> bool:
+    """Return whether a file was deleted."""
+    return change.after is None and change.before is not None
