@@ -10,16 +10,22 @@ from core.models.model import AskedFile, RequestedCall
 
 NOTE = "The code block in the reply was taken as the new text of the file, as it was asked for."
 MIN_SHARE = 0.6  # share of the file's non-empty lines; a block with fewer lines is taken for an excerpt
+# The name of a function or class that is not inside of another one, in the most common languages.
+_DEFINITION = re.compile(
+    r"^(?:export |default |async |pub |public |static )*(?:class|def|fn|func|function|interface|struct) (\w+)",
+    re.MULTILINE,
+)
 _BLOCK = re.compile(
     r"^```(?!sh\b|bash\b|shell\b|console\b|diff\b|json\b)[\w+#.-]*[ \t]*\n(?P<text>.*?)^```[ \t]*$",
     re.MULTILINE | re.DOTALL,
 )
 
 
-def write_call(reply: str, asked: AskedFile) -> RequestedCall | None:
+def write_call(reply: str, asked: AskedFile, *, may_remove: bool) -> RequestedCall | None:
     """Return a call that writes the code block of a reply to the file; None unless there is exactly one whole block.
 
-    The same block given twice counts as one, because small models repeat themselves.
+    The same block given twice counts as one, because small models repeat themselves. A block that lacks a function or
+    class of the file is not whole, unless the task `may_remove` some.
     """
     texts = [block["text"] for block in _BLOCK.finditer(reply)]
     if len(set(texts)) != 1 or reply.count("\n```") > 2 * len(texts):
@@ -27,7 +33,13 @@ def write_call(reply: str, asked: AskedFile) -> RequestedCall | None:
     text = texts[0]
     if not text.strip() or _lines(text) < MIN_SHARE * _lines(asked.text):
         return None
+    if not may_remove and not _definitions(asked.text) <= _definitions(text):
+        return None
     return RequestedCall("write", json.dumps({"path": asked.path, "content": text}, ensure_ascii=False))
+
+
+def _definitions(text: str) -> set[str]:
+    return set(_DEFINITION.findall(text))
 
 
 def _lines(text: str) -> int:

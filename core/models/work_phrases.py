@@ -82,12 +82,18 @@ _TO_CHANGE = re.compile(
 )
 _SEVERAL = re.compile(r"\w\.\w+(?:,| and| or) [\w/-]+\.\w")  # several file names in a row
 _RELOCATION = re.compile(r"\b(?:delete|rename|move|split)\b", re.IGNORECASE)
+_REMOVAL_OF_CODE = re.compile(r"\b(?:delete|drop|merge|move|remove|rename|replace|split)\b", re.IGNORECASE)
 _FAULT = re.compile(
     r"\b(?:bugs?|correct|crash(?:es|ed)?|debug|defects?|errors?|fails?|failing|faults?|fix|repair|wrong)\b",
     re.IGNORECASE,
 )
 _CALCULATION = re.compile(
     r"\b(?:add(?:ed)? up|in total|calculate|compute|the (?:average|mean|sum|total) of)\b", re.IGNORECASE
+)
+_FAILING_TESTS = re.compile(
+    r"\b(?:tests?|pytest|unittest)\b.*\b(?:broke(?:n)?|fail(?:s|ed|ing)?|green|pass(?:es)?|red)\b|"
+    r"\b(?:broken|failing|red)\s+(?:\w+\s+)?tests?\b",
+    re.IGNORECASE,
 )
 _HOW = re.compile(r"\b(?:how (?:do|can|could|should|would|to)|(?:which|what|a|the) command|explain)\b", re.IGNORECASE)
 _ASKING = re.compile(r"\bask (?:me|the user)\b", re.IGNORECASE)
@@ -161,13 +167,33 @@ def code_to_change(task: str) -> str:
     requests = {sentence for sentence, _ in _requests(prose)}
     matches = (match for sentence in requests for match in _TO_CHANGE.finditer(sentence))
     changed = {match["file"] for match in matches if match["file"] in names}
-    code = {name for name in changed or names if _CODE_FILE.fullmatch(name) and not _TEST_FILE.fullmatch(name)}
+    code = {name for name in changed or names if is_code_file(name)}
     return code.pop() if len(code) == 1 and len(changed) <= 1 else ""
 
 
+def is_code_file(name: str) -> bool:
+    """Return whether a file contains source code other than tests, as far as its name tells."""
+    return bool(_CODE_FILE.fullmatch(name)) and not is_test_file(name)
+
+
+def is_test_file(name: str) -> bool:
+    """Return whether a file contains tests, as far as its name tells."""
+    return bool(_TEST_FILE.fullmatch(name))
+
+
+def reports_failing_tests(task: str) -> bool:
+    """Return whether a task says that tests fail or have to pass, and asks for work."""
+    return asks_for_work(task) and any(map(_FAILING_TESTS.search, _SENTENCE.split(task)))
+
+
+def asks_for_removal(task: str) -> bool:
+    """Return whether a task asks to delete, rename or move something."""
+    return bool(_REMOVAL_OF_CODE.search(task))
+
+
 def reports_fault(task: str) -> bool:
-    """Return whether a task asks to correct a fault, or to make a command succeed."""
-    return asks_for_work(task) and bool(_FAULT.search(task) or check_command(task))
+    """Return whether a task asks to correct a fault, or to make a command or tests succeed."""
+    return asks_for_work(task) and bool(_FAULT.search(task) or check_command(task) or reports_failing_tests(task))
 
 
 def asks_for_question(task: str) -> bool:

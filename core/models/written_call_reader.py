@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from core.models.code_block import NOTE, write_call
 from core.models.model import Model, ReplyDelta, Request
+from core.models.work_phrases import asks_for_removal
 from core.models.written_calls import ArgumentCheck, WrittenCalls, read_written_calls
 
 FENCE_START = "```call-"  # the beginning of a call in the notation of text-based tool calls
@@ -77,7 +78,8 @@ class StreamedReply:
 
         The code block stays in the reply's text, because models repeat the form of their earlier replies.
         """
-        call = write_call(text, request.asked_file) if request.asked_file else None
+        asked, may_remove = request.asked_file, asks_for_removal(task_of(request))
+        call = write_call(text, asked, may_remove=may_remove) if asked else None
         return ReplyDelta(calls=(call,), note=" ".join(filter(None, (self._merged.note, NOTE)))) if call else None
 
 

@@ -7,6 +7,7 @@ from core.engine.run.acceptance import check_acceptance
 from core.engine.run.delegate import check_output_schema
 from core.engine.run.nudges import due_nudge
 from core.engine.run.run_context import RunContext
+from core.engine.run.task_reminder import task_check
 from core.engine.run.work_done import check_state, has_acted, is_denied
 from core.models.stop_reasons import REPEATED
 from core.models.text_call_adapter import FINAL_STATE
@@ -54,7 +55,9 @@ def _end_with_failed_check(run: RunContext) -> RunEnded | None:
 
     A run that changed nothing and ran no command fails too, because its check cannot have begun to succeed.
     """
-    command = check_command(task_of(run.request()))
+    task = task_of(run.request())
+    is_small = run.has_compact_prompt
+    command = task_check(run.conversation, task, run.tool_context.broker) if is_small else check_command(task)
     if not command or run.conversation.has_new_input:
         return None
     since = max(run.conversation.task, default=0)

@@ -30,7 +30,7 @@ from core.engine.run.guards import (
     within_time_limit,
 )
 from core.engine.run.memory_recall import recall_memories
-from core.engine.run.read_ahead import check_ahead, read_ahead
+from core.engine.run.read_ahead import check_ahead, read_ahead, read_failed_files, run_tests_ahead
 from core.engine.run.read_reply import read_reply
 from core.engine.run.run_context import RunContext
 from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_text_calls
@@ -110,8 +110,9 @@ async def request_reply(run: RunContext) -> None:
     await compact_if_needed(run, choice)
     if run.conversation.done and not run.conversation.has_new_input:
         return None  # Meanwhile the user has removed the queued message that the reply would have answered.
-    if await read_ahead(run, choice) or await check_ahead(run, choice):
-        return None
+    for call_ahead in (run_tests_ahead, read_ahead, check_ahead, read_failed_files):
+        if await call_ahead(run, choice):
+            return None
     while True:
         await enable_known_text_calls(run, choice.model)
         await run.run_hooks("before_request", model=choice.model, attempt=attempt)

@@ -10,7 +10,7 @@ from core.domain.events import ExpectedReply
 from core.domain.external_agents import is_external_agent
 from core.domain.problems import Problem
 from core.engine.run.run_context import RunContext
-from core.engine.run.task_reminder import missing_file, short_code_file, shortened
+from core.engine.run.task_reminder import code_to_write, missing_file, shortened, task_check
 from core.engine.run.work_done import (
     check_state,
     has_acted,
@@ -24,7 +24,6 @@ from core.models.work_phrases import (
     asks_for_question,
     asks_for_work,
     asks_how,
-    check_command,
     claims_work,
     promises_work,
 )
@@ -110,14 +109,15 @@ class _LastReply:
         self._request = run.request()
         self._text = run.last_reply_text()
         self._task = task_of(self._request)
-        self._has_acted = has_acted(self._conversation, since)
+        self._check = task_check(self._conversation, self._task, self._files) if run.has_compact_prompt else ""
+        self._has_acted = has_acted(self._conversation, since, self._check)
 
     def choose_nudge(self, previous: list[str]) -> Nudge | None:
         """Return the first applicable nudge that is not in `previous`; one about a check may be repeated."""
         if not self._run.has_compact_prompt:
             candidates, check = list(self._about_missing_work()), None
         else:
-            check = self._about_check(check_command(self._task))
+            check = self._about_check(self._check)
             is_due = check is not None and previous.count(check.text) < MAX_CHECKS
             candidates = [*self._about_missing_parts(), *([check] if check and is_due else self._about_missing_work())]
         return next((nudge for nudge in candidates if nudge.text not in previous or nudge == check), None)
@@ -125,7 +125,7 @@ class _LastReply:
     def _about_missing_work(self) -> Iterator[Nudge]:
         """Yield the nudges that apply because nothing was done, in the order in which to send them."""
         call = NEXT_CALL.format(", ".join(tool.name for tool in self._request.tools))
-        code = short_code_file(self._task, self._files) if self._run.has_compact_prompt else ""
+        code = self._code_to_write() if self._run.has_compact_prompt else ""
         if error := find_written_calls(self._text, self._request, argument_fault).fault:
             text = f"{NUDGE_PREFIX}: the call in your reply is not valid. {error}]"
             yield Nudge(text, f"the call as text is not valid: {error}")
@@ -151,11 +151,12 @@ class _LastReply:
         can_ask = any(tool.name == ASK for tool in self._request.tools)
         if can_ask and asks_for_question(self._task) and not has_asked(self._conversation, self._since):
             yield Nudge(QUESTION_NUDGE, "the task asks for a question to you, and there was none", _call(ASK))
-        code = short_code_file(self._task, self._files)
-        if _CODE_BLOCK.search(self._text) and code:
+        code = self._code_to_write()
+        shows_code = _CODE_BLOCK.search(self._text) and not self._check_passed
+        if shows_code and code:
             reason = "the code in the reply is not the whole text of a file"
             yield Nudge(PART_NUDGE.format(code), reason, _whole_text(code))
-        elif _CODE_BLOCK.search(self._text) and asks_for_work(self._task):
+        elif shows_code and asks_for_work(self._task):
             reason = "the model showed code in its reply instead of writing it into a file"
             yield Nudge(CODE_NUDGE, reason, _call(WRITE.name))
         if _COMMAND_BLOCK.search(self._text) and not (asks_how(self._task) or self._has_acted):
@@ -192,13 +193,20 @@ class _LastReply:
 
         `arguments` are those of the call that last changed the file.
         """
-        if code := short_code_file(self._task, self._files):
+        if code := self._code_to_write():
             return CODE_TEXT.format(code), _whole_text(code)
         with suppress(ValueError, TypeError, KeyError, Problem):
             status = self._files.stat(json.loads(arguments)["path"])
             if status is not None and status.st_size <= SHORT_BYTES:
                 return REWRITE, _call(WRITE.name)
         return CORRECT, _call(EDIT.name, WRITE.name)
+
+    @property
+    def _check_passed(self) -> bool:
+        return bool(self._check) and check_state(self._conversation, self._check, self._since).passed
+
+    def _code_to_write(self) -> str:
+        return code_to_write(self._conversation, self._task, self._files)
 
 
 def _call(*tools: str) -> ExpectedReply:

@@ -1,8 +1,9 @@
 """Makes calls that are certainly needed without asking the model, for models that get a compact prompt.
 
 Before the first request for a message, the files that the message is about are read. These are the files that it
-names, and if it names none that exists, those that contain an identifier or a version that it names. After a change,
-the command that the message names as its check is run.
+names, and if it names none that exists, those that contain an identifier or a version that it names. If it says that
+tests fail, they are run first, and the files that they are about are read. After a change, the command that has to
+succeed is run.
 
 Small models edit files from memory instead of reading them. The calls are recorded like those of a reply, so they take
 the same way through permissions, the timeline and a replay, and show the model what a call looks like.
@@ -22,9 +23,10 @@ from core.domain.text import Text
 from core.domain.tiers import ModelChoice
 from core.engine.run.context_budget import request_event
 from core.engine.run.run_context import RunContext
+from core.engine.run.task_reminder import files_to_repair, task_check
 from core.engine.state.compaction import USER
 from core.models.catalog import SCRIPTED
-from core.models.work_phrases import check_command, named_files
+from core.models.work_phrases import check_command, is_test_file, named_files, reports_failing_tests
 from core.models.written_call_reader import task_of
 from core.timeline.context_item import RESULTS_PREFIX
 from core.tools.edit import EDIT
@@ -36,12 +38,15 @@ from core.tools.tool import NOTHING_CHANGED
 from core.tools.write import WRITE
 from core.workspace.broker import FileBroker
 
+RESULTS_OF_RUN = f"{RESULTS_PREFIX}{RUN.name}"
 CHANGES = (f"{RESULTS_PREFIX}{WRITE.name}", f"{RESULTS_PREFIX}{EDIT.name}")
 MAX_FILES, MAX_BYTES = 4, 4_000
 MAX_DATA_BYTES = 500  # limit for files with DATA_SUFFIXES, which the agent had better search with commands
 DATA_SUFFIXES = (".csv", ".jsonl", ".log", ".tsv", ".txt")
 MAX_MESSAGE_CHARS = 4_000  # only this much of a user message is searched for file names and identifiers
-CHECK_NOTE = "Journeyman ran the command of which your message says that it has to pass."
+CHECK_NOTE = "Journeyman ran the command that has to pass according to your message."
+TESTS_NOTE = "Journeyman ran the tests that your message is about before it asked the model."
+FAILURE_NOTE = "Journeyman read the files that the failure is about."
 NOTE = "Journeyman read the files that your message names before it asked the model."
 MAX_SEARCHED = 500  # number of files searched for the identifiers in a message
 _VERSION = r"(?<![\w.])\d+(?:\.\d+){2,}(?!\w)"
@@ -62,8 +67,47 @@ async def read_ahead(run: RunContext, choice: ModelChoice) -> bool:
     return bool(names)
 
 
+async def run_tests_ahead(run: RunContext, choice: ModelChoice) -> bool:
+    """If queued user messages say that tests fail, record a call that runs them. Return whether it was recorded.
+
+    Also if they name a command that fails, but no file.
+    """
+    broker = run.tool_context.broker
+    task = "\n".join(run.full_text(message.text) for message in run.conversation.queued if message.category == USER)
+    if not _can_call(run, choice, RUN.name) or not (reports_failing_tests(task) or check_command(task)):
+        return False
+    if check_command(task) and any(_short_text(name, broker) for name in named_files(task[:MAX_MESSAGE_CHARS])):
+        return False
+    command = await asyncio.to_thread(task_check, run.conversation, task, broker)
+    if command:
+        await _record_calls(run, choice, RUN.name, [{"command": command}], TESTS_NOTE)
+    return bool(command)
+
+
+async def read_failed_files(run: RunContext, choice: ModelChoice) -> bool:
+    """If the last call was a failed check, record calls that read the files that the task or its output is about.
+
+    Return whether any were recorded. Tests are left out if there is other code, because their output shows what they
+    demand, and a small model confuses the two. Files that the model has already read are not read again.
+    """
+    messages, broker = run.conversation.messages, run.tool_context.broker
+    if not _can_call(run, choice, READ.name) or run.conversation.queued or not messages:
+        return False
+    if messages[-1].category != RESULTS_OF_RUN or not messages[-1].failed:
+        return False
+    task = task_of(run.request())
+    named = [normalized_path(name) for name in named_files(task[:MAX_MESSAGE_CHARS])]
+    paths = dict.fromkeys((*named, *await asyncio.to_thread(files_to_repair, run.conversation, task, broker)))
+    short = [path for path in paths if _short_text(path, broker)]
+    wanted = [path for path in short if not is_test_file(path)] or short
+    names = [path for path in wanted if path not in run.read_digests][:MAX_FILES]
+    if names:
+        await _record_calls(run, choice, READ.name, [{"path": name} for name in names], FAILURE_NOTE)
+    return bool(names)
+
+
 async def check_ahead(run: RunContext, choice: ModelChoice) -> bool:
-    """If the last call changed a file, record a call that runs the check command named by the task.
+    """If the last call changed a file, record a call that runs the command that has to succeed.
 
     Return whether a call was recorded.
     """
@@ -73,7 +117,7 @@ async def check_ahead(run: RunContext, choice: ModelChoice) -> bool:
     last = messages[-1]
     if last.category not in CHANGES or last.failed or last.text.head.endswith(NOTHING_CHANGED):
         return False
-    command = check_command(task_of(run.request()))
+    command = task_check(run.conversation, task_of(run.request()), run.tool_context.broker)
     if not command:
         return False
     await _record_calls(run, choice, RUN.name, [{"command": command}], CHECK_NOTE)

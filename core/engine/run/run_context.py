@@ -306,13 +306,16 @@ class RunContext:
             self.model_name = start.model
 
     def reply_options(self) -> ReplyOptions:
-        """Return the user's options for replies, such as effort and temperature. Options that are None are not sent."""
+        """Return the user's options for replies, such as effort and temperature. Options that are None are not sent.
+
+        With the compact prompt, a reply may take a quarter of the context window, unless the user has set a limit: a
+        small model may never end its reply, and its server would then serve nobody else.
+        """
         start = self.conversation.start
-        return (
-            ReplyOptions(start.effort or None, start.max_output_tokens or None, start.temperature)
-            if start
-            else ReplyOptions()
-        )
+        if start is None:
+            return ReplyOptions()
+        limit = start.max_output_tokens or (self.model.window // 4 if self.has_compact_prompt else 0)
+        return ReplyOptions(start.effort or None, limit or None, start.temperature)
 
     def attachment_bytes(self, attachment: Attachment) -> bytes:
         """Return the contents of an attachment."""

@@ -8,6 +8,13 @@ from core.domain.events import READ_AHEAD, ExpectedReply
 from core.domain.messages import Message
 from core.domain.problems import Problem
 from core.domain.text import Text
+from core.engine.run.project_tests import (
+    failed_output,
+    files_of_failure,
+    find_test_command,
+    first_command,
+    is_missing_program,
+)
 from core.engine.state.compaction import HARNESS, USER
 from core.engine.state.conversation import Conversation
 from core.models.model import AskedFile
@@ -16,8 +23,10 @@ from core.models.work_phrases import (
     asks_for_work,
     check_command,
     code_to_change,
+    is_code_file,
     named_files,
     possible_results,
+    reports_failing_tests,
     reports_fault,
     requested_files,
 )
@@ -36,6 +45,10 @@ WORK_REMINDER = "[The task is: {}\nDo it now: make the next call.]"
 CREATE_REMINDER = "[The task is: {}\nDo it now: call write or run to create {}.]"
 FAULT_REMINDER = "[The task is: {}\nFirst say in one sentence what has to change, then call edit or write.]"
 CODE_REMINDER = "[The task is: {0}\nFirst say in one sentence what has to change. {1}]"
+TESTED_CODE_REMINDER = (
+    "[The task is: {0}\nThe tests are right and `{1}` has to pass, so {2} has a fault. First say in one sentence what "
+    "has to change in {2}. {3}]"
+)
 NEW_CODE_REMINDER = "[The task is: {0}\nFirst say in one sentence how {1} has to work. {2}]"
 FAILED_CHECK_REMINDER = "[`{0}` fails. First say in one sentence why. {1}]"
 SAME_TEXT_REMINDER = "[The task is: {0}\nThe file has this text already. First say what is missing. {1}]"
@@ -51,6 +64,26 @@ class _Reminder(NamedTuple):
 
     text: str
     file: str = ""
+
+
+def task_check(conversation: Conversation, task: str, broker: FileBroker) -> str:
+    """Return the command that has to succeed: the one that a task names, or that of the tests which it says fail.
+
+    These tests are run before the first request, so later the command is known even if the model removes them. "" if
+    there is none, or if the program that runs the tests is not installed.
+    """
+    if (named := check_command(task)) or not reports_failing_tests(task):
+        return named
+    since = max(conversation.task, default=0)
+    command = first_command(conversation, since) or find_test_command(broker)
+    return "" if command and is_missing_program(failed_output(conversation, command, since)) else command
+
+
+def files_to_repair(conversation: Conversation, task: str, broker: FileBroker) -> list[str]:
+    """Return the files that the output of the failed check is about; [] if it did not fail or shows no file."""
+    command = task_check(conversation, task, broker)
+    output = failed_output(conversation, command, max(conversation.task, default=0)) if command else ""
+    return files_of_failure(output, broker)
 
 
 def task_reminder(conversation: Conversation, broker: FileBroker, full_text: Callable[[Text], str]) -> list[Message]:
@@ -73,12 +106,13 @@ def task_reminder(conversation: Conversation, broker: FileBroker, full_text: Cal
 
 def _choose_reminder(conversation: Conversation, task: str, broker: FileBroker) -> _Reminder | None:
     last, short = conversation.messages[-1], shortened(task)
-    code = short_code_file(task, broker)
+    code = code_to_write(conversation, task, broker)
     if last.failed:
         if last.call_id == conversation.last_refused:
             return None
-        if code and _ran_check(conversation, task):
-            return _Reminder(FAILED_CHECK_REMINDER.format(check_command(task), WHOLE_TEXT.format(code)), code)
+        check = task_check(conversation, task, broker)
+        if code and check and _ran(conversation, check):
+            return _Reminder(FAILED_CHECK_REMINDER.format(check, WHOLE_TEXT.format(code)), code)
         return _Reminder(FAILURE_REMINDER.format(short)) if last.category in RESULTS_OF_FILE_TOOLS else None
     missing = missing_file(task, broker)
     if not (asks_for_work(task) or missing):
@@ -87,6 +121,9 @@ def _choose_reminder(conversation: Conversation, task: str, broker: FileBroker) 
     if conversation.stop_reason == READ_AHEAD and last.category == RESULTS_OF_READ:
         if code:
             whole = WHOLE_TEXT.format(code)
+            check = task_check(conversation, task, broker)
+            if check and files_to_repair(conversation, task, broker):
+                return _Reminder(TESTED_CODE_REMINDER.format(short, check, code, whole), code)
             text = NEW_CODE_REMINDER.format(short, code, whole) if missing else CODE_REMINDER.format(short, whole)
             return _Reminder(text, code)
         reminder = CREATE_REMINDER if missing else FAULT_REMINDER if reports_fault(task) else WORK_REMINDER
@@ -101,12 +138,16 @@ def shortened(task: str) -> str:
     return task if len(task) <= MAX_REMINDER_CHARS else task[:MAX_REMINDER_CHARS] + "…"
 
 
-def short_code_file(task: str, broker: FileBroker) -> str:
-    """Return the source file that a task asks to change or create, or "".
+def code_to_write(conversation: Conversation, task: str, broker: FileBroker) -> str:
+    """Return the source file that a model should write as a whole, or "".
 
-    Also "" if the file is larger than MAX_CODE_BYTES, because a model should edit it instead of writing it whole.
+    It is the one that the task asks to change or create, or else the only one that the failed check is about. "" if the
+    file is larger than MAX_CODE_BYTES, because a model should edit it instead.
     """
     name = code_to_change(task)
+    if not name and reports_fault(task):
+        sources = [path for path in files_to_repair(conversation, task, broker) if is_code_file(path)]
+        name = sources[0] if len(sources) == 1 else ""
     with suppress(Problem):  # The path is a folder or outside the project folder.
         if name and ((status := broker.stat(name)) is None or status.st_size <= MAX_CODE_BYTES):
             return name
@@ -123,11 +164,10 @@ def asked_file(expected: ExpectedReply | None, broker: FileBroker) -> AskedFile 
         return AskedFile(expected.path)
 
 
-def _ran_check(conversation: Conversation, task: str) -> bool:
-    """Return whether the last call ran the command that the task names as its check."""
-    command = check_command(task)
+def _ran(conversation: Conversation, command: str) -> bool:
+    """Return whether the last call ran this command."""
     calls = [call for message in conversation.messages for call in message.calls]
-    return bool(command and calls) and runs_command(calls[-1], command)
+    return bool(calls) and runs_command(calls[-1], command)
 
 
 def missing_file(task: str, broker: FileBroker) -> str:

@@ -47,12 +47,17 @@ def check_state(conversation: Conversation, command: str, since: int) -> CheckSt
     return state
 
 
-def has_acted(conversation: Conversation, since: int) -> bool:
-    """Return whether a call after `since` ran a command, even if it failed, or successfully changed something."""
-    tools = {call.id: tool_named(call.tool) for message in conversation.messages for call in message.calls}
+def has_acted(conversation: Conversation, since: int, check: str = "") -> bool:
+    """Return whether a call after `since` ran a command, even if it failed, or successfully changed something.
+
+    The command `check` does not count: it only tells whether there is work to do.
+    """
+    calls = {call.id: call for message in conversation.messages for call in message.calls}
     for message in conversation.messages:
-        if message.role == "tool" and message.seq > since:
-            access = tool.access if (tool := tools.get(message.call_id)) else ""
+        if message.role == "tool" and message.seq > since and (call := calls.get(message.call_id)):
+            if check and runs_command(call, check):
+                continue
+            access = tool.access if (tool := tool_named(call.tool)) else ""
             if access == "execute" or (access not in READ_ONLY_ACCESS and changed(message)):
                 return True
     return False

@@ -20,7 +20,7 @@ OLD = AskedFile("mean.py", "def mean(values):\n    return 0\n")
     ],
 )
 def test_the_block_is_written(reply: str) -> None:
-    call = write_call(reply, OLD)
+    call = write_call(reply, OLD, may_remove=False)
     assert call and call.tool == "write" and json.loads(call.arguments) == {"path": "mean.py", "content": CODE}
 
 
@@ -38,11 +38,11 @@ def test_the_block_is_written(reply: str) -> None:
     ],
 )
 def test_replies_without_exactly_one_whole_text_write_nothing(reply: str) -> None:
-    assert write_call(reply, OLD) is None
+    assert write_call(reply, OLD, may_remove=False) is None
 
 
 def test_a_part_of_a_file_does_not_replace_it() -> None:
     text = "".join(f"def f{n}():\n    return {n}\n\n\n" for n in range(5))
     part = "```python\ndef f2():\n    return 3\n```"
-    assert write_call(part, AskedFile("f.py", text)) is None
-    assert write_call(part, AskedFile("f.py")) is not None
+    assert write_call(part, AskedFile("f.py", text), may_remove=False) is None
+    assert write_call(part, AskedFile("f.py"), may_remove=False) is not None
