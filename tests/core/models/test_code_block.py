@@ -46,3 +46,10 @@ def test_a_part_of_a_file_does_not_replace_it() -> None:
     part = "```python\ndef f2():\n    return 3\n```"
     assert write_call(part, AskedFile("f.py", text), may_remove=False) is None
     assert write_call(part, AskedFile("f.py"), may_remove=False) is not None
+
+
+def test_a_block_without_a_function_of_the_file_is_whole_only_if_the_task_removes_some() -> None:
+    asked = AskedFile("mean.py", f"{OLD.text}\n\nclass Sum:\n    pass\n")
+    block = f"```python\n{CODE}\n\n# the mean\n```"
+    assert write_call(block, asked, may_remove=False) is None
+    assert write_call(block, asked, may_remove=True) is not None
