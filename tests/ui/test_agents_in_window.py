@@ -11,6 +11,7 @@ from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, live, until
 from ui.settings.external_agents_page import ExternalAgentsPage
 from ui.settings.settings_dialog import AGENTS, SettingsDialog
+from ui.widgets.confirm_dialog import ConfirmDialog
 
 AGENT = Path(__file__).parents[1] / "servers" / "acp_agent.py"
 
@@ -89,6 +90,9 @@ def test_agents_are_added_tested_and_removed_in_the_settings(qapp: QApplication,
         click(test)
         await until(lambda: "Scripted Agent 1.2 responds" in result_of_test(page), "it answers")
         click(find(page, QPushButton, "settings.agent.box.remove"))
+        confirm = await until(lambda: dialog.findChild(ConfirmDialog), "the question whether to remove it")
+        assert not is_removed(page)
+        click(find(confirm, QPushButton, "confirm.yes"))
         await until(lambda: is_removed(page), "it was removed")
 
     live(qapp, home, act)

@@ -125,12 +125,21 @@ def test_a_provider_is_added_checked_used_and_removed(qapp: QApplication, home: 
             )
             assert find(dialog, QLineEdit, "settings.model").text() == "box/small"
             click(find(dialog, QPushButton, "settings.remove.box"))
+            confirm = await until(lambda: dialog.findChild(ConfirmDialog), "the question whether to remove it")
+            confirm.reject()
+            await until(lambda: dialog.findChild(ConfirmDialog) is None, "the question is closed")
+            assert dialog.findChild(QPushButton, "settings.remove.box") is not None
+            click(find(dialog, QPushButton, "settings.remove.box"))
+            confirm = await until(lambda: dialog.findChild(ConfirmDialog), "the question whether to remove it")
+            assert "API key is deleted" in find(confirm, QLabel, "confirm.text").text()
+            click(find(confirm, QPushButton, "confirm.yes"))
             await until(lambda: dialog.findChild(QPushButton, "settings.remove.box") is None, "its removal")
+            assert find(dialog, QLineEdit, "settings.model").text() == ""
         await until(lambda: "Saved." not in find(dialog, QLabel, "settings.said").text(), "the footer")
         field = find(dialog, QLineEdit, "settings.model")
         dialog.changed.emit("model", "nobody/x")
         await until(lambda: "no provider" in find(dialog, QLabel, "settings.said").text(), "the error")
-        assert field.text() and person.notice() == ""
+        assert field.text() == "" and person.notice() == ""
 
     live(qapp, home, act)
 

@@ -10,6 +10,7 @@ from ui.controllers.settings_page import SettingsPageController
 from ui.settings.external_agents_page import ExternalAgentAction
 from ui.settings.settings_dialog import SettingsDialog
 from ui.style.theme import Look
+from ui.widgets.confirm_dialog import ConfirmDialog
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -30,7 +31,7 @@ class ExternalAgentsController(SettingsPageController):
             case ExternalAgentAction.TEST:
                 self._start(self._test(name), "test an agent")
             case ExternalAgentAction.REMOVE:
-                self._start(self._remove(name), "remove an agent")
+                self._confirm_removal(name)
 
     async def _reload(self) -> None:
         agents = await self._ask(_overview)
@@ -47,6 +48,15 @@ class ExternalAgentsController(SettingsPageController):
         added = _tr("Added {}. To use it, choose it instead of a model when you start a session.")
         self._show_message(added.format(name))
         await self._reload()
+
+    def _confirm_removal(self, name: str) -> None:
+        title = _tr("Remove the agent {}?").format(name)
+        text = _tr("Its sessions are kept, but they cannot be continued until you add it again.")
+
+        def remove() -> None:
+            self._start(self._remove(name), "remove an agent")
+
+        ConfirmDialog(self._look, title, text, _tr("Remove agent"), remove, self._dialog).open()
 
     async def _remove(self, name: str) -> None:
         async def remove(engine: "Engine") -> None:

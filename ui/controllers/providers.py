@@ -19,6 +19,7 @@ from ui.settings.provider_card import ProviderAction, outcome_text
 from ui.settings.settings_dialog import SettingsDialog
 from ui.style.theme import Look
 from ui.widgets.api_key_dialog import ApiKeyDialog
+from ui.widgets.confirm_dialog import ConfirmDialog
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -57,7 +58,7 @@ class ProvidersController(SettingsPageController):
             case ProviderAction.ADD:
                 self._open_add_dialog()
             case ProviderAction.REMOVE:
-                self._start(self._remove(name), "remove a provider")
+                self._confirm_removal(name)
             case ProviderAction.SET_KEY:
                 self._open_key_dialog(name)
             case ProviderAction.REMOVE_KEY:
@@ -144,9 +145,21 @@ class ProvidersController(SettingsPageController):
         self._show_message(message.format(title))
         await self._look_again()
 
+    def _confirm_removal(self, server: str) -> None:
+        title = _tr("Remove the provider {}?").format(self._dialog.providers.display_name(server))
+        text = _tr("Its API key is deleted, and sessions that use its models need another one. This cannot be undone.")
+
+        def remove() -> None:
+            self._start(self._remove(server), "remove a provider")
+
+        ConfirmDialog(self._look, title, text, _tr("Remove provider"), remove, self._dialog).open()
+
     async def _remove(self, server: str) -> None:
         await self._ask(lambda engine: engine.providers.remove(server))
         self._show_message(_tr("Removed {} and its API key.").format(server))
+        model = await self._ask(_default_model)
+        if not self.closed:
+            self._dialog.show_value("model", model)
         await self._look_again()
 
     async def _test(self, model: str) -> None:
@@ -164,6 +177,10 @@ class ProvidersController(SettingsPageController):
         # Must be done before the list is refreshed, because the list marks the model in use.
         await self._change(name, value)
         await self._reload()
+
+
+async def _default_model(engine: "Engine") -> str:
+    return engine.settings.current.model
 
 
 async def _tiers(engine: "Engine") -> Tiers:
