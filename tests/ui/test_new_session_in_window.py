@@ -214,8 +214,11 @@ async def set_model(engine: Engine) -> None:
     engine.settings.change(model="ollama/not-there")
 
 
+CHOSEN = "5 turns · $1.50 · 900 tok a reply · temperature 0.2 · at most 5 questions · waits 10 min"
+
+
 def set_options(dialog: RunOptionsDialog) -> bool:
-    """Set options, with a temperature that is no number, and return whether that is refused."""
+    """Set options, with a word as the temperature, and return whether that is refused."""
     for name, value in (("turns", 5), ("cost", 1.5), ("output_tokens", 900), ("answer_minutes", 10)):
         find(dialog, NumberField, f"options.{name}").setValue(value)
     for name in ("autonomy", "unanswered"):
@@ -257,8 +260,7 @@ def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, 
         temperature = find(options, QLineEdit, "options.temperature")
         temperature.setText("0.2")
         press(temperature, Qt.Key.Key_Return)
-        chosen = "5 turns · $1.50 · 900 tok a reply · temperature 0.2 · at most 5 questions · waits 10 min"
-        await until(lambda: limits.text() == chosen, "the options")
+        await until(lambda: limits.text() == CHOSEN, "the options")
         await until(find(window, QComboBox, "start.model").count, "the model of the settings")
         window.start.choose_folder(str(folder))
         form.attached.add_paths([str(note)])
