@@ -120,6 +120,7 @@ class DecisionEntry:
     status: str = "done"
     rule: str = ""
     options: tuple[tuple[str, str], ...] = ()
+    constraints: tuple[str, ...] = ()
     call: str = ""
     count: int = 1
 
@@ -444,8 +445,9 @@ def decision_of(line: EventJson) -> DecisionEntry | None:
                         status="failed")  # fmt: skip
         case "decision_made":
             choices = tuple((str(o.get("label", "")), _option_text(o)) for o in line.get("options") or ())
-            return entry("decision", str(line.get("intent", "")), chosen=str(line.get("choice", "")),
-                        why=str(line.get("reason", "")), cause="the agent", options=choices)  # fmt: skip
+            limits = tuple(str(limit) for limit in line.get("constraints") or ())
+            return entry("decision", str(line.get("intent", "")), chosen=str(line.get("choice", "")), cause="the agent",
+                        why=str(line.get("reason", "")), options=choices, constraints=limits)  # fmt: skip
         case "issue_reported":
             why = " · ".join(part for part in (line.get("cause"), line.get("fix")) if part)
             return entry("issue", str(line.get("description", "")), chosen=str(line.get("severity", "")), why=why,

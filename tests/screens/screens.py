@@ -68,6 +68,7 @@ from ui.shell.session_view import CHANGES, CONTEXT, DECISIONS, TERMINAL
 from ui.shell.shortcuts_dialog import ShortcutsDialog
 from ui.shell.window_frame import WindowFrame
 from ui.start.new_session import ProviderOffer
+from ui.start.run_options import RunOptions, RunOptionsDialog
 from ui.style.theme import Look, apply_theme, load_fonts, load_theme
 from ui.timeline.run_page import CHART_TAB, STEPS_TAB
 from ui.usage.panel import UsagePanel
@@ -409,6 +410,7 @@ def _dialogs(stage: _Stage) -> Screens:
         ("revert", lambda: RevertDialog(look, "Revert the files to their state after step 12?", PLAN, stage.shell)),
         ("revert-undo", lambda: RevertDialog(look, "Undo the last revert?", replace(PLAN, undoes_seq=9), stage.shell)),
         ("resend", lambda: EditMessageDialog(look, MESSAGE, "letter.pdf, 48 KB", stage.shell)),
+        ("run-options", lambda: RunOptionsDialog(look, RunOptions(60, answer_minutes=10), stage.shell)),
         ("api-key", lambda: ApiKeyDialog(look, [("anthropic", "Anthropic"), ("openai", "OpenAI")], stage.shell)),
         ("trust-package", lambda: TrustPackageDialog(look, "letters", (*running_lines(PACKAGES[0]),), stage.shell)),
         ("replay", lambda: _replayed(ReplayDialog(look, DONE, stage.steps_of(DONE), stage.shell))),

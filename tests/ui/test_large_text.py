@@ -1,5 +1,6 @@
 """At 200% text in a small window, rows name their objects, all tabs can be reached, and headers keep their buttons."""
 
+from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
@@ -45,6 +46,7 @@ from ui.shell.status_line import StatusLine
 from ui.skills.header import SkillHeader
 from ui.start.new_session import ProviderOffer
 from ui.start.panel import StartPanel
+from ui.start.run_options import RunOptions, RunOptionsDialog
 from ui.style.theme import Look, load_fonts, load_theme
 from ui.timeline.row_layout import RowColumns
 from ui.timeline.run_end_card import RunEndCard
@@ -225,9 +227,9 @@ def test_the_fields_of_the_mcp_form_are_complete_and_it_scrolls(large: Look, qtb
         assert field.visibleRegion().boundingRect().height() == field.height()
 
 
-@pytest.mark.parametrize("dialog_class", [ShortcutsDialog, HelpDialog])
-def test_dialogs_fit_on_the_screen(large: Look, qtbot: QtBot, dialog_class: type[QDialog]) -> None:
-    dialog = dialog_class(large, None)  # type: ignore[arg-type]  # both take a look and a parent
+@pytest.mark.parametrize("make", [ShortcutsDialog, HelpDialog, lambda look: RunOptionsDialog(look, RunOptions())])
+def test_dialogs_fit_on_the_screen(large: Look, qtbot: QtBot, make: Callable[[Look], QDialog]) -> None:
+    dialog = make(large)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
     qtbot.addWidget(dialog)
     dialog.show()

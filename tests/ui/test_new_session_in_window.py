@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QMenu, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineEdit, QMenu, QPlainTextEdit, QPushButton
 
 from core.domain.events import RunStarted, SessionEvent, UserMessage
 from core.domain.text import Text
@@ -22,7 +22,7 @@ from tests.ui.test_desktop_app import Person, activate, live, until
 from ui.dialogs.trust_dialog import TrustDialog
 from ui.message.mode_button import ModeButton
 from ui.shell.main_window import MainWindow
-from ui.start.limits_dialog import LimitsDialog
+from ui.start.run_options import RunOptionsDialog
 from ui.timeline.header_facts import FactLine
 from ui.widgets.number_field import NumberField
 
@@ -215,6 +215,21 @@ async def set_model(engine: Engine) -> None:
     engine.settings.change(model="ollama/not-there")
 
 
+CHOSEN = "5 turns · $1.50 · 900 tok a reply · temperature 0.2 · at most 5 questions · waits 10 min"
+
+
+def set_options(dialog: RunOptionsDialog) -> bool:
+    """Set options, with a word as the temperature, and return whether that is refused."""
+    for name, value in (("turns", 5), ("cost", 1.5), ("output_tokens", 900), ("answer_minutes", 10)):
+        find(dialog, NumberField, f"options.{name}").setValue(value)
+    for name in ("autonomy", "unanswered"):
+        press(find(dialog, QComboBox, f"options.{name}"), Qt.Key.Key_Down)
+    temperature = find(dialog, QLineEdit, "options.temperature")
+    temperature.setText("warm")
+    press(temperature, Qt.Key.Key_Return)
+    return "a number from 0" in find(dialog, QLabel, "options.error").text() and temperature.hasFocus()
+
+
 def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, home: Path, tmp_path: Path) -> None:
     folder, note = tmp_path / "work", tmp_path / "note.txt"
     folder.mkdir()
@@ -237,15 +252,16 @@ def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, 
         mode = find(window.start, ModeButton, "start.mode")
         next(action for action in mode.mode_menu.actions() if action.data() == "plan").trigger()
         assert mode.text() == "Plan only"
-        limits = find(window.start, QPushButton, "start.limits")
+        limits = find(window.start, QPushButton, "start.options")
         await until(lambda: limits.text() == "60 turns", "the limits of the settings")
         click(limits)
-        dialog_of_limits = await until(lambda: window.findChild(LimitsDialog), "the limits")
-        await until(dialog_of_limits.isActiveWindow, "the active dialog")  # or it takes the focus after it is closed
-        for name, value in (("turns", 5), ("cost", 1.5)):
-            find(dialog_of_limits, NumberField, f"limits.{name}").setValue(value)
-        click(find(dialog_of_limits, QPushButton, "limits.apply"))
-        assert limits.text() == "5 turns · $1.50"
+        options = await until(lambda: window.findChild(RunOptionsDialog), "the options")
+        await until(options.isActiveWindow, "the active dialog")  # or it takes the focus after it is closed
+        assert set_options(options)
+        temperature = find(options, QLineEdit, "options.temperature")
+        temperature.setText("0.2")
+        press(temperature, Qt.Key.Key_Return)
+        await until(lambda: limits.text() == CHOSEN, "the options")
         await until(find(window, QComboBox, "start.model").count, "the model of the settings")
         window.start.choose_folder(str(folder))
         form.attached.add_paths([str(note)])
@@ -267,6 +283,8 @@ def test_a_task_is_started_with_files_mode_agent_and_effort(qapp: QApplication, 
         assert [(file.name, file.size) for file in message.attachments] == [("note.txt", 6)]
         assert (start.mode, start.profile, start.effort) == ("plan", "editor", "high")
         assert (start.max_turns, start.max_cost, start.max_minutes) == (5, 1.5, 0) and limits.text() == "60 turns"
+        assert (start.max_output_tokens, start.temperature, start.autonomy) == (900, 0.2, "cautious")
+        assert (start.on_unanswered, start.answer_timeout_minutes) == ("default", 10)
         assert not task.toPlainText() and not form.attached.files()
         window.actions_by_id["run.stop"].trigger()
         await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")

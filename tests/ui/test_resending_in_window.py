@@ -215,3 +215,20 @@ def test_an_empty_message_is_not_resent(look: Look, qtbot: QtBot) -> None:
     assert not send.isEnabled()
     write(find(dialog, QPlainTextEdit, "resend.text"), "Read it.")
     assert send.isEnabled()
+
+
+def test_no_line_of_a_long_message_is_cut_off(look: Look, qtbot: QtBot) -> None:
+    dialog = EditMessageDialog(look, "names like /home/you/a-folder-with-a-long-name, and " * 60, "letter.pdf, 48 KB")
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    with qtbot.waitExposed(dialog):
+        dialog.show()
+    field = find(dialog, QPlainTextEdit, "resend.text")
+    lines = field.document().firstBlock().layout()
+    qtbot.waitUntil(field.verticalScrollBar().isVisible)
+    assert max(lines.lineAt(n).naturalTextWidth() for n in range(lines.lineCount())) <= field.viewport().width()
+    frame = field.parentWidget()
+    assert frame is not None
+    qtbot.waitUntil(lambda: frame.rect().contains(field.geometry()))
+    write(field, "The end")
+    assert field.viewport().rect().contains(field.cursorRect())

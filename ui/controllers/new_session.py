@@ -15,8 +15,8 @@ from ui.base.tasks import ErrorSource, Tasks
 from ui.controllers.completions import list_completions
 from ui.controllers.folder_trust import confirm_folder_trust
 from ui.shell.main_window import MainWindow
-from ui.start.limits_dialog import RunLimits
 from ui.start.new_session import NewSession, OfferedAgent, ProviderOffer
+from ui.start.run_options import RunOptions
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
@@ -84,7 +84,7 @@ class NewSessionController:
         if model and not form.isVisibleTo(start):
             start.show_providers((), model)  # the user can write the task before the providers have answered
         form.set_recent_folders(await self._bridge.ask(_recent_folders))
-        form.set_usual_limits(await self._bridge.ask(_usual_limits))
+        form.set_usual_options(await self._bridge.ask(_usual_options))
         await self._show_overview(await self._bridge.ask(lambda engine: engine.providers_overview(fresh=True)))
         await self._load_agents()
 
@@ -125,7 +125,7 @@ class NewSessionController:
             raise
         finally:
             self._starting = ""
-        form.choose_limits(None)
+        form.choose_options(None)
         form.choose_default_model()
         self._window.state.set_draft(NEW_SESSION, "")
         self._window.state.set_text("folder", new.folder)  # so that the folder is selected for the next session
@@ -165,9 +165,9 @@ def _offers(overview: "ProvidersOverview", agent_models: tuple[str, ...]) -> lis
     return offers
 
 
-async def _usual_limits(engine: "Engine") -> RunLimits:
+async def _usual_options(engine: "Engine") -> RunOptions:
     now = engine.settings.current
-    return RunLimits(now.max_turns, now.max_minutes, now.max_tokens, now.max_cost)
+    return RunOptions(now.max_turns, now.max_minutes, now.max_tokens, now.max_cost)
 
 
 async def _agents(engine: "Engine") -> list[OfferedAgent]:
@@ -189,13 +189,18 @@ async def _recent_folders(engine: "Engine") -> list[str]:
 async def _start_session(new: NewSession, worktree: bool, engine: "Engine") -> str:
     from core.domain.events import RunStarted
 
-    limits = new.limits or await _usual_limits(engine)
+    options = new.options or await _usual_options(engine)
     run_started = RunStarted(
         new.model,
-        limits.turns,
-        max_minutes=limits.minutes,
-        max_tokens=limits.tokens,
-        max_cost=limits.cost,
+        options.turns,
+        max_minutes=options.minutes,
+        max_tokens=options.tokens,
+        max_cost=options.cost,
+        max_output_tokens=options.output_tokens,
+        temperature=options.temperature,
+        autonomy=options.autonomy,
+        on_unanswered=options.unanswered if options.answer_minutes else "wait",
+        answer_timeout_minutes=options.answer_minutes,
         interactive=True,
         mode=new.mode,
         profile=new.agent,

@@ -196,6 +196,8 @@ class DecisionsPanel(QWidget):
         self._title.setText(self._rows.subject(choice))
         self._cause.setText(outcome_line(choice))
         lines = [self._option(choice, name, text) for name, text in choice.options[:MAX_OPTIONS]]
+        if choice.constraints:
+            lines.append(visible(self.tr("Constraints: {}").format("; ".join(choice.constraints))))
         self._options.setText("\n".join(lines))
         self._options.setVisible(bool(lines))
         self._outcome.setText(self._outcome_text(choice))

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit
 from ui.widgets.input_dialog import InputDialog
 from ui.widgets.labels import TextField, label, show_focus_on, styled_frame
 
@@ -54,6 +54,7 @@ class EditMessageDialog(InputDialog):
         self.setMinimumWidth(look.size(520))
         self._field.textChanged.connect(lambda: self._send.setEnabled(bool(self._field.stripped_text())))
         self._send.setEnabled(bool(text.strip()))  # a message without text can still have attachments
+        self._field.textChanged.connect(lambda: grow_to_fit(self))
         self._field.entered.connect(self._submit)
         self._send.clicked.connect(self._submit)
         click_on_ctrl_enter(self, self._send)
@@ -69,5 +70,6 @@ class EditMessageDialog(InputDialog):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        # If this were done before the field has its width, it would scroll.
+        # Both need the width of the field, which it has from now on.
+        grow_to_fit(self)
         self._field.moveCursor(QTextCursor.MoveOperation.End)

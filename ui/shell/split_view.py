@@ -80,7 +80,7 @@ class SplitView(QWidget):
         return self.active_pane.session in self.active_pane.tabs.permanent()
 
     def restore(self, *, activate: bool) -> None:
-        """Restore tabs and split from the stored window state; with `activate`, also which pane was active, and focus it.
+        """Restore tabs and split from the stored window state; with `activate`, also the active pane, and focus it.
 
         The focus goes to the message field or, after an interruption, to the bar that asks how to continue.
         """

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from core.domain.modes import DEFAULT_MODE, Mode
 from ui.base.draft_files import AttachedFile
-from ui.start.limits_dialog import RunLimits
+from ui.start.run_options import RunOptions
 
 
 class ProviderOffer(NamedTuple):
@@ -37,7 +37,7 @@ class OfferedAgent(NamedTuple):
 class NewSession(NamedTuple):
     """What the user has entered for a new session.
 
-    An empty `agent` means the default profile, an empty `effort` the default of the model, and None as `limits` those
+    An empty `agent` means the default profile, an empty `effort` the default of the model, and None as `options` those
     of the settings.
     """
 
@@ -48,4 +48,4 @@ class NewSession(NamedTuple):
     agent: str = ""
     effort: str = ""
     files: tuple[AttachedFile, ...] = ()
-    limits: RunLimits | None = None
+    options: RunOptions | None = None

@@ -14,9 +14,9 @@ from ui.message.completion import Completion
 from ui.message.efforts import EFFORTS
 from ui.message.message_field import MessageField
 from ui.message.mode_button import ModeButton
-from ui.start.limits_dialog import RunLimits
 from ui.start.new_session import NewSession, OfferedAgent
-from ui.start.session_choices import AgentDropDown, FolderButton, LimitsButton, RecentFoldersButton
+from ui.start.run_options import RunOptions
+from ui.start.session_choices import AgentDropDown, FolderButton, OptionsButton, RecentFoldersButton
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
@@ -61,7 +61,7 @@ class NewSessionForm(QWidget):
         for effort in EFFORTS:
             text = self.tr("Effort: {}").format(effort) if effort else self.tr("Default effort")
             self._efforts.addItem(text, effort)
-        self._limits_button = LimitsButton(look)
+        self._options_button = OptionsButton(look)
         self._folder_button = FolderButton(look)
         self._recent_button = RecentFoldersButton(look)
         self._models = DropDown(name="start.model", title=self.tr("Model"), font=look.fonts.text)
@@ -87,7 +87,7 @@ class NewSessionForm(QWidget):
         box_layout.addWidget(self.attached)
         box_layout.addWidget(self._task_field)
         box_layout.addWidget(
-            WrappingRow(self._mode_button, self._attach_button, self._agents, self._efforts, self._limits_button)
+            WrappingRow(self._mode_button, self._attach_button, self._agents, self._efforts, self._options_button)
         )
         choices = WrappingRow(self._folder_button, self._recent_button, self._models, self._missing)
         bottom = Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignRight
@@ -125,7 +125,7 @@ class NewSessionForm(QWidget):
                     agent=self._agents.chosen.name,
                     effort=self._efforts.currentData() or "",
                     files=self.attached.files(),
-                    limits=self._limits_button.chosen,
+                    options=self._options_button.chosen,
                 )
             )
         elif self.text() and not self.folder:
@@ -190,13 +190,13 @@ class NewSessionForm(QWidget):
         self._mode = mode
         self._mode_button.show_mode(mode)
 
-    def set_usual_limits(self, limits: RunLimits) -> None:
-        """Set the limits of the settings. They apply unless the user chooses other limits."""
-        self._limits_button.set_limits_of_settings(limits)
+    def set_usual_options(self, options: RunOptions) -> None:
+        """Set the options of the settings. They apply unless the user chooses others."""
+        self._options_button.set_usual(options)
 
-    def choose_limits(self, limits: RunLimits | None) -> None:
-        """Choose the limits for the run; None means those of the settings."""
-        self._limits_button.choose(limits)
+    def choose_options(self, options: RunOptions | None) -> None:
+        """Choose the options of the run; None means those of the settings."""
+        self._options_button.choose(options)
 
     def pick_files(self) -> None:
         """Open the system's file dialog without blocking."""
@@ -276,7 +276,7 @@ class NewSessionForm(QWidget):
         self._missing.setFont(look.fonts.second)
         for widget in (
             self._worktree_box, self._folder_button, self._recent_button, self._start_button, self._attach_button,
-            self._mode_button, self._agents, self._limits_button, self.attached, self.completion,
+            self._mode_button, self._agents, self._options_button, self.attached, self.completion,
         ):  # fmt: skip
             widget.restyle(look)
 

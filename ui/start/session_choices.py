@@ -9,8 +9,8 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import QMenu
 
-from ui.start.limits_dialog import LimitsDialog, RunLimits, limits_text
 from ui.start.new_session import OfferedAgent
+from ui.start.run_options import RunOptions, RunOptionsDialog, options_text
 from ui.style.number_formats import short_folder
 from ui.style.theme import Look
 from ui.text.visible import visible
@@ -64,42 +64,42 @@ class AgentDropDown(DropDown):
             self.setItemData(index, self._look.theme.third, Qt.ItemDataRole.ForegroundRole)
 
 
-class LimitsButton(Button):
-    """Shows the limits for the run, and opens a dialog to change them.
+class OptionsButton(Button):
+    """Shows the limits and other options of the run, and opens a dialog to change them.
 
     Attributes:
-        chosen: The limits that the user has chosen for this run; None if those of the settings apply.
+        chosen: The options that the user has chosen for this run; None if those of the settings apply.
     """
 
     def __init__(self, look: Look) -> None:
-        super().__init__(look, "", name="start.limits", tone="quiet", icon="gauge")
-        self._of_settings = RunLimits()
-        self.chosen: RunLimits | None = None
-        self.setToolTip(self.tr("Limits of the run, after which it pauses"))
+        super().__init__(look, "", name="start.options", tone="quiet", icon="gauge")
+        self._usual = RunOptions()
+        self.chosen: RunOptions | None = None
+        self.setToolTip(self.tr("Limits of the run, and how it replies and asks"))
         self.clicked.connect(self._open_dialog)
-        self._show_limits()
+        self._show_options()
 
-    def set_limits_of_settings(self, limits: RunLimits) -> None:
-        self._of_settings = limits
-        self._show_limits()
+    def set_usual(self, options: RunOptions) -> None:
+        self._usual = options
+        self._show_options()
 
-    def choose(self, limits: RunLimits | None) -> None:
-        """Choose the limits for the run; None means those of the settings."""
-        self.chosen = limits
-        self._show_limits()
+    def choose(self, options: RunOptions | None) -> None:
+        """Choose the options of the run; None means those of the settings."""
+        self.chosen = options
+        self._show_options()
 
     @property
-    def _effective(self) -> RunLimits:
-        return self._of_settings if self.chosen is None else self.chosen
+    def _effective(self) -> RunOptions:
+        return self._usual if self.chosen is None else self.chosen
 
-    def _show_limits(self) -> None:
-        text = limits_text(self._effective)
+    def _show_options(self) -> None:
+        text = options_text(self._effective)
         self.setText(text)
-        self.setAccessibleName(self.tr("Limits: {}").format(text))
+        self.setAccessibleName(self.tr("Options of the run: {}").format(text))
         self.updateGeometry()
 
     def _open_dialog(self) -> None:
-        dialog = LimitsDialog(self._look, self._effective, self)
+        dialog = RunOptionsDialog(self._look, self._effective, self)
         dialog.chosen.connect(self.choose)
         dialog.open()
 

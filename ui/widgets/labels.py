@@ -133,8 +133,12 @@ class TextField(QPlainTextEdit):
         visible_lines = max(self._min_lines, min(text_lines, self._lines))
         overflows = text_lines > self._lines
         policy = Qt.ScrollBarPolicy.ScrollBarAsNeeded if overflows else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        before = self.viewport().size()
         self.setVerticalScrollBarPolicy(policy)
         self.setFixedHeight(self.fontMetrics().lineSpacing() * visible_lines + 2)
+        if self.viewport().width() != before.width():
+            # Qt does not wrap the text again if a scroll bar appears during a resize, and would cut its lines off.
+            super().resizeEvent(QResizeEvent(self.viewport().size(), before))
 
     def _placeholder_lines(self) -> int:
         metrics, room = self.fontMetrics(), QRect(0, 0, max(1, self.viewport().width()), 1)

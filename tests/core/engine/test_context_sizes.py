@@ -6,14 +6,16 @@ import tempfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from core.domain.events import RequestSent, SessionEvent, ToolReturned
 from core.domain.text import Attachment
 from core.models.token_estimate import attachment_tokens
-from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
+from tests.core.engine.harness import EngineHarness, call_reply, open_engine, run_bounded, scripted_replies
+from tests.core.engine.test_mcp_servers import added
 
 SUMMARY_ROLE = {"summary": [{"text": "The agent read many files and found nothing of interest so far."}]}
 
@@ -103,8 +105,9 @@ def test_an_attachment_counts_by_its_type_and_size() -> None:
 
 TURN = st.lists(
     st.one_of(
-        st.tuples(st.just("file"), st.sampled_from([10, 2_000, 20_000, 150_000])),
+        st.tuples(st.just("file"), st.sampled_from([10, 2_000, 20_000, 333_000])),
         st.tuples(st.just("output"), st.sampled_from([100, 60_000])),
+        st.tuples(st.just("mcp"), st.sampled_from([100, 30_000, 300_000])),
         st.tuples(st.just("image"), st.integers(0, 9)),
     ),
     min_size=1,
@@ -112,27 +115,46 @@ TURN = st.lists(
 )
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+def calls_of(turn: list[tuple[str, int]], folder: Path) -> list[dict[str, Any]]:
+    """Return the calls of a reply, and write the files that they read."""
+    calls = []
+    for kind, size in turn:
+        if kind == "output":
+            calls += call_reply("run", command=f"yes some words | head -c {size}")["calls"]
+        elif kind == "mcp":
+            calls += call_reply("box__long", length=size)["calls"]
+        else:
+            name = f"{kind}{size}"
+            body = png(size) if kind == "image" else b"Some words, 12 times.\n" * (size // 22 + 1)
+            (folder / name).write_bytes(body)
+            calls += call_reply("read", path=name)["calls"]
+    return calls
+
+
+async def run_approved(scene: EngineHarness, script: str) -> str:
+    """Run a session and approve its requests: those of MCP calls, and of commands that follow their results."""
+    session = await scene.start(script, max_turns=0)
+    while scene.status(session) != "done":
+        await scene.when(lambda: scene.engine.permission_requests() or scene.status(session) == "done")
+        for _, each in scene.engine.permission_requests():
+            await scene.engine.allow(each.request.id)
+    await scene.engine.wait_idle(session)
+    return session
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.lists(TURN, min_size=1, max_size=8), st.sampled_from([16_000, 40_000]))
+@example([[("file", 333_000)]] * 4, 16_000)
+@example([[("mcp", 300_000), ("image", 1), ("file", 333_000), ("mcp", 30_000), ("output", 60_000)]] * 3, 16_000)
 def test_requests_stay_within_80_percent_of_the_window(turns: list[list[tuple[str, int]]], window: int) -> None:
     async def main(home: Path) -> None:
         async with open_engine(home) as scene:
-            replies = []
-            for turn in turns:
-                calls = []
-                for kind, size in turn:
-                    if kind == "output":
-                        calls += call_reply("run", command=f"yes some words | head -c {size}")["calls"]
-                        continue
-                    name = f"{kind}{size}"
-                    body = png(size) if kind == "image" else b"Some words, 12 times.\n" * (size // 22 + 1)
-                    (scene.folder / name).write_bytes(body)
-                    calls += call_reply("read", path=name)["calls"]
-                replies.append({"calls": calls})
+            if any(kind == "mcp" for turn in turns for kind, _ in turn):
+                await added(scene, home)
+            replies = [{"calls": calls_of(turn, scene.folder)} for turn in turns]
             script = scripted_replies(*replies, {"text": "done"}, window=window, roles=SUMMARY_ROLE)
-            session = await scene.run(script, max_turns=0)
-            sizes = request_sizes(await scene.events(session))
-            assert scene.status(session) == "done" and len(sizes) == len(turns) + 1
+            sizes = request_sizes(await scene.events(await run_approved(scene, script)))
+            assert len(sizes) == len(turns) + 1
             assert all(size <= 0.8 * window for size, window in sizes), sizes
 
     with tempfile.TemporaryDirectory() as folder:
