@@ -29,7 +29,8 @@ CONTROLS = {
 }  # fmt: skip
 DIALOGS = {
     "add_server", "add_tool", "close", "consent.dialog", "crash", "help", "image", "key", "keys", "link",
-    "memory.write", "options", "putback", "question.dialog", "replay", "resend", "rule", "settings", "trust", "trust_package",
+    "memory.write", "options", "putback", "question.dialog", "replay", "resend", "rule", "settings", "trust",
+    "trust_package",
 }  # fmt: skip
 OF_QT = {"qt_spinbox_lineedit", "QLineEditIconButton"}  # inner parts of a widget that has the name itself
 MOST = 50  # checked rows per list; the others are alike

@@ -137,7 +137,7 @@ class TextField(QPlainTextEdit):
         self.setVerticalScrollBarPolicy(policy)
         self.setFixedHeight(self.fontMetrics().lineSpacing() * visible_lines + 2)
         if self.viewport().width() != before.width():
-            # Qt does not wrap the text again for a scroll bar that appears during a resize, and would cut off its lines.
+            # Qt does not wrap the text again for a scroll bar that appears during a resize, and cuts its lines off.
             super().resizeEvent(QResizeEvent(self.viewport().size(), before))
 
     def _placeholder_lines(self) -> int:
