@@ -2,13 +2,13 @@
 
 import json
 import subprocess
-import time
 from pathlib import Path
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from tests.e2e.killed_run import program_command, program_environment
+from tests.e2e.screen import wait_until
 from tests.ui.hands import press
 from tests.ui.test_desktop_app import Person, live, until
 from ui.timeline.interruption_bar import InterruptionBar
@@ -21,11 +21,10 @@ def kill_during_a_command(home: Path) -> None:
     (home / "script.json").write_text(json.dumps({"replies": [{"calls": [call]}]}))
     words = ("run", "Wait.", "-C", str(home / "work"), "--script", str(home / "script.json"), "--mode", "auto")
     with subprocess.Popen(program_command(*words), env=program_environment(home), stdout=subprocess.DEVNULL) as running:
-        deadline = time.monotonic() + 60
-        while not (home / "work" / "began").exists() and time.monotonic() < deadline:
-            time.sleep(0.02)
-        running.kill()
-    assert (home / "work" / "began").exists()
+        try:
+            wait_until(lambda: (home / "work" / "began").exists(), "the command", 60)
+        finally:
+            running.kill()
 
 
 def test_the_bar_of_an_interrupted_step_has_the_focus_after_a_crash(qapp: QApplication, home: Path) -> None:

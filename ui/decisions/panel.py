@@ -2,7 +2,7 @@
 
 from typing import Any, Final, Protocol
 
-from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QStackedWidget, QVBoxLayout, QWidget
 
 from core.domain.steps import Step
@@ -21,8 +21,9 @@ from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.current_row import keep_current_row
 from ui.widgets.empty_note import empty_note, update_note
+from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.flow_layout import WrappingRow
-from ui.widgets.labels import hairline, label
+from ui.widgets.labels import allow_breaks, hairline, label
 from ui.widgets.radio_group import radio_group
 from ui.widgets.replaceable_content import show_in_stack
 
@@ -100,11 +101,20 @@ class DecisionsPanel(QWidget):
         buttons.addWidget(self._show)
         buttons.addWidget(self._revoke)
         buttons.addStretch(1)
+        content = QWidget()
+        texts = QVBoxLayout(content)
+        texts.setContentsMargins(0, 0, 0, 0)
+        texts.setSpacing(8)
+        for part in (self._title, self._cause, self._options, self._outcome):
+            texts.addWidget(part)
+        self._texts = FittingScrollArea(content)
+        self._texts.setObjectName("decisions.texts")
+        self._texts.setAccessibleName(self.tr("Details of the decision"))
+        self._texts.verticalScrollBar().rangeChanged.connect(self._let_keys_scroll)
         layout = QVBoxLayout(self._detail)
         layout.setContentsMargins(20, 12, 20, 12)
         layout.setSpacing(8)
-        for part in (self._title, self._cause, self._options, self._outcome):
-            layout.addWidget(part)
+        layout.addWidget(self._texts)
         layout.addLayout(buttons)
         self._detail.hide()
 
@@ -125,6 +135,10 @@ class DecisionsPanel(QWidget):
         layout.addWidget(self._edge)
         layout.addWidget(self._detail)
         self.setFocusProxy(self._list)
+
+    def _let_keys_scroll(self, _least: int, most: int) -> None:
+        """Make the texts of a long decision, which scroll, reachable by Tab."""
+        self._texts.setFocusPolicy(Qt.FocusPolicy.StrongFocus if most else Qt.FocusPolicy.NoFocus)
 
     def _filter(self, name: str, text: str) -> Button:
         button = Button(self._look, text, name=f"decisions.filter.{name or 'all'}")
@@ -193,12 +207,12 @@ class DecisionsPanel(QWidget):
         if choice is None:
             self._hide_detail()
             return
-        self._title.setText(self._rows.subject(choice))
-        self._cause.setText(outcome_line(choice))
+        self._title.setText(allow_breaks(self._rows.subject(choice)))
+        self._cause.setText(allow_breaks(outcome_line(choice)))
         lines = [self._option(choice, name, text) for name, text in choice.options[:MAX_OPTIONS]]
         if choice.constraints:
             lines.append(visible(self.tr("Constraints: {}").format("; ".join(choice.constraints))))
-        self._options.setText("\n".join(lines))
+        self._options.setText(allow_breaks("\n".join(lines)))
         self._options.setVisible(bool(lines))
         self._outcome.setText(self._outcome_text(choice))
         self._outcome.setVisible(choice.kind == "decision")
@@ -208,6 +222,8 @@ class DecisionsPanel(QWidget):
         self._revoke.setText(self.tr("Revoked") if revoked else self.tr("Revoke rule"))
         self._edge.show()
         self._detail.show()
+        self._texts.updateGeometry()
+        self._texts.verticalScrollBar().setValue(0)
 
     def _outcome_text(self, choice: DecisionEntry) -> str:
         """Return what followed a decision of the agent, up to its next decision."""

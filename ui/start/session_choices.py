@@ -75,7 +75,6 @@ class OptionsButton(Button):
         super().__init__(look, "", name="start.options", tone="quiet", icon="gauge")
         self._usual = RunOptions()
         self.chosen: RunOptions | None = None
-        self.setToolTip(self.tr("Limits of the run, and how it replies and asks"))
         self.clicked.connect(self._open_dialog)
         self._show_options()
 
@@ -96,6 +95,7 @@ class OptionsButton(Button):
         text = options_text(self._effective)
         self.setText(text)
         self.setAccessibleName(self.tr("Options of the run: {}").format(text))
+        self.setToolTip(self.accessibleName())  # the text may be elided
         self.updateGeometry()
 
     def _open_dialog(self) -> None:

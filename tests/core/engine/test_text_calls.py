@@ -222,7 +222,7 @@ def test_a_summary_counts_like_a_reply(tmp_path: Path) -> None:
 def test_an_invalid_name_is_refused(tmp_path: Path) -> None:
     async def test() -> None:
         async with open_engine(tmp_path) as scene:
-            with pytest.raises(Problem, match="text_call_models"):
+            with pytest.raises(Problem, match="Text-based tool calls"):
                 scene.engine.settings.change(text_call_models=("a model",))
 
     run_bounded(test())

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QLabel, QListView, QPushButton
+from PySide6.QtWidgets import QLabel, QListView, QPushButton, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from core.domain.clock import SECOND
@@ -154,6 +154,25 @@ def test_the_model_passes_the_model_tester_while_growing(qtbot: QtBot) -> None:
         past.apply([{"seq": seq, "run": 1, "at": 0} | line])
         model.show(list(past.decisions))
         assert model.rowCount() == len(past.decisions)
+
+
+def test_the_texts_of_a_long_decision_are_wrapped_and_scrolled_by_keys(panel: DecisionsPanel, qtbot: QtBot) -> None:
+    text = "a long reason with a-very-long-name-of-a-file-without-a-space " * 30
+    activity = SessionActivity()
+    line: dict[str, object] = {"kind": "decision_made", "intent": text, "choice": "A", "reason": text}
+    options = [{"label": "A" * 180, "pros": [text]}, {"label": "B"}]
+    activity.apply([{"seq": 3, "run": 1, "at": 0, "options": options, "constraints": [text]} | line])
+    panel.show_past("s2", activity, loading=False)
+    rows = find(panel, QListView, "decisions.list")
+    rows.setCurrentIndex(rows.model().index(0, 0))
+    texts = find(panel, QScrollArea, "decisions.texts")
+    bar = texts.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    assert texts.widget().width() <= texts.viewport().width() and rows.height() > 0
+    assert find(panel, QPushButton, "decisions.show").visibleRegion().boundingRect().height() > 20
+    assert texts.focusPolicy() & Qt.FocusPolicy.TabFocus
+    press(texts, Qt.Key.Key_PageDown)
+    assert bar.value() > 0
 
 
 def test_a_decision_shows_how_it_turned_out(panel: DecisionsPanel) -> None:
