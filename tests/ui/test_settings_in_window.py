@@ -15,7 +15,7 @@ from core.domain.rules import PermissionRule
 from core.domain.schedule import Schedule
 from core.engine.api.engine import Engine
 from core.settings.schema import MODELS
-from core.store.integrity import read_report
+from core.store.integrity import IntegrityCheck, read_report
 from core.store.rule_store import RuleStore
 from tests.core.store.test_data_folder import made
 from tests.core.store.test_integrity import break_index
@@ -317,3 +317,20 @@ def test_the_data_are_checked_for_damage_on_demand_and_a_repair_is_offered(qapp:
         assert report is not None and report.errors
 
     live(qapp, home, act)
+
+
+def test_damage_is_found_in_the_background_and_repaired_at_the_next_start(qapp: QApplication, home: Path) -> None:
+    made(home, 20)
+    break_index(database_path(home))  # the quick check of a start does not see it
+
+    async def act(person: Person) -> None:
+        await until(lambda: "The data file is damaged." in person.notice(), "the notice")
+        report = read_report(database_path(home))
+        assert report is not None and report.errors
+
+    async def act_after_restart(person: Person) -> None:
+        await until(lambda: "Nothing was lost." in person.notice(), "the notice of the repair")
+        assert await asyncio.to_thread(IntegrityCheck(database_path(home)).run) == ()
+
+    live(qapp, home, act)
+    live(qapp, home, act_after_restart)
