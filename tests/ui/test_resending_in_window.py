@@ -228,6 +228,7 @@ def test_no_line_of_a_long_message_is_cut_off(look: Look, qtbot: QtBot) -> None:
     qtbot.waitUntil(field.verticalScrollBar().isVisible)
     assert max(lines.lineAt(n).naturalTextWidth() for n in range(lines.lineCount())) <= field.viewport().width()
     frame = field.parentWidget()
+    assert frame is not None
     qtbot.waitUntil(lambda: frame.rect().contains(field.geometry()))
     write(field, "The end")
     assert field.viewport().rect().contains(field.cursorRect())
