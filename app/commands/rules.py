@@ -14,6 +14,7 @@ from core.domain.modes import DEFAULT_MODE, Mode
 from core.domain.permissions import Allowed, Denied, NeedsApproval, PolicyDecision, RuleScope
 from core.domain.problems import Problem
 from core.domain.rules import PermissionRule, RuleDraft, by_precedence
+from core.engine.policy.permission_lists import describe_lists, new_rules
 from core.engine.policy.trust import RULE_TOOL as FOLDER_TRUST
 
 
@@ -75,16 +76,11 @@ async def _import(context: Invocation) -> int:
     lists = await context.engine.permission_lists(context.path(context.args.folder))
     if not lists:
         context.out.write("No permission lists found.")
-    known = {_key(rule) for rule in _saved_rules(context)}
-    new = {_key(rule): rule for each in lists for entry in each.entries for rule in entry.rules}
-    new = {key: rule for key, rule in new.items() if key not in known}
-    for each in lists:
-        context.out.write(f"{each.path}{': ' + each.error if each.error else ''}")
-        for entry in each.entries:
-            outcome = "; ".join(rule.description for rule in entry.rules) or f"not imported: {entry.reason}"
-            context.out.write(f"  {entry.effect} {entry.text}  →  {outcome}")
+    new = new_rules(lists, _saved_rules(context))
+    for line in describe_lists(lists):
+        context.out.write(line)
     if context.args.save:
-        await context.engine.add_rules(tuple(new.values()))
+        await context.engine.add_rules(new)
         context.out.write(f"Rules added: {len(new)}")
     elif new:
         context.out.write(f"New rules: {len(new)}. Nothing is saved without --save.")
@@ -98,10 +94,6 @@ def _saved_rules(context: Invocation) -> tuple[PermissionRule, ...]:
         assert loaded.error is not None
         raise Problem.from_details(loaded.error)
     return loaded.rules
-
-
-def _key(rule: PermissionRule) -> tuple[str, ...]:
-    return rule.effect, rule.tool, rule.pattern, rule.scope, rule.scope_id
 
 
 def _scope(context: Invocation, folder: str | None) -> tuple[RuleScope, str]:

@@ -177,6 +177,18 @@ def test_permission_lists_of_other_agents_are_shown_and_then_imported(
     assert "Rules added: 0" in capsys.readouterr().out
 
 
+def test_the_list_in_the_home_folder_counts_everywhere_also_when_it_is_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text(json.dumps({"permissions": {"deny": ["Bash(git tag *)"]}}))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert run_command(tmp_path / "data", "rules", "import", "--save") == DONE
+    run_command(tmp_path / "data", "rules")
+    assert "deny run: git tag *  (everywhere" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("words", [("list",), ("edit", "abc234", "--effect", "deny"), ("import", "--save")])
 def test_no_rule_counts_as_missing_if_the_rules_cannot_be_read(
     tmp_path: Path, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

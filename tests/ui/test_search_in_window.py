@@ -1,15 +1,17 @@
 """A search in the window shows the match, without the syntax of the tool call, and opens the step that contains it."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractItemView, QApplication, QLabel, QLineEdit
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QLabel, QLineEdit, QPushButton
 
 from core.domain.events import RunStarted
 from core.domain.text import Text
+from core.engine.api.engine import Engine
 from core.models.catalog import SCRIPTED
-from tests.ui.hands import find, press, write
+from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, live, until
 from ui.sessions.session_rows import PageItem, SessionLine, split_by_query
 from ui.sessions.sessions_model import Role, SessionsModel
@@ -70,6 +72,41 @@ def test_a_hit_shows_its_match_and_opens_its_step(qapp: QApplication, home: Path
         assert "correspondence" in line.match[:35] and "{" not in line.match
 
     live(qapp, home, act)
+
+
+def test_filters_find_steps_of_a_kind_in_a_folder_and_by_status(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        sessions = []
+        for name in ("letters", "bills"):
+            (home / name).mkdir()
+            start, folder = RunStarted(SCRIPTED, script=Text(SCRIPT), mode="auto"), home / name
+            sessions.append(await person.program.engine.ask(partial(begin, folder, start)))
+        window.show_session(sessions[0])
+        await until(lambda: all(window.row(one).status == "done" for one in sessions), "the runs end")
+        window.sessions.open_search()
+        field = find(window.sessions, QLineEdit, "sessions.search")
+        view = find(window.sessions, QAbstractItemView, "sessions.list")
+
+        def listed() -> list[str]:
+            rows = (view.model().index(row, 0).data(Role.ITEM) for row in range(view.model().rowCount()))
+            return [line.row.id for line in rows if isinstance(line, SessionLine)]
+
+        write(field, "folder:bills status:done kind:write")
+        await until(lambda: listed() == [sessions[1]], "the step in one folder")
+        press(field, Qt.Key.Key_Return)
+        selected = await until(lambda: window.view.page.selected, "the step")
+        assert window.selection.session == sessions[1] and selected.step.kind == "write"
+        field.setText("folder:bills kind:command")
+        await until(lambda: not listed(), "no command")
+        click(find(window.sessions, QPushButton, "sessions.filter.kind"))
+        await until(lambda: listed() == [sessions[1]], "the session without the filter")
+
+    live(qapp, home, act)
+
+
+async def begin(folder: Path, started: RunStarted, engine: Engine) -> str:
+    return await engine.start("Write", folder, started)
 
 
 def test_memories_and_skills_are_found_and_opened(qapp: QApplication, home: Path) -> None:

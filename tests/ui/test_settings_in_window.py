@@ -5,8 +5,18 @@ import json
 import threading
 from pathlib import Path
 
+import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QDoubleSpinBox, QLabel, QLineEdit, QPushButton
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QDialog,
+    QDoubleSpinBox,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+)
 
 from app.process.data_folder import database_path
 from app.window.backup_restore import restore_backup, take_restore_result
@@ -15,7 +25,7 @@ from core.domain.rules import PermissionRule
 from core.domain.schedule import Schedule
 from core.engine.api.engine import Engine
 from core.settings.schema import MODELS
-from core.store.integrity import read_report
+from core.store.integrity import IntegrityCheck, read_report
 from core.store.rule_store import RuleStore
 from tests.core.store.test_data_folder import made
 from tests.core.store.test_integrity import break_index
@@ -25,6 +35,7 @@ from tests.ui.sessions.test_panel import hit_positions
 from tests.ui.test_desktop_app import BOUND_S, Person, live, until
 from ui.base.window_state import WindowState
 from ui.settings.add_provider import AddProviderDialog
+from ui.settings.import_rules_dialog import ImportRulesDialog
 from ui.settings.rule_dialog import RuleDialog
 from ui.settings.settings_dialog import RULES, SettingsDialog
 from ui.widgets.confirm_dialog import ConfirmDialog
@@ -202,6 +213,42 @@ def test_a_rule_is_written_tested_edited_revoked_and_restored(qapp: QApplication
     live(qapp, home, act)
 
 
+def test_permission_lists_of_other_agents_are_shown_and_imported(
+    qapp: QApplication, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+    async def act(person: Person) -> None:
+        await until(person.window.start.isVisible, "the start screen")
+        dialog = await opened(person)
+        dialog.show_page(RULES)
+
+        async def importing() -> ImportRulesDialog:
+            press(find(dialog, QPushButton, "settings.rules.import"), Qt.Key.Key_Space)
+            return await until(lambda: dialog.findChild(ImportRulesDialog), "the lists")
+
+        empty = await importing()
+        assert "No permission lists" in find(empty, QLabel, "import_rules.found").text()
+        assert not find(empty, QPushButton, "import_rules.yes").isVisible()
+        press(empty, Qt.Key.Key_Escape)
+        await until(lambda: not dialog.findChild(ImportRulesDialog), "it is closed")
+        (tmp_path / ".claude").mkdir()
+        lists = {"allow": ["Bash(python:*)", "Bash(git log:*)"], "deny": ["Edit(notes/**)"]}
+        (tmp_path / ".claude/settings.json").write_text(json.dumps({"permissions": lists}))
+        lists_dialog = await importing()
+        shown = find(lists_dialog, QPlainTextEdit, "import_rules.entries").toPlainText()
+        assert "not imported: `python` can do anything" in shown and "allow run: git log *" in shown
+        assert not saved_rules(person), "nothing is imported before the user agrees"
+        click(find(lists_dialog, QPushButton, "import_rules.yes"))
+        await until(lambda: len(saved_rules(person)) == 4, "the rules")
+        assert not await written(person, "denied.md")
+        again = await importing()
+        assert "No new rules" in find(again, QLabel, "import_rules.found").text()
+        again.close()
+
+    live(qapp, home, act)
+
+
 async def written(person: Person, name: str) -> bool:
     """Return whether a run could write this file."""
     call = {"name": "write", "arguments": {"path": f"notes/{name}", "content": "x"}}
@@ -326,3 +373,20 @@ def test_the_data_are_checked_for_damage_on_demand_and_a_repair_is_offered(qapp:
         assert report is not None and report.errors
 
     live(qapp, home, act)
+
+
+def test_damage_is_found_in_the_background_and_repaired_at_the_next_start(qapp: QApplication, home: Path) -> None:
+    made(home, 20)
+    break_index(database_path(home))  # the quick check of a start does not see it
+
+    async def act(person: Person) -> None:
+        await until(lambda: "The data file is damaged." in person.notice(), "the notice")
+        report = read_report(database_path(home))
+        assert report is not None and report.errors
+
+    async def act_after_restart(person: Person) -> None:
+        await until(lambda: "Nothing was lost." in person.notice(), "the notice of the repair")
+        assert await asyncio.to_thread(IntegrityCheck(database_path(home)).run) == ()
+
+    live(qapp, home, act)
+    live(qapp, home, act_after_restart)

@@ -1,6 +1,7 @@
 """Carries out the actions of the Permission rules settings page: add, edit, revoke, restore and test rules."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from core.domain.rules import PermissionRule, RuleDraft
 from ui.base.bridge import Bridge
 from ui.base.tasks import Tasks
 from ui.controllers.settings_page import SettingsPageController
+from ui.settings.import_rules_dialog import ImportRulesDialog
 from ui.settings.permission_rules_page import PermissionRuleAction
 from ui.settings.rule_dialog import RuleDialog
 from ui.settings.settings_dialog import SettingsDialog
@@ -47,6 +49,8 @@ class PermissionRulesController(SettingsPageController):
         match PermissionRuleAction(action):
             case PermissionRuleAction.ADD:
                 await self._open_editor(None)
+            case PermissionRuleAction.IMPORT:
+                await self._offer_import()
             case PermissionRuleAction.EDIT:
                 rules = await self._ask(_rules)
                 await self._open_editor(next((rule for rule in rules if rule.id == name), None))
@@ -71,6 +75,21 @@ class PermissionRulesController(SettingsPageController):
         editor.saved.connect(lambda draft: self._start(self._save(editor, draft, rule), "save a rule"))
         editor.finished.connect(editor.deleteLater)
         editor.open()
+
+    async def _offer_import(self) -> None:
+        """Show the permission lists of other agents, and save their rules if the user agrees."""
+        lines, rules = await self._ask(partial(_rules_to_import, Path(self._folder) if self._folder else Path.home()))
+        if self.closed:
+            return
+
+        async def save() -> None:
+            await self._ask(lambda engine: engine.add_rules(rules))
+            self._show_message(_tr("Imported {} rules. They take effect immediately.").format(len(rules)))
+            await self._reload_settings()
+
+        dialog = ImportRulesDialog(self._look, lines, len(rules), self._dialog)
+        dialog.confirmed.connect(lambda: self._start(save(), "import rules"))
+        dialog.open()
 
     async def _save(self, editor: RuleDialog, draft: RuleDraft, rule: PermissionRule | None) -> None:
         try:
@@ -104,6 +123,18 @@ def _result_text(result: "PolicyTest") -> tuple[str, str]:
 
 async def _rules(engine: "Engine") -> tuple[PermissionRule, ...]:
     return engine.rules().rules or ()
+
+
+async def _rules_to_import(folder: Path, engine: "Engine") -> tuple[list[str], tuple[PermissionRule, ...]]:
+    """Return lines about the permission lists of other agents, and those of their rules that are not saved yet."""
+    from core.engine.policy.permission_lists import describe_lists, new_rules
+
+    saved = engine.rules()
+    if saved.rules is None:
+        assert saved.error is not None
+        raise Problem.from_details(saved.error)
+    lists = await engine.permission_lists(folder)
+    return list(describe_lists(lists)), new_rules(lists, saved.rules)
 
 
 async def _tools(engine: "Engine") -> tuple[str, ...]:

@@ -21,6 +21,7 @@ class PermissionRuleAction(StrEnum):
     """Actions on permission rules. A signal carries an action as text, and the ID of the rule that it concerns."""
 
     ADD = "add"
+    IMPORT = "import"  # from the permission lists of other agents
     EDIT = "edit"
     REVOKE = "revoke"
     RESTORE = "restore"  # undo the revocation of a rule
@@ -39,6 +40,9 @@ class PermissionRulesPage(QWidget):
         self._rows = ReplaceableContent()
         add = Button(look, _tr("Add rule…"), name="settings.rules.add")
         add.clicked.connect(lambda: self.action_requested.emit(PermissionRuleAction.ADD, ""))
+        importing = Button(look, _tr("Import…"), name="settings.rules.import")
+        importing.setAccessibleName(_tr("Import rules from the permission lists of other agents"))
+        importing.clicked.connect(lambda: self.action_requested.emit(PermissionRuleAction.IMPORT, ""))
         self._undo = UndoRow(look, "settings.rules", "revoked")
         self._undo.undo_requested.connect(self._emit_undo)
         self._command = QLineEdit()
@@ -51,7 +55,7 @@ class PermissionRulesPage(QWidget):
         self._command.returnPressed.connect(self._emit_test)
         self._command.textChanged.connect(self._clear_result)
         self._result = label("", look.fonts.text, "second", name="settings.rules.result", wrap=True)
-        self._lay_out(add)
+        self._lay_out(importing, add)
         self._clear_result()
 
     def show_rules(self, rules: Sequence[PermissionRule] | None, error: str = "") -> None:
@@ -115,14 +119,16 @@ class PermissionRulesPage(QWidget):
         self._result.hide()
         self._test.setEnabled(bool(self._command.text().strip()))
 
-    def _lay_out(self, add: Button) -> None:
+    def _lay_out(self, importing: Button, add: Button) -> None:
         look = self._look
         about = _tr(
             "A rule that denies wins over rules that ask, and a rule that asks over rules that allow, whichever is "
             "older. No rule allows access to secrets, and what cannot be undone always needs your approval."
         )
         head = QHBoxLayout()
+        head.setSpacing(8)
         head.addStretch(1)
+        head.addWidget(importing)
         head.addWidget(add)
         test = QHBoxLayout()
         test.setSpacing(8)

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
@@ -52,11 +52,37 @@ class PermissionList:
 
 
 def find_permission_lists(folder: Path, created_at: int) -> tuple[PermissionList, ...]:
-    """Read the permission lists in the home folder as global rules, and those in `folder` as rules for that folder."""
+    """Read the permission lists in the home folder as global rules, and those in `folder` as rules for that folder.
+
+    If `folder` is the home folder, the file that is in both counts as global.
+    """
     sources: list[tuple[Path, RuleScope, str]] = [(Path(name).expanduser(), "always", "") for name in USER_FILES]
     sources += [(folder / name, "folder", str(folder)) for name in FOLDER_FILES]
-    lists = {path: read_permission_list(path, scope, target, created_at) for path, scope, target in sources}
+    lists: dict[Path, PermissionList] = {}
+    for path, scope, target in sources:
+        if path not in lists:
+            lists[path] = read_permission_list(path, scope, target, created_at)
     return tuple(each for path, each in lists.items() if path.is_file() and (each.entries or each.error))
+
+
+def describe_lists(lists: Iterable[PermissionList]) -> Iterator[str]:
+    """Yield a line for each file, and a line for each of its entries that says what it becomes."""
+    for each in lists:
+        yield f"{each.path}{': ' + each.error if each.error else ''}"
+        for entry in each.entries:
+            outcome = "; ".join(rule.description for rule in entry.rules) or f"not imported: {entry.reason}"
+            yield f"  {entry.effect} {entry.text}  →  {outcome}"
+
+
+def new_rules(lists: Iterable[PermissionList], saved: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
+    """Return the rules that the lists contain and that are not among the saved ones."""
+    found = {_key(rule): rule for each in lists for entry in each.entries for rule in entry.rules}
+    known = {_key(rule) for rule in saved}
+    return tuple(rule for key, rule in found.items() if key not in known)
+
+
+def _key(rule: PermissionRule) -> tuple[str, ...]:
+    return rule.effect, rule.tool, rule.pattern, rule.scope, rule.scope_id
 
 
 def read_permission_list(path: Path, scope: RuleScope, scope_id: str, created_at: int) -> PermissionList:

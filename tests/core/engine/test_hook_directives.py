@@ -83,6 +83,22 @@ def test_a_compaction_has_hooks(tmp_path: Path) -> None:
     run_bounded(main())
 
 
+def test_recalled_memories_have_a_hook_which_adds_context(tmp_path: Path) -> None:
+    async def main() -> None:
+        adds = prints({"context": "Check the date of it."})
+        write(tmp_path, {"on": "memories_recalled", "command": f"cat > {tmp_path}/met; {adds}"})
+        async with open_engine(tmp_path) as scene:
+            await scene.engine.memory.add("The release branch is frozen on Fridays.")
+            session = await scene.start(scripted_replies(DONE), "Is the release branch frozen?")
+            await scene.engine.wait_idle(session)
+            talk = await scene.services.runs.conversation(session)
+            assert any("Check the date of it." in message.text.head for message in talk.messages)
+        met = json.loads((tmp_path / "met").read_text())
+        assert met["moment"] == "memories_recalled" and "frozen on Fridays" in json.dumps(met["memories"])
+
+    run_bounded(main())
+
+
 def test_a_hook_adds_context_that_the_model_receives(tmp_path: Path) -> None:
     async def main() -> None:
         write(

@@ -168,8 +168,8 @@ def test_the_texts_of_a_long_decision_are_wrapped_and_scrolled_by_keys(panel: De
     texts = find(panel, QScrollArea, "decisions.texts")
     bar = texts.verticalScrollBar()
     qtbot.waitUntil(lambda: bar.maximum() > 0)
-    shown = texts.widget()
-    assert shown is not None and shown.width() <= texts.viewport().width() and rows.height() > 0
+    content = texts.widget()
+    assert content is not None and content.width() <= texts.viewport().width() and rows.height() > 0
     assert find(panel, QPushButton, "decisions.show").visibleRegion().boundingRect().height() > 20
     assert texts.focusPolicy() & Qt.FocusPolicy.TabFocus
     press(texts, Qt.Key.Key_PageDown)
