@@ -29,6 +29,7 @@ from ui.style.icons import icon
 from ui.style.theme import Look
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
+from ui.widgets.focus_order import set_tab_order, tab_stops
 from ui.widgets.labels import ENTER_KEYS, label
 from ui.widgets.time_formats import to_local_time
 from ui.widgets.tool_button import tool_button
@@ -254,6 +255,8 @@ class SessionsPanel(QFrame):
         column.addWidget(self._view, 1)
         column.addStretch(0)
         column.addWidget(self.footer)
+        set_tab_order(self._new, self._search_button, self._search, self._filters.button, self._view)
+        set_tab_order(self._view, *tab_stops(self.footer))
 
     def _connect(self) -> None:
         self._new.clicked.connect(lambda: self.new_session_requested.emit())

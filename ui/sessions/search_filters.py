@@ -14,6 +14,7 @@ from ui.style.icons import icon
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.focus_order import set_tab_order
 
 MOST: Final = 12  # folders or models in the menu at most; the most frequent ones come first
 CHIP_WIDTH: Final = 30  # characters of a filter shown on its chip
@@ -117,6 +118,7 @@ class SearchFilters(QWidget):
         for chip in self._chips:
             self._column.addWidget(chip, 0, Qt.AlignmentFlag.AlignLeft)
         self.setVisible(bool(self._chips))
+        set_tab_order(self.button, *self._chips)
 
     def _chip(self, item: SearchFilter) -> Button:
         text = visible(f"{item.key}: {item.value}")

@@ -281,6 +281,24 @@ def test_filters_are_typed_shown_as_chips_and_removed(panel: SessionsPanel) -> N
     assert listed(panel) == ["a", "b", "c"] and not find(panel, QWidget, "sessions.filters").isVisible()
 
 
+def test_tab_goes_from_the_search_over_the_filters_to_the_list(panel: SessionsPanel, qtbot: QtBot) -> None:
+    panel.show_sessions([row("a", "failed", folder="/w/one"), row("b", folder="/w/two")])
+    panel.open_search()
+    field = find(panel, QLineEdit, "sessions.search")
+    write(field, "folder:one status:failed")
+    chip = find(panel, QPushButton, "sessions.filter.status")
+    qtbot.waitUntil(lambda: chip.isVisible() and panel.isActiveWindow())
+    visited = []
+    for _ in range(5):
+        focused = panel.focusWidget()
+        assert focused is not None
+        visited.append(focused.objectName().removeprefix("sessions."))
+        press(focused, Qt.Key.Key_Tab)
+    assert visited == ["search", "add_filter", "filter.folder", "filter.status", "list"]
+    press(chip, Qt.Key.Key_Space)
+    assert field.text() == "folder:one"
+
+
 def test_the_menu_adds_and_removes_a_filter(panel: SessionsPanel) -> None:
     panel.show_sessions([row("a", "failed", folder="/w/one & more"), row("b", folder="/w/two")])
     panel.open_search()
