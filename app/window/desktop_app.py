@@ -210,6 +210,7 @@ class DesktopApp(QObject):
             dot,
             index.reader.last_reply,
             lambda: "" if window.selection.page else window.selection.session,
+            index.undecided,
         )
         self._tray.show_requested.connect(self._show_waiting)
         self._tray.new_session_requested.connect(window.show_start)

@@ -90,6 +90,12 @@ class SessionRow(NamedTuple):
     imported_from: str = ""
 
 
+def needs_decision(row: SessionRow) -> bool:
+    """Return whether a session waits for a decision that is made in its own view, such as whether to try again."""
+    undecided = row.status == "interrupted" or (row.status == "paused" and row.activity_kind == FAILED_REQUEST)
+    return undecided and not (row.archived or row.trashed or row.imported_from)
+
+
 def fold_session(row: SessionRow, entry: EventRecord, changed: list[Step], outline: Outline) -> SessionRow:
     """Return the row after an event. `changed` are the timeline rows that it changed, `outline` the new timeline."""
     # Such events must not change updated_at, by which the list is sorted.

@@ -120,6 +120,7 @@ def test_a_new_question_is_announced(display: Screen, accessibility_bus: Accessi
         tree.subscribe_announcements()
         with running_program(display, home) as program:
             SimulatedUser(display, program, tree).click("start.demo")
+            assert tree.next_announcement().endswith(", running"), "the session that is shown now"
             assert tree.next_announcement() == "Question: Which tone should the letter take?"
             display.keys("ctrl+period")
             assert tree.next_announcement() == "Stopped"
@@ -133,6 +134,7 @@ def test_live_changes_and_selections_outside_of_the_focus_are_announced(
         with running_program(display, home) as program:
             user = SimulatedUser(display, program, tree)
             user.click("start.demo")
+            assert tree.next_announcement().endswith(", running")
             assert tree.next_announcement().startswith("Question: ")
             display.keys("1", "Return")
             assert tree.next_announcement().startswith("Write the letter to the landlord")

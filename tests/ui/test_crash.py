@@ -117,7 +117,7 @@ def test_c20_an_internal_error_in_the_window_is_shown_and_the_program_continues(
         assert card is not None
         write(person.words(), "Firm")
         click(card)
-        await until(lambda: person.shell.windowTitle() == "Journeyman", "the answer counts")
+        await until(lambda: person.shell.windowTitle() == "Write it – Journeyman", "the answer counts")
 
     assert live(qapp, home, act, crashes=True).restart_mode is None
 

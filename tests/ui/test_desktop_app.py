@@ -154,7 +154,7 @@ def test_a_question_is_shown_everywhere_and_answered_in_its_card(qapp: QApplicat
         session = await person.start()()
         window.show_session(session)
         await until(person.card, "the card")
-        assert person.shell.windowTitle() == "(1) Journeyman"
+        assert person.shell.windowTitle() == "(1) Write it – Journeyman"
         assert find(window, QPushButton, "status.waiting").isVisible()
         card = window.view.findChild(QPushButton, "question.answer")
         assert card is not None and not card.isEnabled()
@@ -162,7 +162,7 @@ def test_a_question_is_shown_everywhere_and_answered_in_its_card(qapp: QApplicat
         press(person.words(), Qt.Key.Key_X)
         assert card.isEnabled()
         click(card)
-        await until(lambda: person.shell.windowTitle() == "Journeyman", "no request is waiting")
+        await until(lambda: person.shell.windowTitle() == "Write it – Journeyman", "no request is waiting")
         walls = find(window, QPushButton, "status.sandbox")
         await until(walls.isVisible, "the sandbox state")
         assert "sandboxed" in walls.accessibleName() and walls.toolTip()
@@ -180,7 +180,7 @@ def test_drafts_survive_a_restart_and_switching_sessions(qapp: QApplication, hom
         names.extend([await person.start()(), await person.start()()])
         window = person.window
         window.show_session(names[0])
-        await until(lambda: person.shell.windowTitle() == "(2) Journeyman", "both questions")
+        await until(lambda: person.shell.windowTitle() == "(2) Write it – Journeyman", "both questions")
         write(person.words(), "half")
         write(find(window.view, QPlainTextEdit, "composer.input"), "a draft")
         window.show_session(names[1])
@@ -196,7 +196,7 @@ def test_drafts_survive_a_restart_and_switching_sessions(qapp: QApplication, hom
         await until(lambda: window.selection.session, "the session shown last")
         assert window.selection.session == names[0]
         assert find(window.view, QPlainTextEdit, "composer.input").toPlainText() == "a draft"
-        await until(lambda: person.shell.windowTitle() == "(2) Journeyman", "both questions")
+        await until(lambda: person.shell.windowTitle() == "(2) Write it – Journeyman", "both questions")
 
     live(qapp, home, begin)
     live(qapp, home, again)
@@ -211,7 +211,7 @@ def test_a_choice_made_while_the_file_is_checked_stays(qapp: QApplication, home:
     async def again(person: Person) -> None:
         window = person.window
         window.actions_by_id[chosen].trigger()
-        await until(lambda: person.shell.windowTitle() == "(1) Journeyman", "the file is read")
+        await until(lambda: person.shell.windowTitle().startswith("(1) "), "the file is read")
         await until((window.start if chosen == "run.new" else window.pages).isVisible, "what was chosen")
         assert window.selection.session == ""
         await until(find(window, QPushButton, "status.sandbox").isVisible, "startup is complete")

@@ -26,10 +26,12 @@ async def wait_for_consent(person: Person, *requests: PendingPermission) -> str:
     click(find(window.view, QPushButton, "question.later"))
     press(person.words(), Qt.Key.Key_X)
     click(find(window.view, QPushButton, "question.answer"))
-    await until(lambda: person.shell.windowTitle() == "Journeyman", "no request is waiting")
+    await until(lambda: person.shell.windowTitle() == "Write it – Journeyman", "no request is waiting")
     facts = [PermissionRequested(one.request, Text(one.arguments)) for one in requests]
     await person.program.engine.ask(lambda engine: engine._journal.append(session, *facts))
-    await until(lambda: person.shell.windowTitle() == f"({len(requests)}) Journeyman", "the requests are waiting")
+    await until(
+        lambda: person.shell.windowTitle() == f"({len(requests)}) Write it – Journeyman", "the requests are waiting"
+    )
     return session
 
 
@@ -57,7 +59,7 @@ def test_a_request_is_shown_everywhere_and_allowed_by_key(qapp: QApplication, ho
         assert "pip install" in window.inbox.actions()[0].text()
         await until(lambda: find(card(), QPushButton, "consent.allow").isEnabled(), "the button is enabled")
         press(card().form, Qt.Key.Key_A)
-        await until(lambda: person.shell.windowTitle() == "Journeyman", "no request is waiting")
+        await until(lambda: person.shell.windowTitle() == "Write it – Journeyman", "no request is waiting")
         [word] = await decisions_of(person, session)
         assert word.allowed and word.scope == "once" and word.decided_by == "user"
         assert not window.view.asking.isVisible() and person.notice() == ""
@@ -78,7 +80,7 @@ def test_similar_requests_are_allowed_together_each_by_its_id(qapp: QApplication
         press(card.form, Qt.Key.Key_End)
         await until(button.isEnabled, "the text was scrolled to its end")
         click(button)
-        await until(lambda: person.shell.windowTitle() == "Journeyman", "no request is waiting")
+        await until(lambda: person.shell.windowTitle() == "Write it – Journeyman", "no request is waiting")
         words = await decisions_of(person, session)
         assert {word.request_id for word in words} == {twin.id for twin in TWINS}
         assert person.notice() == ""
@@ -95,7 +97,7 @@ def test_a_denial_carries_its_reason(qapp: QApplication, home: Path) -> None:
         field = find(card, QPlainTextEdit, "consent.reason")
         write(field, "use a venv")
         press(field, Qt.Key.Key_Return)
-        await until(lambda: person.shell.windowTitle() == "Journeyman", "no request is waiting")
+        await until(lambda: person.shell.windowTitle() == "Write it – Journeyman", "no request is waiting")
         [word] = await decisions_of(person, session)
         assert not word.allowed and word.reason.head == "use a venv"
 
@@ -153,7 +155,7 @@ def test_a_changed_call_is_decided_once_with_the_changed_arguments(qapp: QApplic
         field.selectAll()
         write(field, "pytest -q")
         click(find(card, QPushButton, "consent.allow"))
-        await until(lambda: person.shell.windowTitle() == "Journeyman", "no request is waiting")
+        await until(lambda: person.shell.windowTitle() == "Write it – Journeyman", "no request is waiting")
         [word] = await decisions_of(person, session)
         assert word.allowed and '"command": "pytest -q"' in word.arguments.head
         assert person.notice() == ""

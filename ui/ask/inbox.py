@@ -1,9 +1,9 @@
-"""A menu of the open questions and permission requests of all sessions."""
+"""A menu of what waits for the user in all sessions: questions, permission requests, and decisions after an error."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from PySide6.QtCore import QPoint, Signal
+from PySide6.QtCore import QCoreApplication, QPoint, Signal
 from PySide6.QtWidgets import QMenu, QWidget
 
 from core.domain.clock import now as wall_clock
@@ -11,7 +11,7 @@ from core.domain.question import Question
 from core.domain.sessions import SessionRow
 from ui.ask.ask_area import OpenRequest
 from ui.ask.full_text import one_line
-from ui.ask.request_summary import summarize_permission, summarize_question
+from ui.ask.request_summary import RequestSummary, summarize_permission, summarize_question
 from ui.style.icons import icon
 from ui.style.theme import Look
 from ui.widgets.time_formats import short_age
@@ -22,7 +22,10 @@ MAX_TEXT_CHARS: Final = 64
 
 
 class InboxMenu(QMenu):
-    """A menu that is filled whenever it opens, with the oldest entry first."""
+    """A menu that is filled whenever it opens, with the oldest entry first.
+
+    `undecided` returns the sessions without a request in which the user has to choose how to continue.
+    """
 
     session_chosen = Signal(str)
 
@@ -30,12 +33,14 @@ class InboxMenu(QMenu):
         self,
         look: Look,
         waiting: Callable[[], Sequence[tuple[SessionRow, OpenRequest]]],
+        undecided: Callable[[], Sequence[SessionRow]] = tuple,
         parent: QWidget | None = None,
         clock: Callable[[], int] = wall_clock,
     ) -> None:
         super().__init__(parent)
         self._look = look
         self._waiting = waiting
+        self._undecided = undecided
         self._clock = clock
         self.setObjectName("inbox")
         self.setAccessibleName(self.tr("Waiting for you"))
@@ -48,16 +53,17 @@ class InboxMenu(QMenu):
 
     def fill(self) -> None:
         self.clear()
-        waiting = self._waiting()
-        for number, (row, request) in enumerate(waiting[:MAX_ENTRIES], 1):
-            summary = summarize_question(request) if isinstance(request, Question) else summarize_permission(request)
-            kind_icon = icon(summary.icon, self._look.theme.waiting, self._look.size(16))
-            action = self.addAction(kind_icon, entry_text(row, request, self._clock()))
+        now, entries = self._clock(), list[tuple[str, str, str]]()  # icon, text and session
+        for row, request in self._waiting():
+            entries.append((_summarize(request).icon, entry_text(row, request, now), row.id))
+        entries += [("triangle-alert", decision_text(row, now), row.id) for row in self._undecided()]
+        for number, (icon_name, text, session) in enumerate(entries[:MAX_ENTRIES], 1):
+            action = self.addAction(icon(icon_name, self._look.theme.waiting, self._look.size(16)), text)
             action.setObjectName(f"inbox.{number}")
-            action.triggered.connect(self._choose_handler(row.id))
-        if len(waiting) > MAX_ENTRIES:
-            self.addAction(self.tr("and {} more").format(len(waiting) - MAX_ENTRIES)).setEnabled(False)
-        if not waiting:
+            action.triggered.connect(self._choose_handler(session))
+        if len(entries) > MAX_ENTRIES:
+            self.addAction(self.tr("and {} more").format(len(entries) - MAX_ENTRIES)).setEnabled(False)
+        if not entries:
             self.addAction(self.tr("Nothing is waiting for you.")).setEnabled(False)
 
     def restyle(self, look: Look) -> None:
@@ -70,11 +76,25 @@ class InboxMenu(QMenu):
 
 def entry_text(row: SessionRow, request: OpenRequest, now: int) -> str:
     """Return the text of a menu entry. `&` and tabs are escaped, because Qt would give them a special meaning."""
-    summary = summarize_question(request) if isinstance(request, Question) else summarize_permission(request)
-    return (
-        f"{_plain(row.title, MAX_TITLE_CHARS)}: "
-        f" {_plain(summary.bar_text, MAX_TEXT_CHARS)}\t{short_age(summary.asked_at, now)}"
-    )
+    summary = _summarize(request)
+    return _entry(row, summary.bar_text, summary.asked_at, now)
+
+
+def decision_text(row: SessionRow, now: int) -> str:
+    """Return the text of the menu entry for a session in which the user has to choose how to continue."""
+    if row.status == "interrupted":
+        text = QCoreApplication.translate("inbox", "interrupted")
+    else:
+        text = QCoreApplication.translate("inbox", "request failed: {}").format(row.activity)
+    return _entry(row, text, row.updated_at, now)
+
+
+def _summarize(request: OpenRequest) -> RequestSummary:
+    return summarize_question(request) if isinstance(request, Question) else summarize_permission(request)
+
+
+def _entry(row: SessionRow, text: str, at: int, now: int) -> str:
+    return f"{_plain(row.title, MAX_TITLE_CHARS)}:  {_plain(text, MAX_TEXT_CHARS)}\t{short_age(at, now)}"
 
 
 def _plain(text: str, max_length: int) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 from typing import Final, NamedTuple
 
-from core.domain.sessions import FAILED_REQUEST, SessionRow
+from core.domain.sessions import SessionRow, needs_decision
 
 WAITING, RUNNING, FAILED, FINISHED = "waiting", "running", "failed", "finished"
 GROUPS: Final = (WAITING, RUNNING, FAILED, FINISHED)
@@ -45,11 +45,6 @@ def working_agents(rows: Iterable[SessionRow]) -> dict[str, tuple[str, ...]]:
         if row.parent and row.status in ("running", "waiting"):
             agents[row.parent] = (*agents.get(row.parent, ()), row.subagent)
     return agents
-
-
-def needs_decision(row: SessionRow) -> bool:
-    """Return whether a session waits for a decision that is made in its own view, such as whether to try again."""
-    return row.status == "interrupted" or (row.status == "paused" and row.activity_kind == FAILED_REQUEST)
 
 
 def group_board(rows: Iterable[SessionRow], unseen: Collection[str]) -> dict[str, list[SessionRow]]:

@@ -9,7 +9,7 @@ from PySide6.QtCore import QCoreApplication
 
 from core.domain.import_events import source_program
 from core.domain.search_query import matches_filters, parse_query
-from core.domain.sessions import FAILED_REQUEST, SessionRow
+from core.domain.sessions import FAILED_REQUEST, SessionRow, needs_decision
 from core.domain.steps import verb
 from core.store.search import match_pattern
 from ui.style.icons import status_icon
@@ -107,8 +107,7 @@ def _group_of(row: SessionRow) -> str:
         return TRASH
     if row.status in (WAITING, RUNNING):
         return row.status
-    needs_decision = row.status == "interrupted" or (row.status == "paused" and row.activity_kind == FAILED_REQUEST)
-    if needs_decision and not (row.archived or row.imported_from):
+    if needs_decision(row):
         return WAITING
     if row.archived:
         return ARCHIVED

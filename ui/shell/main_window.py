@@ -1,6 +1,6 @@
 """The main window: lays out the panels, applies engine updates to them and emits the user's requests."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -37,6 +37,7 @@ from ui.shell.unseen_sessions import UnseenSessions
 from ui.shell.update_batch import sort_updates
 from ui.shell.window_columns import CentralView, WindowColumns
 from ui.shell.window_frame import WindowFrame
+from ui.shell.window_title import WindowTitle
 from ui.start.panel import StartPanel
 from ui.style.theme import Look
 from ui.timeline.step_pane import StepPane
@@ -77,6 +78,7 @@ class MainWindow(QWidget):
         self.state = state
         self._reading = DeferredReader()
         self.session_index = SessionIndex(self._reading)
+        self._title = WindowTitle(shell, self.session_index, selection)
         self._bridge: Bridge | None = None
         self._start: StartTask | None = None
         self.pane = StepPane(look, self._reading)
@@ -86,7 +88,7 @@ class MainWindow(QWidget):
         self.status = StatusLine(look, data_folder=str(data_folder))
         self.notice = ErrorBar(look)
         self.unseen = UnseenSessions(state)
-        self.inbox = InboxMenu(look, self.session_index.pending, self)
+        self.inbox = InboxMenu(look, self.session_index.pending, self.session_index.undecided, self)
         self.toast = Toast(look)
         self.pages = PageStack(self._page_parts)
         self.split_view = SplitView(self._build_pane, self.session_index, selection, state)
@@ -133,16 +135,19 @@ class MainWindow(QWidget):
             self.show_session(name)
         else:
             self._show_selected()
-            if not chosen:
-                self.start.focus_content()  # otherwise, the first button keeps the focus that the window system gave it
         self.split_view.restore(activate=not chosen)
-        if not chosen and (page := state.text("page")) in PAGES_BY_ID:
+        if chosen:
+            return
+        if (page := state.text("page")) in PAGES_BY_ID:
             self.selection.choose_page(page)
+        self._focus_content()  # otherwise, the first button keeps the focus that the window system gave it
 
     def show_waiting(self) -> None:
         """Read the requests that wait for the user, and show those of the visible sessions."""
         self._refresh_requests()
         self.split_view.show_questions()
+        if self._shell.focusWidget() is self.view.page.view:  # which `show_first` has focused
+            self.view.focus_content()
 
     def apply_updates(self, updates: Sequence[object]) -> None:
         """Apply a batch of engine updates."""
@@ -169,7 +174,6 @@ class MainWindow(QWidget):
             self.command_ended.emit()
         if ended := self.session_index.take_ended():
             self.unseen.add(row.id for row in ended)
-            self.sessions.show_unseen(self.unseen.ids)
             self._mark_seen()
             self.runs_ended.emit(ended)
         self.pages.apply_updates(updates)
@@ -177,6 +181,7 @@ class MainWindow(QWidget):
         if batch.touched:
             self._step.update(batch)
         if current_session in batch.touched:
+            self._title.refresh()
             self._enable_commands()
         if any(draft.session == current_session for draft in batch.drafts):
             self.pane.show_live()
@@ -234,15 +239,15 @@ class MainWindow(QWidget):
     def _mark_seen(self, *, navigated: bool = False) -> None:
         """Mark the sessions on screen as seen if the window is active, or if the user has just navigated there."""
         looked_at = (navigated or self._shell.isActiveWindow()) and self._central_area.shows(self.split_view)
-        if looked_at and self.unseen.remove(pane.session for pane in self.split_view.panes):
-            self.sessions.show_unseen(self.unseen.ids)
+        if looked_at:
+            self.unseen.remove(pane.session for pane in self.split_view.panes)
 
     def _refresh_requests(self) -> None:
         if self._reading.reader is None:
             return
-        count = self.session_index.requests.refresh()
-        self.status.show_waiting(count)
-        self._shell.setWindowTitle(f"({count}) Journeyman" if count else "Journeyman")
+        self.session_index.requests.refresh()
+        self.status.show_waiting(self.session_index.waiting_count())
+        self._title.refresh()
         self._count_pages()
         self.waiting_changed.emit()
         self._enable_commands()
@@ -256,6 +261,7 @@ class MainWindow(QWidget):
         else:
             self._columns.fold_sidebar(False)
             self._show_session()
+        self._title.refresh()
         self._enable_commands()
 
     def _show_page(self, name: str) -> None:
@@ -372,7 +378,7 @@ class MainWindow(QWidget):
         self.split_view.changed.connect(self._follow_desk)
         self.sessions.tab_requested.connect(self.split_view.open_in_tab)
         self.sessions.split_view_requested.connect(self.split_view.show_in_other_pane)
-        self.pane.row_requested.connect(self._show_row)
+        self.pane.row_requested.connect(lambda row: self.view.show_row(row, self.pane.session))
         self.pane.sub_agent_requested.connect(self.split_view.show_sub_agent)
         self.pane.changes_requested.connect(lambda path: self.view.show_changes(path))
         self.selection.session_changed.connect(self._show_selected)
@@ -390,6 +396,7 @@ class MainWindow(QWidget):
         self.status.theme_toggle_requested.connect(self.theme_toggle_requested)
         self.status.commands_requested.connect(self.commands.open_commands)
         self.sessions.undo_requested.connect(self.toast.undo)
+        self.unseen.changed.connect(self.sessions.show_unseen)
         self.sessions.footer.settings_requested.connect(self.settings_requested)
         self.status.help_requested.connect(self.commands.open_help)
         self.status.sidebar_requested.connect(self._columns.toggle_sidebar)
@@ -400,19 +407,13 @@ class MainWindow(QWidget):
             bar.focus_released.connect(self._focus_content)
 
     def _focus_content(self) -> None:
-        """Focus what the central area shows: in a session its open question, else its current tab."""
+        """Focus what the central area shows."""
         if self._central_area.shows(self.pages):
             self.pages.focus_page()
         elif self._central_area.shows(self.start):
             self.start.focus_content()
-        elif self.view.asking.card:
-            self.view.asking.focus_card()
         else:
-            self.view.page.focus_tab()
-
-    def _show_row(self, row: int) -> None:
-        """Select a row in the session of the step that the step pane shows."""
-        self.view.show_row(row, self.pane.session)
+            self.view.focus_content()
 
     def _build_pane(self) -> SessionPane:
         parts = self.look, self.session_index, self.state
@@ -464,14 +465,10 @@ class MainWindow(QWidget):
             rows=self.session_index.all_rows,
             requests=self.session_index.pending_in,
             unseen=lambda: self.unseen.ids,
-            mark_seen=partial(self._change_unseen, self.unseen.remove),
-            mark_unseen=partial(self._change_unseen, self.unseen.add),
+            mark_seen=self.unseen.remove,
+            mark_unseen=self.unseen.add,
             open_session=self.show_session,
         )
-
-    def _change_unseen(self, change: Callable[[Collection[str]], object], sessions: Collection[str]) -> None:
-        change(sessions)
-        self.sessions.show_unseen(self.unseen.ids)
 
     def _count_pages(self) -> None:
         """Update the number of waiting items beside each page in the sidebar."""

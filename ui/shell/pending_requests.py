@@ -31,12 +31,11 @@ class PendingRequests:
         self.pending: list[tuple[str, OpenRequest]] = []
         self._fresh: Collection[str] = ()
 
-    def refresh(self) -> int:
-        """Read the open requests from the event log and return their number."""
+    def refresh(self) -> None:
+        """Read the open requests from the event log."""
         known_ids = {request.id for _, request in self.pending}
         self.pending = self._read()
         self._fresh = {name for name, request in self.pending if request.id not in known_ids}
-        return len(self.pending)
 
     def _read(self) -> list[tuple[str, OpenRequest]]:
         reader = self._reading.reader
@@ -57,13 +56,13 @@ class PendingRequests:
         fresh, self._fresh = self._fresh, ()
         return fresh
 
-    def next_session(self, session: str, interrupted: Sequence[str]) -> str:
+    def next_session(self, session: str, undecided: Sequence[str]) -> str:
         """Return the next session after `session` in which something waits for the user; "" if there is none.
 
-        The search wraps around. Sessions with a request come first, then the `interrupted` ones, in which the user has
+        The search wraps around. Sessions with a request come first, then the `undecided` ones, in which the user has
         to choose how to continue.
         """
-        sessions = list(dict.fromkeys([*(name for name, _ in self.pending), *interrupted]))
+        sessions = list(dict.fromkeys([*(name for name, _ in self.pending), *undecided]))
         if not sessions:
             return ""
         index = sessions.index(session) + 1 if session in sessions else 0

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from core.domain.sessions import FAILED_REQUEST, SessionRow
+from core.domain.sessions import FAILED_REQUEST, SessionRow, needs_decision
 from ui.ask.ask_area import OpenRequest
 from ui.base.deferred_reader import DeferredReader
 from ui.shell.pending_requests import PendingRequests
@@ -43,26 +43,40 @@ class SessionIndex:
     def next_waiting(self, session: str) -> str:
         """Return the next session after `session` in which something waits for the user; "" if there is none.
 
-        Sessions with a request come first, then those in which the user has to choose how to continue after an
-        interrupted step.
+        Sessions with a request come first, then those in which the user has to choose how to continue.
         """
-        rows = (row for row in self._rows.values() if row.status == "interrupted" and not row.parent)
-        return self.requests.next_session(session, [row.id for row in rows if not row.archived and not row.trashed])
+        return self.requests.next_session(session, [row.id for row in self.undecided()])
+
+    def undecided(self) -> list[SessionRow]:
+        """Return the sessions without a request in which the user has to choose how to continue, oldest first.
+
+        For example, a step was interrupted by a crash. Sub-agents are not included: their session asks for them.
+        """
+        asking = {name for name, _ in self.requests.pending}
+        rows = [row for row in self._rows.values() if needs_decision(row) and not row.parent and row.id not in asking]
+        return sorted(rows, key=lambda row: (row.updated_at, row.id))
+
+    def waiting_count(self) -> int:
+        """Return the number of requests, and of sessions without a request, that wait for the user."""
+        return len(self.requests.pending) + len(self.undecided())
 
     def apply_updates(self, batch: UpdateBatch) -> bool:
-        """Apply a batch of updates; return whether the requests that wait for the user may have changed."""
+        """Apply a batch of updates; return whether what waits for the user may have changed."""
 
         def was_active(session: str) -> bool:
             return self.row(session).status in {"running", "waiting"}
 
-        unknown = any(name not in self._rows for name in batch.touched)
+        changed = any(
+            name not in self._rows or needs_decision(self._rows[name]) != needs_decision(row)
+            for name, row in batch.touched.items()
+        )
         self._ended += [
             row
             for row in batch.touched.values()
             if not row.parent and has_ended(row) and (was_active(row.id) or row.id in batch.started)
         ]
         self._rows |= batch.touched
-        return batch.requests_changed or unknown
+        return batch.requests_changed or changed
 
     def all_rows(self) -> Collection[SessionRow]:
         return self._rows.values()

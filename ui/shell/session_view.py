@@ -161,7 +161,10 @@ class SessionView(QWidget):
         if other or self.page.current_tab in {CONTEXT, TERMINAL}:
             self._fill_tab(self.page.current_tab)
         self.composer.set_running(row.status in {"running", "waiting"})
+        typing = self.composer.has_input_focus()
         self.composer.set_disabled_reason(self._closed(row))
+        if typing and not self.composer.has_input_focus() and not self.page.focus_interruption():
+            self.page.focus_tab()
         self.composer.set_model(row.model)
         going = row.status in {"running", "waiting", "paused", "interrupted"}
         self.composer.show_queue(self._rows.queued(row.id, going), running=row.status in {"running", "waiting"})
@@ -225,7 +228,7 @@ class SessionView(QWidget):
         ):
             self.asking.focus_card()
         if navigated and self.asking.card is None:
-            self.page.focus_interruption()
+            self.focus_content()
         if navigated:
             self.asking.highlight()
 
@@ -242,6 +245,13 @@ class SessionView(QWidget):
             self.asking,
         ):
             widget.restyle(look)
+
+    def focus_content(self) -> None:
+        """Focus what the user has to decide: the open request or how to continue; without these, the current tab."""
+        if self.asking.card:
+            self.asking.focus_card()
+        elif not self.page.focus_interruption():
+            self.page.focus_tab()
 
     def go_to_tab(self, name: str) -> None:
         """Show a tab and focus it."""
@@ -266,7 +276,7 @@ class SessionView(QWidget):
     def _leave_question(self) -> None:
         """Move the focus from the closed request to the composer, or to the current tab if that hides the composer."""
         if self.page.current_tab == STEPS_TAB:
-            self.composer.focus_input()
+            self.focus_composer()
         else:
             self.page.focus_tab()
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon, QWidget
 
 from core.domain.clock import now as wall_clock
 from core.domain.sessions import SessionRow
-from ui.ask.inbox import MAX_ENTRIES, entry_text
+from ui.ask.inbox import MAX_ENTRIES, decision_text, entry_text
 from ui.shell.badged_icon import with_badge
 from ui.shell.notification_texts import WaitingRequests, ended_text, notification_text
 from ui.widgets.announce import announce
@@ -39,6 +39,7 @@ class Tray(QObject):
         dot: QColor,
         last_reply: Callable[[SessionRow], str] = lambda _: "",
         shown_session: Callable[[], str] = lambda: "",
+        undecided: Callable[[], Sequence[SessionRow]] = tuple,
         clock: Callable[[], int] = wall_clock,
     ) -> None:
         super().__init__(window)
@@ -50,6 +51,7 @@ class Tray(QObject):
         self._dot = dot
         self._last_reply = last_reply
         self._shown_session = shown_session
+        self._undecided = undecided
         self._known_ids = {request.id for _, request in waiting()}
         self._notified = ""
         self._icon = QSystemTrayIcon(picture, self)
@@ -72,9 +74,9 @@ class Tray(QObject):
         return self._menu
 
     def refresh(self) -> None:
-        """Show the number of waiting requests on the icon, and schedule a notification for new ones."""
+        """Show the number of waiting sessions on the icon, and schedule a notification for new requests."""
         waiting = self._waiting()
-        number = len(waiting)
+        number = len(waiting) + len(self._undecided())
         self._icon.setIcon(with_badge(self._picture, number, self._dot))
         # The tray of a desktop may start later than this process.
         if not self._icon.isVisible() and QSystemTrayIcon.isSystemTrayAvailable():
@@ -87,12 +89,13 @@ class Tray(QObject):
             self._known_ids = {request.id for _, request in waiting}
 
     def rebuild_menu(self) -> None:
-        menu, waiting = self._menu, self._waiting()
+        menu, now = self._menu, self._clock()
         menu.clear()
-        for row, request in waiting[:MAX_ENTRIES]:
-            action = menu.addAction(entry_text(row, request, self._clock()))
-            action.triggered.connect(self._choose_handler(row.id))
-        if waiting:
+        entries = [(row.id, entry_text(row, request, now)) for row, request in self._waiting()]
+        entries += [(row.id, decision_text(row, now)) for row in self._undecided()]
+        for session, text in entries[:MAX_ENTRIES]:
+            menu.addAction(text).triggered.connect(self._choose_handler(session))
+        if entries:
             menu.addSeparator()
         menu.addAction(self.tr("Open Journeyman")).triggered.connect(lambda: self.show_requested.emit(""))
         menu.addAction(self.tr("New session")).triggered.connect(lambda: self.new_session_requested.emit())
@@ -141,8 +144,8 @@ class Tray(QObject):
 
     def _on_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
         if reason == QSystemTrayIcon.ActivationReason.Trigger:
-            waiting = self._waiting()
-            self.show_requested.emit(waiting[0][0].id if waiting else "")
+            sessions = [*(row.id for row, _ in self._waiting()), *(row.id for row in self._undecided())]
+            self.show_requested.emit(sessions[0] if sessions else "")
 
     def _choose_handler(self, session: str) -> Callable[[], None]:
         return lambda: self.show_requested.emit(session)

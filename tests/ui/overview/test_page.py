@@ -174,7 +174,7 @@ def test_a_hundred_sessions_are_grouped_and_only_the_selected_one_has_a_card(qap
         await until(lambda: window._bridge, "the engine")
         await until(window.start.isVisible, "the window")
         window.session_index._rows.update({row.id: row for row in rows})
-        window._change_unseen(window.unseen.add, [row.id for row in rows])
+        window.unseen.add(row.id for row in rows)
         window.selection.choose_page("overview")
         page = window.pages.page("overview")
         assert isinstance(page, OverviewPanel)
