@@ -80,10 +80,7 @@ class SplitView(QWidget):
         return self.active_pane.session in self.active_pane.tabs.permanent()
 
     def restore(self, *, activate: bool) -> None:
-        """Restore tabs and split from the stored window state; with `activate`, also the active pane, and focus it.
-
-        The focus goes to the message field or, after an interruption, to the bar that asks how to continue.
-        """
+        """Restore tabs and split from the stored window state; with `activate`, also which pane was active."""
         state, session_index = self._state, self._session_index
         tabs = [session for session in state.text("tabs").split() if session in session_index]
         other_tabs = [session for session in state.text("beside.tabs").split() if session in session_index]
@@ -96,8 +93,6 @@ class SplitView(QWidget):
             if activate and other_was_active:
                 self._selection.choose_session(other_session)
         self._update_tabs()
-        if activate and self.active_pane.session:
-            self.active_pane.view.focus_composer()
 
     def show_session(self, name: str) -> None:
         """Activate a session in the pane that shows it or has a tab for it, or else in the active pane."""

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.sessions import SessionRow
 from ui.style.icons import set_icon
@@ -119,8 +119,6 @@ class RunHeader(QWidget):
         if was_active and row.status in HALTED_STATUSES:
             # Because the user stopped or paused the run here; other ends are announced by the window.
             announce(self, self._pill.accessibleName())
-        if before.session != row.id and not _is_in_session_list(QApplication.focusWidget()):
-            announce(self, f"{visible(row.title)}. {self._pill.accessibleName()}")
         if self._shown != before:
             self.branch_requested.emit(row.folder)
 
@@ -142,8 +140,3 @@ class RunHeader(QWidget):
             button.restyle(look)
         # So that the header does not become lower when no button is visible.
         self._title.setMinimumHeight(self._stop.sizeHint().height())
-
-
-def _is_in_session_list(focus: QWidget | None) -> bool:
-    """Return whether the list of sessions has the focus. Then screen readers read the selected session anyway."""
-    return focus is not None and focus.objectName() == "sessions.list"

@@ -1,12 +1,10 @@
 """The header of the run page: its facts, and when the git branch is read again."""
 
 import pytest
-from PySide6.QtWidgets import QListView
 from pytestqt.qtbot import QtBot
 
 from core.domain.sessions import SessionRow
 from ui.style.theme import Look, load_fonts
-from ui.timeline import run_header
 from ui.timeline.header_facts import FactLine, header_facts
 from ui.timeline.run_header import RunHeader
 
@@ -73,25 +71,3 @@ def test_narrow_header_drops_facts_before_eliding_the_folder(look: Look, qtbot: 
     assert "4 turns" not in shown(600) and "105k tok · $0.44" in shown(600)
     assert shown(200) == ["/srv/work/checkout", "48s"]
     assert "claude" in line.toolTip() and "feature/till" in line.accessibleName()
-
-
-def test_another_session_is_announced_with_its_status_except_in_the_list_of_sessions(
-    look: Look, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    heard = list[str]()
-    monkeypatch.setattr(run_header, "announce", lambda _, text: heard.append(text))
-    made = RunHeader(look)
-    qtbot.addWidget(made)
-    made.show_session(SessionRow("a", "Fix the parser", status="interrupted"), 0)
-    assert len(heard) == 1 and heard[0].startswith("Fix the parser. ") and "nterrupted" in heard[0]
-    made.show_session(SessionRow("a", "Fix the parser", status="running", turns=2), 0)
-    assert len(heard) == 1, "the same session"
-    sessions = QListView()
-    sessions.setObjectName("sessions.list")
-    qtbot.addWidget(sessions)
-    sessions.show()
-    sessions.activateWindow()
-    sessions.setFocus()
-    qtbot.waitUntil(sessions.hasFocus)
-    made.show_session(SessionRow("b", "Docs", status="done"), 0)
-    assert len(heard) == 1
