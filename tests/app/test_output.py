@@ -8,11 +8,11 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from core.domain.problems import ErrorDetails
 
 from app.main import main
 from app.process.crash import CRASH_LOG
 from app.process.output import Output, in_writer_thread, terminal, token_count
+from core.domain.problems import ErrorDetails
 from tests.e2e.killed_run import program_command, program_environment
 
 SAID = "a\x1b]0;pwned\x07 \x1b[31mred \u202egpj.exe"
