@@ -6,11 +6,13 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPushButton
 
+from core.engine.api.engine import Engine
 from core.settings.schema import ExternalAgentSettings
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, live, until
 from ui.settings.external_agents_page import ExternalAgentsPage
 from ui.settings.settings_dialog import AGENTS, SettingsDialog
+from ui.widgets.confirm_dialog import ConfirmDialog
 
 AGENT = Path(__file__).parents[1] / "servers" / "acp_agent.py"
 
@@ -32,6 +34,14 @@ async def knows(person: Person, agent: ExternalAgentSettings) -> None:
         engine.settings.change(external_agents=(agent,))  # type: ignore[attr-defined]
 
     await person.program.engine.ask(add)
+
+
+async def make_default(engine: Engine) -> None:
+    engine.settings.change(model="agent/box")
+
+
+async def default_model(engine: Engine) -> str:
+    return engine.settings.current.model
 
 
 async def start_session(person: Person, task: str, name: str) -> None:
@@ -88,7 +98,12 @@ def test_agents_are_added_tested_and_removed_in_the_settings(qapp: QApplication,
         test = await until(lambda: page.findChild(QPushButton, "settings.agent.box.test"), "it was added")
         click(test)
         await until(lambda: "Scripted Agent 1.2 responds" in result_of_test(page), "it answers")
+        await person.program.engine.ask(make_default)
         click(find(page, QPushButton, "settings.agent.box.remove"))
+        confirm = await until(lambda: dialog.findChild(ConfirmDialog), "the question")
+        assert not is_removed(page) and confirm.focusWidget() is find(confirm, QPushButton, "confirm.cancel")
+        click(find(confirm, QPushButton, "confirm.yes"))
         await until(lambda: is_removed(page), "it was removed")
+        assert await person.program.engine.ask(default_model) == ""
 
     live(qapp, home, act)

@@ -157,7 +157,11 @@ class Providers:
         return added
 
     async def remove(self, name: str) -> None:
-        """Remove a provider that the user added, with its API key."""
+        """Remove a provider that the user added, with its API key.
+
+        If its models were the default or in a tier, they are removed from there, unless a built-in provider has the
+        same name.
+        """
         if name not in {provider.name for provider in self._settings.current.providers}:
             why = "Built-in providers cannot be removed." if name in self._catalogue.providers() else ""
             raise Problem(f"You have not added a provider {name!r}.", why, "List them with `journeyman models`.")
@@ -165,6 +169,10 @@ class Providers:
             await self._catalogue.api_keys.delete(self._catalogue.provider(name).key_owner)
         remaining = tuple(provider for provider in self._settings.current.providers if provider.name != name)
         self._settings.change(providers=remaining)
+        if name not in self._catalogue.providers():
+            settings = self._settings.current
+            model = "" if settings.model.startswith(f"{name}/") else settings.model
+            self._settings.change(model=model, tiers=settings.tiers.without_provider(name))
 
     async def set_api_key(self, name: str, value: str, *, save: bool = True) -> ApiKey:
         """Store the API key of a provider or search engine, and return where it is stored.
