@@ -1,6 +1,6 @@
 """Model tiers, and the rules that select a tier for each request."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 Tier = Literal["small", "mid", "frontier"]
@@ -53,6 +53,14 @@ class Tiers:
             "frontier": (self.frontier, self.mid, self.small),
         }
         return next((models for models in order.get(tier, ()) if models), ())
+
+    def without_provider(self, provider: str) -> "Tiers":
+        """Return the tiers without the models of a provider."""
+        small, mid, frontier = (
+            tuple(model for model in models if not model.startswith(f"{provider}/"))
+            for models in (self.small, self.mid, self.frontier)
+        )
+        return replace(self, small=small, mid=mid, frontier=frontier)
 
 
 NO_TIERS: Final = Tiers()

@@ -6,6 +6,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPushButton
 
+from core.engine.api.engine import Engine
 from core.settings.schema import ExternalAgentSettings
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, live, until
@@ -33,6 +34,14 @@ async def knows(person: Person, agent: ExternalAgentSettings) -> None:
         engine.settings.change(external_agents=(agent,))  # type: ignore[attr-defined]
 
     await person.program.engine.ask(add)
+
+
+async def make_default(engine: Engine) -> None:
+    engine.settings.change(model="agent/box")
+
+
+async def default_model(engine: Engine) -> str:
+    return engine.settings.current.model
 
 
 async def start_session(person: Person, task: str, name: str) -> None:
@@ -89,10 +98,12 @@ def test_agents_are_added_tested_and_removed_in_the_settings(qapp: QApplication,
         test = await until(lambda: page.findChild(QPushButton, "settings.agent.box.test"), "it was added")
         click(test)
         await until(lambda: "Scripted Agent 1.2 responds" in result_of_test(page), "it answers")
+        await person.program.engine.ask(make_default)
         click(find(page, QPushButton, "settings.agent.box.remove"))
-        confirm = await until(lambda: dialog.findChild(ConfirmDialog), "the question whether to remove it")
-        assert not is_removed(page)
+        confirm = await until(lambda: dialog.findChild(ConfirmDialog), "the question")
+        assert not is_removed(page) and confirm.focusWidget() is find(confirm, QPushButton, "confirm.cancel")
         click(find(confirm, QPushButton, "confirm.yes"))
         await until(lambda: is_removed(page), "it was removed")
+        assert await person.program.engine.ask(default_model) == ""
 
     live(qapp, home, act)

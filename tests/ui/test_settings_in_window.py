@@ -23,8 +23,9 @@ from app.window.backup_restore import restore_backup, take_restore_result
 from core.domain.problems import ErrorDetails
 from core.domain.rules import PermissionRule
 from core.domain.schedule import Schedule
+from core.domain.tiers import Tiers
 from core.engine.api.engine import Engine
-from core.settings.schema import MODELS
+from core.settings.schema import MODELS, Settings
 from core.store.integrity import IntegrityCheck, read_report
 from core.store.rule_store import RuleStore
 from tests.core.store.test_data_folder import made
@@ -135,24 +136,41 @@ def test_a_provider_is_added_checked_used_and_removed(qapp: QApplication, home: 
                 lambda: dialog.findChild(QPushButton, "settings.set_default.box/small") is None, "that it is used"
             )
             assert find(dialog, QLineEdit, "settings.model").text() == "box/small"
-            click(find(dialog, QPushButton, "settings.remove.box"))
-            confirm = await until(lambda: dialog.findChild(ConfirmDialog), "the question whether to remove it")
-            confirm.reject()
-            await until(lambda: dialog.findChild(ConfirmDialog) is None, "the question is closed")
-            assert dialog.findChild(QPushButton, "settings.remove.box") is not None
-            click(find(dialog, QPushButton, "settings.remove.box"))
-            confirm = await until(lambda: dialog.findChild(ConfirmDialog), "the question whether to remove it")
-            assert "API key is deleted" in find(confirm, QLabel, "confirm.text").text()
-            click(find(confirm, QPushButton, "confirm.yes"))
-            await until(lambda: dialog.findChild(QPushButton, "settings.remove.box") is None, "its removal")
-            assert find(dialog, QLineEdit, "settings.model").text() == ""
+            await person.program.engine.ask(_use_in_tier)
+            await _removes_provider(person, dialog)
         await until(lambda: "Saved." not in find(dialog, QLabel, "settings.said").text(), "the footer")
-        field = find(dialog, QLineEdit, "settings.model")
         dialog.changed.emit("model", "nobody/x")
         await until(lambda: "no provider" in find(dialog, QLabel, "settings.said").text(), "the error")
-        assert field.text() == "" and person.notice() == ""
+        assert person.notice() == ""
 
     live(qapp, home, act)
+
+
+async def _use_in_tier(engine: Engine) -> None:
+    engine.settings.change(tiers=Tiers(small=("box/small", "local/tiny")))
+
+
+async def _removes_provider(person: Person, dialog: SettingsDialog) -> None:
+    """Remove the provider, which has the default model; the settings ask first, and Cancel changes nothing."""
+    form = person.window.start.form
+    models = find(form, QComboBox, "start.model")
+    assert models.currentText() == "box/small"
+    for answer_name in ("confirm.cancel", "confirm.yes"):
+        assert find(dialog, QPushButton, "settings.remove.box").isVisible()
+        click(find(dialog, QPushButton, "settings.remove.box"))
+        confirm = await until(lambda: dialog.findChild(ConfirmDialog), "the question")
+        assert "API key" in find(confirm, QLabel, "confirm.text").text()
+        assert confirm.focusWidget() is find(confirm, QPushButton, "confirm.cancel")
+        click(find(confirm, QPushButton, answer_name))
+        await until(lambda: dialog.findChild(ConfirmDialog) is None, "the answer")
+    await until(lambda: dialog.findChild(QPushButton, "settings.remove.box") is None, "its removal")
+    await until(lambda: models.findText("box/small") < 0, "the start screen")
+    settings = await person.program.engine.ask(_current_settings)
+    assert settings.model == "" and settings.tiers.small == ("local/tiny",)
+
+
+async def _current_settings(engine: Engine) -> Settings:
+    return engine.settings.current
 
 
 def test_a_rule_is_written_tested_edited_revoked_and_restored(qapp: QApplication, home: Path) -> None:

@@ -1,5 +1,6 @@
 """Carries out the actions of the External agents settings page: detect, add, test and remove agents."""
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication
@@ -15,11 +16,28 @@ from ui.widgets.confirm_dialog import ConfirmDialog
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
     from core.engine.external.external_agents import AgentOverview, ExternalAgentTestResult
+    from core.engine.services.providers import ProvidersOverview
 
 
 class ExternalAgentsController(SettingsPageController):
-    def __init__(self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks) -> None:
+    """Carries out the actions of the External agents page.
+
+    `read` shows the settings that the engine has changed. `on_listed` is called with the providers after an agent has
+    been removed, because agents are offered together with models.
+    """
+
+    def __init__(
+        self,
+        look: Look,
+        dialog: SettingsDialog,
+        bridge: Bridge,
+        tasks: Tasks,
+        read: Callable[[], Awaitable[None]],
+        on_listed: "Callable[[ProvidersOverview], None]",
+    ) -> None:
         super().__init__(look, dialog, bridge, tasks)
+        self._read = read
+        self._on_listed = on_listed
         dialog.agent_action_requested.connect(self._run_action)
 
     def _run_action(self, action: str, name: str, command: str) -> None:
@@ -50,8 +68,11 @@ class ExternalAgentsController(SettingsPageController):
         await self._reload()
 
     def _confirm_removal(self, name: str) -> None:
-        title = _tr("Remove the agent {}?").format(name)
-        text = _tr("Its sessions are kept, but they cannot be continued until you add it again.")
+        title = _tr("Remove the external agent {}?").format(name)
+        text = _tr(
+            "Its command is deleted, and a new session no longer starts with it by default. The program itself and the "
+            "sessions with it are kept."
+        )
 
         def remove() -> None:
             self._start(self._remove(name), "remove an agent")
@@ -63,8 +84,10 @@ class ExternalAgentsController(SettingsPageController):
             engine.external_agents.remove(name)
 
         await self._ask(remove)
+        await self._read()
         self._show_message(_tr("Removed {}. Its sessions are kept.").format(name))
         await self._reload()
+        self._on_listed(await self._ask(lambda engine: engine.providers_overview(fresh=False)))
 
     async def _test(self, name: str) -> None:
         self._dialog.agents.show_result(name, _tr("Starting the agent…"), "second")

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 class ProvidersController(SettingsPageController):
     """Carries out the actions of the Models page with its providers, models and API keys.
 
-    `change` stores a setting. `on_listed` is called whenever the providers have been listed, also after a change.
+    `change` stores a setting, and `read` shows the settings that the engine has changed. `on_listed` is called whenever
+    the providers have been listed, also after a change.
     """
 
     reload_action = "look for providers"
@@ -41,10 +42,12 @@ class ProvidersController(SettingsPageController):
         bridge: Bridge,
         tasks: Tasks,
         change: Callable[[str, Any], Awaitable[None]],
+        read: Callable[[], Awaitable[None]],
         on_listed: "Callable[[ProvidersOverview], None]",
     ) -> None:
         super().__init__(look, dialog, bridge, tasks)
         self._change = change
+        self._read = read
         self._on_listed = on_listed
         self._palette: Palette | None = None
         dialog.provider_action_requested.connect(self._run_action)
@@ -145,21 +148,22 @@ class ProvidersController(SettingsPageController):
         self._show_message(message.format(title))
         await self._look_again()
 
-    def _confirm_removal(self, server: str) -> None:
-        title = _tr("Remove the provider {}?").format(self._dialog.providers.display_name(server))
-        text = _tr("Its API key is deleted, and sessions that use its models need another one. This cannot be undone.")
+    def _confirm_removal(self, name: str) -> None:
+        title = _tr("Remove the provider {}?").format(name)
+        text = _tr(
+            "Its address and its API key are deleted, and its models are removed from the default model and the tiers. "
+            "Sessions are kept. This cannot be undone."
+        )
 
         def remove() -> None:
-            self._start(self._remove(server), "remove a provider")
+            self._start(self._remove(name), "remove a provider")
 
         ConfirmDialog(self._look, title, text, _tr("Remove provider"), remove, self._dialog).open()
 
-    async def _remove(self, server: str) -> None:
-        await self._ask(lambda engine: engine.providers.remove(server))
-        self._show_message(_tr("Removed {} and its API key.").format(server))
-        model = await self._ask(_default_model)
-        if not self.closed:
-            self._dialog.show_value("model", model)
+    async def _remove(self, name: str) -> None:
+        await self._ask(lambda engine: engine.providers.remove(name))
+        await self._read()
+        self._show_message(_tr("Removed {} and its API key.").format(name))
         await self._look_again()
 
     async def _test(self, model: str) -> None:

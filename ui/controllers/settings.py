@@ -126,9 +126,9 @@ class SettingsController(QObject):
         self._window.status.servers_changed.connect(servers.refresh)
         return (
             servers,
-            ProvidersController(look, dialog, bridge, tasks, self._change, self.providers_listed.emit),
+            ProvidersController(look, dialog, bridge, tasks, self._change, self._read, self.providers_listed.emit),
             SchedulesController(look, dialog, bridge, tasks),
-            ExternalAgentsController(look, dialog, bridge, tasks),
+            ExternalAgentsController(look, dialog, bridge, tasks, self._read, self.providers_listed.emit),
             AgentProfilesController(look, dialog, bridge, tasks, self.agent_profiles_changed.emit),
             PackagesController(look, dialog, bridge, tasks, servers.refresh),
             PermissionRulesController(look, dialog, bridge, tasks, self._session_folder(), self._read),

@@ -67,6 +67,7 @@ class NewSessionForm(QWidget):
         self._models = DropDown(name="start.model", title=self.tr("Model"), font=look.fonts.text)
         self._models.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._models.setMinimumContentsLength(18)
+        self._models.setPlaceholderText(self.tr("Choose a model"))
         self._worktree_box = CheckBox(look, self.tr("Work in a new Git worktree"), name="start.worktree")
         self._worktree_box.setToolTip(
             self.tr("The agent works on a new branch in a separate working copy. Merge the branch to get its changes.")
@@ -104,6 +105,7 @@ class NewSessionForm(QWidget):
         self._attach_button.clicked.connect(self.pick_files)
         self._mode_button.chosen.connect(self._choose_mode)
         self._agents.activated.connect(self._use_model_of_agent)
+        self._models.currentIndexChanged.connect(self._update_state)
         self.attached.changed.connect(self._update_state)
         self._task_field.mime_data_received.connect(self.attached.add_mime_data)
         self._task_field.textChanged.connect(self._update_state)
@@ -142,13 +144,18 @@ class NewSessionForm(QWidget):
         self._start_button.setEnabled(bool(self.text()) and not missing)
 
     def set_models(self, names: Sequence[str], default: str = "") -> None:
-        """List the models. The chosen one is kept if it is still available, unless the default has changed."""
-        before = (self._chosen_model() if default == self._default_model else "") or default
+        """List the models. The chosen one is kept if it is still available, unless the default has changed.
+
+        Without a default, the first model is chosen only for an empty list, so that none silently replaces a removed one.
+        """
+        chosen = self._chosen_model() if default == self._default_model else ""
+        first = names[0] if names and not self._models.count() else ""
         self._default_model = default
         self._models.clear()
         for name in names:
             self._models.addItem(name, name)
-        self._models.setCurrentIndex(names.index(before) if before in names else (0 if names else -1))
+        model = next((model for model in (chosen, default, first) if model in names), "")
+        self._models.setCurrentIndex(self._models.findData(model) if model else -1)
         self._update_state()
 
     def choose_default_model(self) -> None:

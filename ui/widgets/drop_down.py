@@ -69,9 +69,8 @@ class DropDown(QComboBox):
             arrow = pixmap("chevron-down", palette.color(roles.PlaceholderText), size, self.devicePixelRatioF())
             left = self.width() - PADDING - size
             painter.drawPixmap(left, (self.height() - size) // 2, arrow)
-            draw_line(
-                painter, QRect(PADDING, 0, left - 2 * PADDING, self.height()), self.currentText(), self.font(), color
-            )
+            text = self.currentText() if self.currentIndex() >= 0 else self.placeholderText()
+            draw_line(painter, QRect(PADDING, 0, left - 2 * PADDING, self.height()), text, self.font(), color)
 
 
 class DropDownInterface(QAccessibleWidget):
@@ -87,7 +86,7 @@ class DropDownInterface(QAccessibleWidget):
     # Overridden Qt methods
 
     def text(self, kind: QAccessible.Text) -> str:
-        choice = self._drop_down.currentText()
+        choice = self._drop_down.currentText() or self._drop_down.placeholderText()
         match kind:
             case QAccessible.Text.Name:
                 return self._drop_down.accessibleName()

@@ -84,8 +84,13 @@ class ExternalAgents:
         return agent
 
     def remove(self, name: str) -> None:
+        """Remove an agent. If it was the default model, there is none then."""
         self._known(name)
-        self._settings.change(external_agents=tuple(agent for agent in self.list() if agent.name != name))
+        model = self._settings.current.model
+        self._settings.change(
+            external_agents=tuple(agent for agent in self.list() if agent.name != name),
+            model="" if model == f"{AGENT_PREFIX}{name}" else model,
+        )
 
     async def test(self, name: str) -> ExternalAgentTestResult:
         """Start the agent, initialize the connection, open a session and stop it. No model is called."""

@@ -153,15 +153,22 @@ class Providers:
         self._settings.change(providers=(*others, provider))
 
     async def remove(self, name: str) -> None:
-        """Remove a provider that the user added, with its API key. A default model of this provider is removed too."""
+        """Remove a provider that the user added, with its API key.
+
+        If its models were the default or in a tier, they are removed from there, unless a built-in provider has the
+        same name.
+        """
         if name not in {provider.name for provider in self._settings.current.providers}:
             why = "Built-in providers cannot be removed." if name in self._catalogue.providers() else ""
             raise Problem(f"You have not added a provider {name!r}.", why, "List them with `journeyman models`.")
         with suppress(Problem):  # A key that an unavailable keyring cannot delete is no longer used.
             await self._catalogue.api_keys.delete(self._catalogue.provider(name).key_owner)
         remaining = tuple(provider for provider in self._settings.current.providers if provider.name != name)
-        model = self._settings.current.model
-        self._settings.change(providers=remaining, model="" if model.startswith(f"{name}/") else model)
+        self._settings.change(providers=remaining)
+        if name not in self._catalogue.providers():
+            settings = self._settings.current
+            model = "" if settings.model.startswith(f"{name}/") else settings.model
+            self._settings.change(model=model, tiers=settings.tiers.without_provider(name))
 
     async def set_api_key(self, name: str, value: str, *, save: bool = True) -> ApiKey:
         """Store the API key of a provider or search engine, and return where it is stored.

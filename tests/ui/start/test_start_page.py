@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, Qt, QUrl
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QAccessible, QKeySequence, QShortcut
 from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -14,6 +14,7 @@ from ui.base.drop_filter import dragged_folder
 from ui.start.new_session import NewSession, ProviderOffer
 from ui.start.panel import StartPanel
 from ui.style.theme import Look, load_fonts, load_theme
+from ui.widgets.accessible_roles import install_accessible_roles
 
 
 def test_the_demo_starts(look: Look, qtbot: QtBot) -> None:
@@ -37,6 +38,26 @@ def test_another_default_model_is_used_by_the_next_session(look: Look, qtbot: Qt
     assert models.currentData() == "work/large"
     panel.show_providers(offers, "work/small")
     assert models.currentData() == "work/small", "the settings were changed"
+
+
+def test_after_the_default_model_was_removed_one_must_be_chosen(look: Look, qtbot: QtBot) -> None:
+    install_accessible_roles()
+    panel = StartPanel(look, data_folder="x")
+    qtbot.addWidget(panel)
+    panel.show()
+    panel.choose_folder("/home/me/letters")
+    panel.form.fill("Write it")
+    models, go = find(panel, QComboBox, "start.model"), find(panel, QPushButton, "start.go")
+    panel.show_providers((ProviderOffer("box", "Box", ("box/small",)), HERE), "box/small")
+    assert go.isEnabled()
+    panel.show_providers((HERE,), "")
+    assert models.currentData() is None and models.placeholderText() == "Choose a model"
+    assert not go.isEnabled() and find(panel, QLabel, "start.missing").text() == "Choose a model."
+    assert "Choose a model" in QAccessible.queryAccessibleInterface(models).text(QAccessible.Text.Description)
+    panel.show_providers((HERE,), "")
+    assert models.currentData() is None, "also when the models are listed again"
+    models.setCurrentIndex(0)
+    assert go.isEnabled()
 
 
 def test_it_says_where_data_is_kept(look: Look, qtbot: QtBot) -> None:
