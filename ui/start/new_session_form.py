@@ -146,7 +146,7 @@ class NewSessionForm(QWidget):
     def set_models(self, names: Sequence[str], default: str = "") -> None:
         """List the models. The chosen one is kept if it is still available, unless the default has changed.
 
-        Without a default, the first model is chosen only for an empty list, so that none silently replaces a removed one.
+        Without a default, the first model is only chosen for an empty list, and never in place of a removed one.
         """
         chosen = self._chosen_model() if default == self._default_model else ""
         first = names[0] if names and not self._models.count() else ""
