@@ -262,7 +262,7 @@ def test_the_new_session_page_is_not_wider_than_the_window(large: Look, qtbot: Q
     panel.show_providers([ProviderOffer("work", "Work", ("work/a-model-with-a-long-name",), is_local=True)], "")
     panel.resize(CENTER, 700)
     panel.show()
-    buttons = [find(panel, Button, f"start.{name}") for name in ("go", "limits", "folder", "local")]
+    buttons = [find(panel, Button, f"start.{name}") for name in ("go", "options", "folder", "local")]
     qtbot.waitUntil(lambda: all(is_fully_visible(button) for button in buttons))
     assert find(panel, QScrollArea, "start.scroll").horizontalScrollBar().maximum() == 0
 
