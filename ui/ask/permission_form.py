@@ -66,7 +66,7 @@ class PermissionForm(QFrame):
         self._look = look
         self._request = pending
         self._similar = tuple(similar)
-        self._seen = False
+        self._seen = self._tried_without_hint = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(request_title(pending.request))
         self._build(queue_length)
@@ -356,7 +356,7 @@ class PermissionForm(QFrame):
         lines = call_lines(self._request)
         for similar in self._similar if self._together_button.isChecked() else ():
             lines += [DisplayLine("", ""), *call_lines(similar)]
-        self._seen = False
+        self._seen = self._tried_without_hint = False
         self._text.show_lines(lines)
         self.setAccessibleDescription(self._description(lines))
         if self.isVisible():
@@ -396,7 +396,10 @@ class PermissionForm(QFrame):
         bar = self._scroll.verticalScrollBar()
         lines_below = -(-(bar.maximum() - bar.value()) // max(1, self._text.fontMetrics().lineSpacing()))
         lines_left = lines_below + self._text.lines_left()
-        must_scroll = not self._seen and lines_left > 0 and not self._fits_without_hint()
+        must_scroll = not self._seen and lines_left > 0
+        if must_scroll and self._remaining.isVisible() and not self._tried_without_hint and self._fits_without_hint():
+            self._tried_without_hint = True  # once only: if it does not fit after all, the hint comes back and stays
+            must_scroll = False
         self._remaining.setVisible(must_scroll)
         if must_scroll:
             singular, plural = self.tr("1 more line."), self.tr("{} more lines.")
