@@ -27,6 +27,7 @@ async def wait_for_consent(person: Person, *requests: PendingPermission) -> str:
     press(person.words(), Qt.Key.Key_X)
     click(find(window.view, QPushButton, "question.answer"))
     await until(lambda: person.shell.windowTitle() == "Write it – Journeyman", "no request is waiting")
+    await until(lambda: window.row(session).status == "done", "the end of the run, which would close the requests")
     facts = [PermissionRequested(one.request, Text(one.arguments)) for one in requests]
     await person.program.engine.ask(lambda engine: engine._journal.append(session, *facts))
     await until(
