@@ -20,7 +20,7 @@ PASSED_VARIABLES = (
     *("PYENV_ROOT", "PYENV_VERSION", "NVM_DIR", "NVM_BIN", "VOLTA_HOME", "BUN_INSTALL", "ASDF_DIR", "ASDF_DATA_DIR"),
     *("CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN", "GOROOT", "GOPATH", "JAVA_HOME", "SDKMAN_DIR", "DOTNET_ROOT"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "NODE_EXTRA_CA_CERTS"),
-    *("PIP_FIND_LINKS", "PIP_CERT", "PIP_DISABLE_PIP_VERSION_CHECK", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV"),
+    *("PIP_FIND_LINKS", "PIP_CERT", "PIP_DISABLE_PIP_VERSION_CHECK", "VIRTUAL_ENV"),
 )
 
 
@@ -128,9 +128,13 @@ class Launcher(Protocol):
 
 
 def clean_environment() -> dict[str, str]:
-    """Return the environment for commands: harmless variables of this process, without secrets and settings."""
+    """Return the environment for commands: harmless variables of this process, without secrets and settings.
+
+    Python takes cached bytecode for a source file of the same size and the same second, which an agent can write twice,
+    so commands write no bytecode.
+    """
     passed = {name: os.environ[name] for name in PASSED_VARIABLES if name in os.environ}
-    return passed | {"PATH": command_path(), "TERM": "dumb"}
+    return passed | {"PATH": command_path(), "TERM": "dumb", "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def with_limits(request: CommandRequest, before: str = "") -> tuple[str, ...]:

@@ -22,6 +22,7 @@ TIME_S = 30
 VISIBLE_VARIABLES = (  # environment variables that commands may have
     *PASSED_VARIABLES,
     "TERM",
+    "PYTHONDONTWRITEBYTECODE",
     "TMPDIR",
     "GIT_CONFIG_GLOBAL",
     "GIT_CONFIG_NOSYSTEM",

@@ -1,6 +1,7 @@
 """Runs the real program on a private virtual screen, reads its pixels, and sends it mouse and keyboard input."""
 
 import os
+import re
 import select
 import signal
 import struct
@@ -161,6 +162,12 @@ class Screen:
         """Return the titles of the visible windows."""
         seen = self.xdotool("search", "--onlyvisible", "--name", "Journeyman").split()
         return [self.xdotool("getwindowname", number) for number in seen]
+
+    def waiting_in_title(self) -> int | None:
+        """Return how many things wait for the user, as the title of the only window states; None without one."""
+        if len(titles := self.titles()) != 1:
+            return None
+        return int(found[1]) if (found := re.match(r"\((\d+)\) ", titles[0])) else 0
 
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if name not in REMOVED_VARIABLES}

@@ -33,7 +33,7 @@ def test_requests_are_decided_with_the_keyboard(display: Screen, tmp_path: Path)
     make(home)
     first, second = waiting(home)
     with running_program(display, home) as program:
-        wait_until(lambda: display.titles() == ["(5) Journeyman"], "all pending requests")
+        wait_until(lambda: display.waiting_in_title() == 6, "five requests and an interrupted session")
         display.keys("ctrl+j")  # jump from the session shown first to the one that waits for approval
         wait_until(
             lambda: _pressed(display, home, "2", "a") == [second],

@@ -44,7 +44,7 @@ def test_a_question_of_an_mcp_server_is_answered_in_its_dialog(display: Screen, 
         run = ("run", "Ask me", "--script", str(script), "-C", str(folder), "--allow", "who__word", "--json")
         began = run_command(home, *run)
         assert began.returncode == 3, began.stderr
-        wait_until(lambda: display.titles() == ["(1) Journeyman"], "the question in the title")
+        wait_until(lambda: display.waiting_in_title() == 1, "the question in the title")
         asked = json.loads(run_command(home, "pending", "--json").stdout)
         assert asked["mcp_server"] == "who" and asked["text"] == "Which word?"
         display.keys("ctrl+j")

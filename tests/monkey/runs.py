@@ -282,8 +282,8 @@ def restart(walk: MonkeyRun) -> None:
     walk.quit()
     assert {row.id for row in walk.rows("waiting")} == waiting
     walk.open()
-    titles = f"({len(waiting)}) Journeyman" if waiting else "Journeyman"
-    walk.user.wait_until(lambda: walk.display.titles() == [titles], f"{titles} over the window")
+    count = len(waiting) + len(walk.rows("interrupted"))
+    walk.user.wait_until(lambda: walk.display.waiting_in_title() == count, f"{count} in the title of the window")
 
 
 def kill(walk: MonkeyRun) -> None:

@@ -245,7 +245,7 @@ async def _run(hook: Hook, folder: Path, payload: Mapping[str, Any]) -> HookRan:
     environment = clean_environment() | {name: os.environ[name] for name in DESKTOP_VARIABLES if name in os.environ}
     environment |= {"PATH": own_path(folder), FOLDER_VARIABLE: str(folder)}
     if hook.root:  # The package must stay as the user trusted it, so Python must not write .pyc files into it.
-        environment |= {"PACKAGE_ROOT": str(hook.root), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment |= {"PACKAGE_ROOT": str(hook.root)}
     launch = ProcessLaunch(
         with_limits(CommandRequest(hook.command, hook.place, limits)),
         environment,
