@@ -82,6 +82,7 @@ _TO_CHANGE = re.compile(
 )
 _SEVERAL = re.compile(r"\w\.\w+(?:,| and| or) [\w/-]+\.\w")  # several file names in a row
 _RELOCATION = re.compile(r"\b(?:delete|rename|move|split)\b", re.IGNORECASE)
+_FILE_MOVE = re.compile(r"\b(?:rename|move)\s+(?:the\s+)?(?:file\s+)?`?[\w./-]+\.\w+`?\s+(?:in)?to\b", re.IGNORECASE)
 _REMOVAL_OF_CODE = re.compile(r"\b(?:delete|drop|merge|move|remove|rename|replace|split)\b", re.IGNORECASE)
 _FAULT = re.compile(
     r"\b(?:bugs?|correct|crash(?:es|ed)?|debug|defects?|errors?|fails?|failing|faults?|fix|repair|wrong)\b",
@@ -189,6 +190,11 @@ def reports_failing_tests(task: str) -> bool:
 def asks_for_removal(task: str) -> bool:
     """Return whether a task asks to delete, rename or move something."""
     return bool(_REMOVAL_OF_CODE.search(task))
+
+
+def asks_for_file_move(task: str) -> bool:
+    """Return whether a task asks to rename or move a named file."""
+    return bool(_FILE_MOVE.search(task))
 
 
 def reports_fault(task: str) -> bool:

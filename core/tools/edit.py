@@ -1,4 +1,4 @@
-"""The `edit` tool: replace a text that occurs exactly once in a file, or every occurrence."""
+"""The `edit` tool: replace a text that occurs exactly once in a file, or every occurrence, or append a text."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from heapq import nlargest
 from typing import Annotated
-
-from annotated_types import MinLen
 
 from core.domain.problems import Problem
 from core.tools.file_changes import LIMIT, read_bytes, replace_file
@@ -37,7 +35,7 @@ MIN_INEXACT_MATCH, MIN_APPLIED_MATCH = 8, 4
 @dataclass(frozen=True, slots=True)
 class EditArguments:
     path: Annotated[str, ParameterDescription("The file.")]
-    old_string: Annotated[str, MinLen(1), ParameterDescription("The exact text to replace.")]
+    old_string: Annotated[str, ParameterDescription('The exact text to replace; "" to append.')]
     new_string: Annotated[str, ParameterDescription("The text to replace it with.")]
     replace_all: Annotated[bool, ParameterDescription("Replace every occurrence.")] = False
 
@@ -75,7 +73,8 @@ def _edit(checked: CheckedEdit, context: ToolContext) -> ToolResult:
     others = _others_with(name, checked.known, context) if name else []
     others_note = f" {name} is also in {', '.join(others)}." if others else ""
     if _is_applied(text, parameters):
-        return ToolResult(f"{parameters.path} has new_string already and no old_string.{others_note} {NOTHING_CHANGED}")
+        found = "has new_string already and no old_string" if parameters.old_string else "ends with new_string already"
+        return ToolResult(f"{parameters.path} {found}.{others_note} {NOTHING_CHANGED}")
     try:
         edited = apply_edit(text, parameters)
     except Problem as problem:
@@ -88,8 +87,9 @@ def _edit(checked: CheckedEdit, context: ToolContext) -> ToolResult:
     modes = replace_file(context, parameters.path, after)
     note = " White space of old_string did not match exactly and was adjusted." if edited.adjusted else ""
     where = f"at line {edited.line}" if edited.replaced == 1 else f"in {edited.replaced} places"
+    done = f"Edited {parameters.path} {where}" if parameters.old_string else f"Appended new_string to {parameters.path}"
     return ToolResult(
-        f"Edited {parameters.path} {where}.{note}{others_note}",
+        f"{done}.{note}{others_note}",
         changes=(FileChange(parameters.path, before, after, modes),),
         known_files=((parameters.path, content_digest(after)),) if digest else (),
     )
@@ -132,8 +132,15 @@ class EditedText:
 
 
 def apply_edit(text: str, parameters: EditArguments) -> EditedText:
-    """Apply an edit; raise a Problem unless `old_string` occurs exactly once, or at least once for `replace_all`."""
+    """Apply an edit; raise a Problem unless `old_string` occurs exactly once, or at least once for `replace_all`.
+
+    An empty `old_string` appends `new_string` as new lines.
+    """
     old, new = match_line_endings(text, parameters.old_string), match_line_endings(text, parameters.new_string)
+    if not old and new:
+        newline = match_line_endings(text, "\n")
+        before, after = "" if not text or text.endswith("\n") else newline, "" if new.endswith("\n") else newline
+        return EditedText(text + before + new + after, text.count("\n") + 1 + bool(before))
     if old == new:
         raise Problem("Nothing would change.", "old_string equals new_string.", "Give a different new_string.")
     first = text.find(old)
@@ -155,9 +162,14 @@ def apply_edit(text: str, parameters: EditArguments) -> EditedText:
 
 
 def _is_applied(text: str, parameters: EditArguments) -> bool:
-    """Return whether the text contains new_string and no old_string, because a small model repeats an edit."""
+    """Return whether the edit seems to be made already, because a small model repeats an edit.
+
+    The text contains new_string and no old_string, or ends with what would be appended.
+    """
     old, new = match_line_endings(text, parameters.old_string), match_line_endings(text, parameters.new_string)
-    return len(new.strip()) >= MIN_APPLIED_MATCH and old not in text and new in text
+    if len(new.strip()) < MIN_APPLIED_MATCH:
+        return False
+    return (old not in text and new in text) if old else text.rstrip().endswith(new.strip())
 
 
 def _apply_without_indentation(text: str, old: str, new: str) -> EditedText | None:

@@ -10,7 +10,11 @@ from core.domain.text import Text
 from core.engine.run.run_context import RunContext
 from core.models.model import RequestedCall, ToolSpec
 from core.models.near_calls import correction_note, near_call
+from core.tools.edit import EDIT
+from core.tools.run import RUN
+from core.tools.write import WRITE
 
+UNSEEN_OUTPUT_NOTE = "Changes were left out that the model had written before it saw the output of the command."
 TAGS_NOTE = "The tags that mark data were removed from the calls."
 
 
@@ -25,9 +29,26 @@ def calls_to_record(
     boundary = start.boundary if start else ""
     clean = [replace(call, arguments=without_data_tags(call.arguments, boundary)) for call in calls]
     named = [near_call(call, tools) for call in clean]
-    notes = (correction_note(clean, named), TAGS_NOTE if clean != list(calls) else "")
+    kept = _without_unseen_output(named) if run.has_compact_prompt else named
+    notes = (
+        correction_note(clean, named),
+        TAGS_NOTE if clean != list(calls) else "",
+        UNSEEN_OUTPUT_NOTE if kept != named else "",
+    )
     turn = run.conversation.total_turns + 1
     recorded = tuple(
-        ToolCall(call_id(turn, number), call.tool, Text(call.arguments)) for number, call in enumerate(named, 1)
+        ToolCall(call_id(turn, number), call.tool, Text(call.arguments)) for number, call in enumerate(kept, 1)
     )
     return recorded, " ".join(filter(None, notes))
+
+
+def _without_unseen_output(calls: Sequence[RequestedCall]) -> list[RequestedCall]:
+    """Return the calls without the changes of files after a command.
+
+    A small model writes such a file in place of the command's output, which it has not seen.
+    """
+    kept: list[RequestedCall] = []
+    for call in calls:
+        if not (call.tool in {WRITE.name, EDIT.name} and any(other.tool == RUN.name for other in kept)):
+            kept.append(call)
+    return kept

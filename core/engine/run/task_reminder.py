@@ -20,6 +20,7 @@ from core.engine.state.conversation import Conversation
 from core.models.model import AskedFile
 from core.models.work_phrases import (
     asks_for_calculation,
+    asks_for_file_move,
     asks_for_work,
     check_command,
     code_to_change,
@@ -40,8 +41,10 @@ from core.workspace.broker import FileBroker
 
 FAILURE_REMINDER = "[The call failed and changed nothing. Correct it and call again.\nThe task is: {}]"
 ANSWER_REMINDER = "[The task is: {}\nAnswer it now if you can. If not, make the next call.]"
-CALCULATION_REMINDER = "[The task is: {}\nCall run with a command that calculates it and prints the result.]"
+CALCULATION_REMINDER = "[The task is: {}\nCall run with a command that calculates it and prints the result.{}]"
 WORK_REMINDER = "[The task is: {}\nDo it now: make the next call.]"
+COLUMN_NOTE = " The columns of {0} are separated by `{1}`: awk needs -F'{1}'."
+MOVE_REMINDER = "[The task is: {}\nDo it now: call run with mv.]"
 CREATE_REMINDER = "[The task is: {}\nDo it now: call write or run to create {}.]"
 FAULT_REMINDER = "[The task is: {}\nFirst say in one sentence what has to change, then call edit or write.]"
 CODE_REMINDER = "[The task is: {0}\nFirst say in one sentence what has to change. {1}]"
@@ -116,8 +119,9 @@ def _choose_reminder(conversation: Conversation, task: str, broker: FileBroker) 
         return _Reminder(FAILURE_REMINDER.format(short)) if last.category in RESULTS_OF_FILE_TOOLS else None
     missing = missing_file(task, broker)
     if not (asks_for_work(task) or missing):
-        calculates = conversation.stop_reason == READ_AHEAD and asks_for_calculation(task)
-        return _Reminder((CALCULATION_REMINDER if calculates else ANSWER_REMINDER).format(short))
+        if conversation.stop_reason == READ_AHEAD and asks_for_calculation(task):
+            return _Reminder(CALCULATION_REMINDER.format(short, _column_note(task, broker)))
+        return _Reminder(ANSWER_REMINDER.format(short))
     if conversation.stop_reason == READ_AHEAD and last.category == RESULTS_OF_READ:
         if code:
             whole = WHOLE_TEXT.format(code)
@@ -126,11 +130,27 @@ def _choose_reminder(conversation: Conversation, task: str, broker: FileBroker) 
                 return _Reminder(TESTED_CODE_REMINDER.format(short, check, code, whole), code)
             text = NEW_CODE_REMINDER.format(short, code, whole) if missing else CODE_REMINDER.format(short, whole)
             return _Reminder(text, code)
-        reminder = CREATE_REMINDER if missing else FAULT_REMINDER if reports_fault(task) else WORK_REMINDER
-        return _Reminder(reminder.format(short, missing))
+        return _Reminder(_work_reminder(task, missing).format(short, missing))
     if code and last.category == RESULTS_OF_WRITE and last.text.head.endswith(NOTHING_CHANGED):
         return _Reminder(SAME_TEXT_REMINDER.format(short, WHOLE_TEXT.format(code)), code)
     return None
+
+
+def _work_reminder(task: str, missing: str) -> str:
+    if asks_for_file_move(task):
+        return MOVE_REMINDER
+    return CREATE_REMINDER if missing else FAULT_REMINDER if reports_fault(task) else WORK_REMINDER
+
+
+def _column_note(task: str, broker: FileBroker) -> str:
+    """Return what separates the columns of the table that the task is about; "" if it names no table."""
+    name = next((name for name in named_files(task) if name.endswith(".csv")), "")
+    try:
+        header = broker.read(name, allow_secrets=False).partition(b"\n")[0].decode() if name else ""
+    except (Problem, UnicodeDecodeError):
+        return ""
+    separator = max(",;", key=header.count)
+    return COLUMN_NOTE.format(name, separator) if separator in header else ""
 
 
 def shortened(task: str) -> str:

@@ -21,6 +21,7 @@ FILES = {
     "long.log": "x\n" * 5_000,
     ".env": "KEY=1\n",
     "empty.txt": "",
+    "prices.csv": "name;price\nmilk;2\n",
     "names.py": "def old_name():\n    return 1\n",
     "deep/use.py": "from names import old_name\n",
     "near.py": "very_old_name = 1\n",
@@ -108,6 +109,12 @@ def test_the_files_are_followed_by_what_the_task_asks_for(tmp_path: Path) -> Non
     assert "call write or run to create b.py" in sent[0][-1]["content"]
     _, sent = run_task(tmp_path / "3", "Add a line to deep/list.txt.")
     assert "make the next call" in sent[0][-1]["content"]
+    _, sent = run_task(tmp_path / "move", "Rename deep/list.txt to shopping.txt.")
+    assert "call run with mv" in sent[0][-1]["content"]
+    _, sent = run_task(tmp_path / "csv", "Add up the prices in prices.csv.")
+    assert "separated by `;`: awk needs -F';'" in sent[0][-1]["content"]
+    _, sent = run_task(tmp_path / "text", "Add up the prices in deep/list.txt.")
+    assert "prints the result.]" in sent[0][-1]["content"]
     _, sent = run_task(tmp_path / "4", "Add a function to mean.py.")
     assert "give the whole new text of mean.py in one code block" in sent[0][-1]["content"]
     _, sent = run_task(tmp_path / "5", "Add up the numbers in mean.py and tell me the sum.")

@@ -4,6 +4,7 @@ import pytest
 
 from core.models.work_phrases import (
     asks_for_calculation,
+    asks_for_file_move,
     asks_for_question,
     asks_for_work,
     asks_how,
@@ -82,6 +83,19 @@ def test_tasks_that_ask_for_a_command(task: str, how: bool) -> None:
 )
 def test_tasks_that_ask_for_a_calculation(task: str, calculates: bool) -> None:
     assert asks_for_calculation(task) is calculates
+
+
+@pytest.mark.parametrize(
+    ("task", "moves"),
+    [
+        ("Rename draft.md to final.md without changing it.", True),
+        ("Please move the file `docs/a.txt` into archive.", True),
+        ("Rename the function total to sum_up in shop.py.", False),
+        ("Move the constants of a.py to b.py.", False),
+    ],
+)
+def test_tasks_that_ask_to_move_a_file(task: str, moves: bool) -> None:
+    assert asks_for_file_move(task) is moves
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,28 @@ def test_an_exact_match_needs_no_reading_before(tmp_path: Path) -> None:
     assert not done.known_files  # the model has not seen the rest
 
 
+@pytest.mark.parametrize(
+    ("before", "new", "after"),
+    [
+        ("one\n", "two", "one\ntwo\n"),
+        ("one", "two\n", "one\ntwo\n"),
+        ("one\r\n", "two\nthree", "one\r\ntwo\r\nthree\r\n"),
+        ("", "two", "two\n"),
+    ],
+)
+def test_an_empty_old_string_appends_lines(tmp_path: Path, before: str, new: str, after: str) -> None:
+    (tmp_path / "a.txt").write_bytes(before.encode())
+    done = call(tmp_path, "edit", path="a.txt", old_string="", new_string=new)
+    assert done.output == "Appended new_string to a.txt." and (tmp_path / "a.txt").read_bytes() == after.encode()
+
+
+def test_the_same_text_is_not_appended_twice_in_a_row(tmp_path: Path) -> None:
+    create_file(tmp_path, "a.txt", "one\nsugar: 30 g\n")
+    done = call(tmp_path, "edit", path="a.txt", old_string="", new_string="sugar: 30 g")
+    assert "ends with new_string already" in done.output and not done.failed and not done.changes
+    assert call(tmp_path, "edit", path="b.txt", old_string="", new_string="one").failed, "there is no such file"
+
+
 def test_an_edit_that_was_made_before_changes_nothing(tmp_path: Path) -> None:
     create_file(tmp_path, "a.txt", "port = 9090\n")
     done = call(tmp_path, "edit", seen(tmp_path, "a.txt"), path="a.txt", old_string="8080", new_string="9090")
