@@ -82,7 +82,8 @@ FILTERED = re.compile(
     r"content_filter|content_policy|content management policy|bio_policy|misalignment_policy|safety (system|filter)",
     re.I,
 )
-OVERLOADED = re.compile(r"overloaded|at capacity|server is busy|try again later|loading model", re.IGNORECASE)
+OVERLOADED = re.compile(r"overloaded|at capacity|server is busy|try again later", re.IGNORECASE)
+LOADING = re.compile(r"loading (the )?model|model is (still )?loading", re.IGNORECASE)
 UNKNOWN_PATH = re.compile(r"^\W*(\w+ )?not found\W*$|\b(url|path|route|endpoint|page|resource)\b", re.IGNORECASE)
 # LiteLLM sends an error as a server-sent event if the request asked for a stream.
 SSE_DATA = re.compile(r"(?:event:.*\n)?data: ?(.*)")
@@ -151,6 +152,7 @@ ERROR_KINDS = {
         "The content filter of {origin} blocked the reply.", "Rephrase the message, or choose another model."
     ),
     "rate_limited": ErrorKind("{origin} is rate limiting requests.", "Wait, or choose another model.", retryable=True),
+    "loading": ErrorKind("{origin} is loading the model.", "Try again when the server is ready.", retryable=True),
     "overloaded": ErrorKind("{origin} is overloaded.", "Try again later, or choose another model.", retryable=True),
     "server": ErrorKind("{origin} returned a server error.", "Try again later.", retryable=True),
     "rejected": ErrorKind("{origin} rejected the request.", "Choose another model, or report this."),
@@ -241,6 +243,8 @@ def classify_error(body: ErrorBody, status: int) -> str:
     ):
         if status != 529 and pattern.search(body.full_text):  # 529 always means that Anthropic is overloaded
             return kind
+    if status >= 500 and LOADING.search(body.full_text):
+        return "loading"
     if status in (503, 529) or (status >= 500 and OVERLOADED.search(body.full_text)):
         return "overloaded"
     if status == 404 and body.has_error_object and body.message and not UNKNOWN_PATH.search(body.message):

@@ -6,7 +6,8 @@ from core.models.model import ModelError
 
 MAX_ATTEMPTS = 4
 RESTART_ATTEMPTS = 9  # about two minutes, in which a local server can restart and load its model
-RESTART_KINDS = ("refused", "overloaded")  # the errors of a server that is starting
+LOADING = "loading"  # the error of a server that is starting
+RESTART_KINDS = (LOADING, "refused", "overloaded")  # the errors of a server that may be restarting
 INITIAL_DELAY_S = 0.5
 MAX_DELAY_S = 60.0
 # The longest Retry-After that is accepted without a fallback model. It is long so that unattended runs do not fail.
@@ -23,7 +24,8 @@ def retry_delay_s(
         has_fallback: whether another model can take over, so that a long Retry-After is not accepted.
         has_answered: whether the server has answered in this run, so that it may be restarting now.
     """
-    restarts = has_answered and not has_fallback and error.kind in RESTART_KINDS
+    starts = error.kind == LOADING or (has_answered and error.kind in RESTART_KINDS)
+    restarts = starts and not has_fallback
     longest = MAX_DELAY_S if has_fallback else MAX_RETRY_AFTER_S
     if (
         not error.retryable

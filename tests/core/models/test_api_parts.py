@@ -213,7 +213,7 @@ def test_messages_that_resemble_an_overflow(message: str) -> None:
         (400, {"error": {"code": "content_policy_violation", "message": "x"}}, "filtered", False),
         (500, {"message": "oops"}, "server", True),
         (502, b"<html>Bad gateway</html>", "server", True),
-        (503, {"error": {"message": "Loading model", "code": 503}}, "overloaded", True),
+        (503, {"error": {"message": "Loading model", "code": 503}}, "loading", True),
         (529, {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}, "overloaded", True),
         (500, {"error": {"message": "Overloaded", "type": "overloaded_error"}}, "overloaded", True),
         (500, b'data: {"error": {"message": "Overloaded"}}\n\ndata: [DONE]\n\n', "overloaded", True),

@@ -4,7 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.models.model import ModelError
-from core.models.retry import INITIAL_DELAY_S, MAX_ATTEMPTS, MAX_DELAY_S, MAX_RETRY_AFTER_S, retry_delay_s
+from core.models.retry import (
+    INITIAL_DELAY_S,
+    MAX_ATTEMPTS,
+    MAX_DELAY_S,
+    MAX_RETRY_AFTER_S,
+    RESTART_ATTEMPTS,
+    retry_delay_s,
+)
 
 
 @given(st.integers(1, MAX_ATTEMPTS - 1), st.floats(0, MAX_RETRY_AFTER_S))
@@ -28,3 +35,11 @@ def test_a_delay_of_minutes_is_kept_unless_another_model_is_available() -> None:
     assert retry_delay_s(ModelError("no", retry_after_s=120), 1) == 120
     assert retry_delay_s(ModelError("no", retry_after_s=120), 1, has_fallback=True) is None
     assert retry_delay_s(ModelError("no", retry_after_s=MAX_DELAY_S), 1, has_fallback=True) == MAX_DELAY_S
+
+
+def test_a_server_that_loads_its_model_is_waited_for_although_it_has_not_answered_yet() -> None:
+    loading, busy = ModelError("loads", kind="loading"), ModelError("busy", kind="overloaded")
+    assert retry_delay_s(loading, MAX_ATTEMPTS) is not None and retry_delay_s(busy, MAX_ATTEMPTS) is None
+    assert retry_delay_s(busy, MAX_ATTEMPTS, has_answered=True) is not None
+    assert retry_delay_s(loading, RESTART_ATTEMPTS) is None
+    assert retry_delay_s(loading, MAX_ATTEMPTS, has_fallback=True) is None
