@@ -1,4 +1,4 @@
-"""Recognizes commands that only read files which they name in the folder, and network clients that only read."""
+"""Recognizes commands that only read, either files in the folder that their arguments name, or a network service."""
 
 import re
 from collections.abc import Sequence
@@ -29,14 +29,15 @@ def only_reads_folder(argv: Sequence[str], *, enforced: bool = False) -> bool:
     command may also run code in the folder, such as plugins of a package manager.
     """
     words = without_harmless_globals(argv)
-    if words[0] == "[":
+    if words[0] == "[" and words[-1] == "]":
         words = ("test", *words[1:-1])
     if enforced and names_folder_of_git(words):
         words = ("git", *words[3:])
     if "/" in words[0]:
         return False
     if (words[0],) in folder_reads().text:
-        return words[0] == "echo" or not words[1:2] or not words[1].startswith("-")  # printf -v sets a variable
+        sets_variable = words[0] == "printf" and len(words) > 1 and words[1].startswith("-")
+        return not sets_variable
     if reads_database(words) or (enforced and _reads_version(words)):
         return True
     command = known_command(words)
@@ -50,9 +51,9 @@ def only_reads_folder(argv: Sequence[str], *, enforced: bool = False) -> bool:
 
 def _has_safe_options(recognized: Recognized) -> bool:
     """Return whether the options contain neither file name patterns nor git options that read outside the folder."""
-    unless = folder_reads().git_unless if recognized.command.words[0] == "git" else ()
+    unsafe_options = folder_reads().git_unless if recognized.command.words[0] == "git" else ()
     return not any(
-        isinstance(word, GlobPattern) or any(is_option(option, word) for option in unless)
+        isinstance(word, GlobPattern) or any(is_option(option, word) for option in unsafe_options)
         for word in recognized.options
     )
 
@@ -61,7 +62,8 @@ def _reads_named_files(recognized: Recognized, words: Sequence[str], *, enforced
     """Return whether the operands of a read-only command are patterns, or files that it names in the folder."""
     command, operands, reads = recognized.command, recognized.operands, folder_reads()
     if command.words in reads.no_operands:
-        return not further_operands(command, operands) or bool(command.operands_need)
+        needs_option_for_operands = bool(command.operands_need)  # which `changes_nothing` has looked for
+        return needs_option_for_operands or not further_operands(command, operands)
     if command.words in reads.pattern_only:
         return enforced and _searches_work_tree(words, operands)
     if command.words in reads.pattern_first:
@@ -87,7 +89,7 @@ def words_without_pattern(argv: Sequence[str]) -> list[str]:
     if command.words[0] in PROGRAM_FIRST or (
         command.words in folder_reads().pattern_first and not _has_pattern(recognized)
     ):
-        words.remove(recognized.operands[0])
+        del words[words.index(recognized.operands[0], 1)]
     return words
 
 

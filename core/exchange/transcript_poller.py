@@ -27,7 +27,7 @@ class TranscriptPoller:
         self._trees = [_Folder(home, pattern.split("/")) for pattern in patterns]
 
     def changed_files(self) -> list[Path]:
-        """Return files that are new, grew or were replaced since the last poll.
+        """Return files that are new or whose time or size has changed since the last poll.
 
         The first poll returns the files that changed within the last hour.
         """
@@ -37,7 +37,7 @@ class TranscriptPoller:
         since = self._clock() - RECENT_S
         changed: list[Path] = []
         for tree in self._trees:
-            for path in tree.files(is_full_scan, since):
+            for path in tree.files_to_check(is_full_scan, since):
                 stamp = _stamp(path)
                 if stamp and stamp != self._stamps.get(path):
                     self._stamps[path] = stamp
@@ -53,55 +53,59 @@ class _Folder:
         self._path = path
         self._name, *self._rest = pattern
         self._match: Callable[[str], object] = re.compile(translate(self._name)).match
-        self._listed = -1
-        self._below: dict[Path, _Folder | float] = {}
+        self._modified_ns = -1  # modification time of the folder when it was last listed
+        self._subfolders: dict[Path, _Folder] = {}
+        self._files: dict[Path, float] = {}  # modification times, when they were last checked
 
-    def files(self, everything: bool, since: float) -> Iterator[Path]:
-        """Yield the files to check at this poll: those modified since `since`, in seconds, or all with `everything`."""
-        changed = self._list()
-        for path, below in list(self._below.items()):
-            if isinstance(below, _Folder):
-                if everything or changed or below._listed / 1e9 >= since or self._is_plain():
-                    yield from below.files(everything, since)
-            elif everything or below >= since:
-                self._below[path] = _modified_at(path)
+    def files_to_check(self, everything: bool, since: float) -> Iterator[Path]:
+        """Yield the files that were modified since `since`, in seconds, or all with `everything`."""
+        was_modified = self._list()
+        for path, modified in self._files.items():
+            if everything or modified >= since:
+                self._files[path] = _modified_at(path)
                 yield path
+        for folder in self._subfolders.values():
+            if everything or was_modified or folder._modified_ns / 1e9 >= since or self._is_only_name():
+                yield from folder.files_to_check(everything, since)
 
-    def _is_plain(self) -> bool:
+    def _is_only_name(self) -> bool:
+        """Return whether the pattern names one subfolder, which is cheap to check at every poll."""
         return "*" not in self._name
 
     def _list(self) -> bool:
         """Update the matching entries. Return whether the folder was modified since the last call."""
         try:
-            now = self._path.stat().st_mtime_ns
-            if now == self._listed:
+            modified = self._path.stat().st_mtime_ns
+            if modified == self._modified_ns:
                 return False
-            names = {path: path.is_dir() for path in self._path.iterdir() if self._match(path.name)}
+            matching = {path: path.is_dir() for path in self._path.iterdir() if self._match(path.name)}
         except OSError:
-            self._below.clear()
-            self._listed = -1
+            self._subfolders, self._files, self._modified_ns = {}, {}, -1
             return False
-        self._listed = now
-        for path in self._below.keys() - names.keys():
-            del self._below[path]
-        for path, is_folder in names.items():
-            if path not in self._below and is_folder == bool(self._rest):
-                self._below[path] = _Folder(path, self._rest) if is_folder else inf
+        self._modified_ns = modified
+        if self._rest:
+            folders = [path for path, is_folder in matching.items() if is_folder]
+            self._subfolders = {path: self._subfolders.get(path) or _Folder(path, self._rest) for path in folders}
+        else:
+            files = [path for path, is_folder in matching.items() if not is_folder]
+            self._files = {path: self._files.get(path, inf) for path in files}  # a new file is checked at once
         return True
 
 
 def _modified_at(path: Path) -> float:
     return max(
-        (mark[2] / 1e9 for end in FILE_SUFFIXES if (mark := _file_stamp(path.with_name(path.name + end)))), default=0.0
+        (stamp[2] / 1e9 for suffix in FILE_SUFFIXES if (stamp := _file_stamp(path.with_name(path.name + suffix)))),
+        default=0.0,
     )
 
 
 def _stamp(path: Path) -> FileStamp | None:
     """Return the combined state of a file and its WAL file; None if the file is empty or gone."""
-    marks = [mark for end in FILE_SUFFIXES if (mark := _file_stamp(path.with_name(path.name + end)))]
-    if not marks or not marks[0][1]:
+    stamps = [stamp for suffix in FILE_SUFFIXES if (stamp := _file_stamp(path.with_name(path.name + suffix)))]
+    if not stamps or not stamps[0][1]:
         return None
-    return marks[0][0], sum(mark[1] for mark in marks), max(mark[2] for mark in marks)
+    inode = stamps[0][0]
+    return inode, sum(size for _, size, _ in stamps), max(modified for _, _, modified in stamps)
 
 
 def _file_stamp(path: Path) -> FileStamp | None:

@@ -13,16 +13,15 @@ from ui.widgets.elided import ElidedLabel
 from ui.widgets.labels import label
 from ui.widgets.paint import draw_frame
 
-SHARE = 0.85  # maximum size of the dialog as a part of the window's size
-LEAST = QSize(320, 160)
+MAX_WINDOW_FRACTION = 0.85  # maximum width and height of the dialog, compared with the window
+MIN_IMAGE_SIZE = QSize(320, 160)
 MARGIN = 16
 
 
 class ImageDialog(QDialog):
-    """Shows an image with its path, dimensions and file size."""
+    """Shows an image with its path, dimensions and file size. `open_requested` asks to open the file in the editor."""
 
     open_requested = Signal()
-    """Open the file in the editor."""
 
     def __init__(self, look: Look, path: str, image: QImage, file_size: int, parent: QWidget) -> None:
         super().__init__(parent)
@@ -30,14 +29,14 @@ class ImageDialog(QDialog):
         self.setWindowTitle(visible(path))
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._image = image
-        measured = f"{image.width()} × {image.height()} · {size(file_size)}"
+        dimensions = f"{image.width()} × {image.height()} · {size(file_size)}"
         title = ElidedLabel(visible(path), look.fonts.mono, name="image.path")
-        figures = label(measured, look.fonts.second, "second", name="image.figures")
+        dimensions_label = label(dimensions, look.fonts.second, "second", name="image.figures")
         heading = QHBoxLayout()
         heading.setSpacing(12)
         heading.addWidget(title, 1)
-        heading.addWidget(figures)
-        self._picture = _FittedImage(look, image, self.tr("{}, {}").format(visible(path), measured))
+        heading.addWidget(dimensions_label)
+        self._picture = _FittedImage(look, image, self.tr("{}, {}").format(visible(path), dimensions))
         open_ = Button(look, self.tr("Open in editor"), name="image.open", tone="quiet")
         copy = Button(look, self.tr("Copy image"), name="image.copy", tone="quiet", icon="copy")
         close = Button(look, self.tr("Close"), name="image.close", tone="primary")
@@ -56,13 +55,9 @@ class ImageDialog(QDialog):
         column.addLayout(heading)
         column.addWidget(self._picture, 1)
         column.addLayout(buttons)
-        self._fit(parent.window().size() * SHARE)
+        max_size = parent.window().size() * MAX_WINDOW_FRACTION
+        self.resize(self.sizeHint().boundedTo(max_size).expandedTo(self.minimumSizeHint()))
         close.setFocus()
-
-    def _fit(self, room: QSize) -> None:
-        """Resize the dialog to fit the image, but not beyond `room`."""
-        around = self.sizeHint() - self._picture.sizeHint()
-        self.resize((self._picture.natural_size() + around).boundedTo(room).expandedTo(self.minimumSizeHint()))
 
 
 class _FittedImage(QWidget):
@@ -76,18 +71,18 @@ class _FittedImage(QWidget):
         self._image = on_light_ground(image)
         self.setObjectName("image.picture")
         self.setAccessibleName(description)
-        self.setMinimumSize(LEAST)
+        self.setMinimumSize(MIN_IMAGE_SIZE)
 
-    def natural_size(self) -> QSize:
-        return (self._image.size() / self.devicePixelRatioF()).expandedTo(LEAST)
+    def _natural_size(self) -> QSize:
+        return self._image.size() / self.devicePixelRatioF()
 
     # Overridden Qt methods
 
     def sizeHint(self) -> QSize:
-        return LEAST
+        return self._natural_size().expandedTo(MIN_IMAGE_SIZE)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        natural = self._image.size() / self.devicePixelRatioF()
+        natural = self._natural_size()
         fits = natural.width() <= self.width() and natural.height() <= self.height()
         shown = natural if fits else natural.scaled(self.size(), Qt.AspectRatioMode.KeepAspectRatio)
         target = QRect(0, 0, shown.width(), shown.height())

@@ -12,9 +12,9 @@ from core.exchange.importers.message_parts import (
     arguments_json,
     dict_or_empty,
     dicts,
-    images,
+    embedded_images,
     reasoning_text,
-    text_parts,
+    text_of_parts,
     tool_use_calls,
 )
 from core.exchange.importers.record import (
@@ -108,8 +108,8 @@ def _add_user_message(message: dict[str, Any], at: int, builder: SessionBuilder)
     content, results = message.get("content"), _results(message)
     for part in results:
         _add_result(part, at, builder)
-    text = text_parts(content)
-    files = images(content if isinstance(content, list) else [])
+    text = text_of_parts(content)
+    files = embedded_images(content)
     if text or files:
         builder.add_user_message(text, at, files)
     return bool(text or files or results)
@@ -127,14 +127,14 @@ def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     builder.add_result(
         str(part.get("toolUseID") or part.get("tool_use_id") or ""), text, at=at,
         failed=run.get("status") in FAILED or bool(code), exit_code=code if isinstance(code, int) else None,
-        files=images(value if isinstance(value, list) else []),
+        files=embedded_images(value),
     )  # fmt: skip
 
 
 def _add_reply(message: dict[str, Any], builder: SessionBuilder) -> None:
     content, usage = message.get("content"), dict_or_empty(message.get("usage"))
     builder.add_reply(
-        text_parts(content), at=parse_time(usage.get("timestamp")), reasoning=reasoning_text(content),
+        text_of_parts(content), at=parse_time(usage.get("timestamp")), reasoning=reasoning_text(content),
         calls=tool_use_calls(content), usage=_parse_usage(usage), model=str(usage.get("model") or ""),
     )  # fmt: skip
     builder.complete_reply()

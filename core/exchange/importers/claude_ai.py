@@ -6,7 +6,7 @@ from typing import Any
 
 from core.exchange.importers.chat_exports import conversations_head, read_conversations
 from core.exchange.importers.foreign_call import plain_text
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, text_parts, tool_use_calls
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, text_of_parts, tool_use_calls
 from core.exchange.importers.record import (
     OpenSession,
     SessionDetails,
@@ -45,7 +45,7 @@ class ClaudeAiImporter:
         match message.get("sender"):
             case "human":
                 text = "\n\n".join(
-                    filter(None, (text_parts(content) or str(message.get("text") or ""), *_attachments(message)))
+                    filter(None, (text_of_parts(content) or str(message.get("text") or ""), *_attachments(message)))
                 )
                 if text:
                     builder.add_user_message(text, at)

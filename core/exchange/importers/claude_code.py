@@ -12,7 +12,7 @@ from core.exchange.importers.foreign_call import plain_text
 from core.exchange.importers.message_parts import (
     dict_or_empty,
     dicts,
-    images,
+    embedded_images,
     parse_usage,
     reasoning_text,
     tool_use_calls,
@@ -138,7 +138,7 @@ def _user(data: dict[str, Any], message: dict[str, Any], at: int, builder: Sessi
         return True
     if command := COMMAND.search(text):
         text = " ".join(filter(None, command.groups())).strip()
-    files = images(content if isinstance(content, list) else [])
+    files = embedded_images(content)
     if text or files:
         builder.add_user_message(text, at, files)
     return bool(text or files or results)
@@ -181,7 +181,7 @@ def _result(part: dict[str, Any], tool_result: Any, at: int, builder: SessionBui
         _edited(call, edit, builder)
     builder.add_result(
         call, plain_text(part.get("content")), at=at, failed=failed,
-        files=images(part["content"] if isinstance(part.get("content"), list) else []),
+        files=embedded_images(part.get("content")),
     )  # fmt: skip
 
 

@@ -8,7 +8,13 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import plain_text
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty, images, reasoning_text, tool_use_calls
+from core.exchange.importers.message_parts import (
+    arguments_json,
+    dict_or_empty,
+    embedded_images,
+    reasoning_text,
+    tool_use_calls,
+)
 from core.exchange.importers.record import (
     OpenSession,
     SessionDetails,
@@ -43,16 +49,16 @@ class ClineImporter:
         return UnseenRecords(lambda: self.read_records(path))
 
     def read_records(self, path: Path) -> Iterator[TranscriptRecord]:
-        document = read_document(path)
-        document = dict_or_empty(document)
+        document = dict_or_empty(read_document(path))
         key = str(document.get("sessionId") or plain_path(path).stem.removesuffix(MESSAGES_SUFFIX))
-        messages = document.get("messages")
-        messages = messages if isinstance(messages, list) else []
-        identities = [message.get("id") if isinstance(message, dict) else "" for message in messages]
+        listed = document.get("messages")
+        messages = listed if isinstance(listed, list) else []
+        identities = [dict_or_empty(message).get("id") for message in messages]
         yield details_record(key, _details(path))
         yield from list_records(key, messages, file_bytes=path.stat().st_size, identities=identities)
 
     def convert(self, record: TranscriptRecord, builder: SessionBuilder, open_session: OpenSession) -> bool:
+        """Add a record to the session; return whether it was recognized."""
         message = record.value
         if isinstance(message, SessionDetails):
             builder.set_details(**message.values)
@@ -74,10 +80,8 @@ def _details(path: Path) -> dict[str, str]:
     """Return the folder, model and title, which Cline stores in a file next to the messages."""
     plain = plain_path(path)
     file = plain.with_name(plain.stem.removesuffix(MESSAGES_SUFFIX) + ".json")
-    document = read_document(file) if file != plain and file.is_file() else {}
-    document = dict_or_empty(document)
-    metadata = document.get("metadata")
-    title = metadata.get("title") if isinstance(metadata, dict) else ""
+    document = dict_or_empty(read_document(file)) if file != plain and file.is_file() else {}
+    title = dict_or_empty(document.get("metadata")).get("title")
     values = {"folder": document.get("cwd"), "model": document.get("model"), "title": title}
     return {name: str(value or "") for name, value in values.items()}
 
@@ -89,10 +93,11 @@ def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
     for result in results:
         _add_result(result, at, builder)
     text = plain_text([part for part in parts if part not in results])
-    if text:
+    images = embedded_images(parts)
+    if text or images:
         inputs = USER_INPUT.findall(text)
-        builder.add_user_message("\n".join(inputs) if inputs else text, at, images(parts))
-    return bool(text or results)
+        builder.add_user_message("\n".join(inputs) if inputs else text, at, images)
+    return bool(text or images or results)
 
 
 def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
@@ -107,20 +112,28 @@ def _add_result(part: dict[str, Any], at: int, builder: SessionBuilder) -> None:
         output = plain_text(content) or (arguments_json(content) if content and not items else "")
         failed = False
     failed = failed or part.get("is_error") is True
-    builder.add_result(str(part.get("tool_use_id") or ""), output, at=at, failed=failed, files=images(items))
+    builder.add_result(str(part.get("tool_use_id") or ""), output, at=at, failed=failed, files=embedded_images(items))
 
 
 def _add_reply(message: dict[str, Any], at: int, builder: SessionBuilder) -> None:
-    content, metrics, info = message.get("content"), message.get("metrics"), message.get("modelInfo")
-    metrics = dict_or_empty(metrics)
+    content, metrics = message.get("content"), dict_or_empty(message.get("metrics"))
     builder.add_reply(
-        plain_text(content), at=at, id=str(message.get("id") or ""), reasoning=reasoning_text(content),
-        calls=tool_use_calls(content), usage=_parse_usage(metrics), cost=parse_cost(metrics.get("cost")),
-        model=str(info.get("id") or "") if isinstance(info, dict) else "",
-    )  # fmt: skip
+        plain_text(content),
+        at=at,
+        id=str(message.get("id") or ""),
+        reasoning=reasoning_text(content),
+        calls=tool_use_calls(content),
+        usage=_parse_usage(metrics),
+        cost=parse_cost(metrics.get("cost")),
+        model=str(dict_or_empty(message.get("modelInfo")).get("id") or ""),
+    )
     builder.complete_reply()
 
 
 def _parse_usage(metrics: dict[str, Any]) -> Usage:
-    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
-    return Usage(*(parse_count(metrics.get(name)) for name in names))
+    return Usage(
+        input=parse_count(metrics.get("inputTokens")),
+        output=parse_count(metrics.get("outputTokens")),
+        cache_read=parse_count(metrics.get("cacheReadTokens")),
+        cache_write=parse_count(metrics.get("cacheWriteTokens")),
+    )

@@ -10,7 +10,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty, images
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, embedded_images
 from core.exchange.importers.record import (
     OpenSession,
     SessionFiles,
@@ -162,7 +162,7 @@ def _message(item: dict[str, Any], at: int, builder: SessionBuilder) -> bool:
     if role != "user" or text.lstrip().startswith(HIDDEN):
         return False
     state.turn += 1
-    builder.add_user_message(text, at, images(item["content"] if isinstance(item.get("content"), list) else []))
+    builder.add_user_message(text, at, embedded_images(item.get("content")))
     return True
 
 
@@ -196,7 +196,7 @@ def _output(item: dict[str, Any], at: int, builder: SessionBuilder) -> None:
     failed = bool(code) or (isinstance(output, dict) and output.get("success") is False)
     builder.add_result(
         str(item.get("call_id") or ""), text, at=at, failed=failed, exit_code=code if isinstance(code, int) else None,
-        files=images(output if isinstance(output, list) else []),
+        files=embedded_images(output),
     )  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 
 from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, reasoning_text, text_parts
+from core.exchange.importers.message_parts import arguments_json, dict_or_empty, dicts, reasoning_text, text_of_parts
 from core.exchange.importers.record import (
     OpenSession,
     SessionDetails,
@@ -119,7 +119,7 @@ def _add_reply(content: Any, builder: SessionBuilder) -> None:
     ]  # fmt: skip
     options = (dict_or_empty(dict_or_empty(part.get("providerOptions")).get("cursor")) for part in parts)
     model = next((str(option["modelName"]) for option in options if option.get("modelName")), "")
-    builder.add_reply(text_parts(content), reasoning=reasoning_text(content), calls=calls, model=model)
+    builder.add_reply(text_of_parts(content), reasoning=reasoning_text(content), calls=calls, model=model)
     builder.complete_reply()
 
 

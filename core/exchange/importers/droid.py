@@ -9,9 +9,9 @@ from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords, details_first
 from core.exchange.importers.message_parts import (
     dict_or_empty,
-    images,
+    embedded_images,
     reasoning_text,
-    text_parts,
+    text_of_parts,
     tool_results,
     tool_use_calls,
 )
@@ -93,7 +93,7 @@ def _add_message(message: dict[str, Any], at: int, builder: SessionBuilder) -> b
             return _add_user_message(content, at, builder)
         case "assistant":
             builder.add_reply(
-                text_parts(content), at=at, reasoning=reasoning_text(content), calls=tool_use_calls(content),
+                text_of_parts(content), at=at, reasoning=reasoning_text(content), calls=tool_use_calls(content),
                 model=str(message.get("modelId") or ""),
             )  # fmt: skip
             builder.complete_reply()
@@ -105,10 +105,10 @@ def _add_message(message: dict[str, Any], at: int, builder: SessionBuilder) -> b
 def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
     """Add the tool results in a message with the role user, then the text that the user typed."""
     results = tool_results(content)
-    for id, output, failed, files in results:
-        builder.add_result(id, output, at=at, failed=failed, files=files)
-    text = REMINDER.sub("", text_parts(content)).strip()
-    files = images(content if isinstance(content, list) else [])
+    for result in results:
+        builder.add_result(result.call_id, result.text, at=at, failed=result.failed, files=result.images)
+    text = REMINDER.sub("", text_of_parts(content)).strip()
+    files = embedded_images(content)
     if text or files:
         builder.add_user_message(text, at, files)
     return bool(text or files or results)

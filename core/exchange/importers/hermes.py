@@ -10,7 +10,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import plain_text
-from core.exchange.importers.message_parts import chat_calls, dicts, images
+from core.exchange.importers.message_parts import chat_calls, dicts, embedded_images
 from core.exchange.importers.record import (
     OpenSession,
     SessionDetails,
@@ -125,7 +125,7 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
         case "user" | "assistant" if text.startswith(SUMMARIES):
             builder.add_compaction("compacted by Hermes", text, at=at)
         case "user":
-            files = images(content if isinstance(content, list) else [])
+            files = embedded_images(content)
             if text or files:
                 builder.add_user_message(text, at, files)
             return bool(text or files)

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from core.domain.events import Usage
 from core.domain.problems import Problem
 from core.exchange.importers.foreign_call import plain_text
-from core.exchange.importers.message_parts import chat_calls, dict_or_empty, dicts, images, reasoning_text
+from core.exchange.importers.message_parts import chat_calls, dict_or_empty, dicts, embedded_images, reasoning_text
 from core.exchange.importers.record import (
     MAX_DOCUMENT_BYTES,
     OpenSession,
@@ -179,7 +179,7 @@ def _add_message(message: dict[str, Any], builder: SessionBuilder) -> bool:
     at, content = parse_time(message.get("at")), message.get("content")
     match message.get("role"):
         case "user":
-            builder.add_user_message(plain_text(content), at, images(content if isinstance(content, list) else []))
+            builder.add_user_message(plain_text(content), at, embedded_images(content))
         case "assistant":
             builder.add_reply(
                 _text_without_reasoning(content),

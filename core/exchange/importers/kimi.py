@@ -9,7 +9,7 @@ from typing import Any
 from core.domain.events import Usage
 from core.exchange.importers.followable import AppendedLines, ReadNewRecords, details_first
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
-from core.exchange.importers.message_parts import arguments_json, chat_calls, dict_or_empty, dicts, images
+from core.exchange.importers.message_parts import arguments_json, chat_calls, dict_or_empty, dicts, embedded_images
 from core.exchange.importers.record import (
     OpenSession,
     SessionDetails,
@@ -271,7 +271,7 @@ def _add_loop_event(event: dict[str, Any], at: int, builder: SessionBuilder) -> 
 
 
 def _add_input(content: Any, at: int, builder: SessionBuilder) -> None:
-    files = images(content if isinstance(content, list) else [])
+    files = embedded_images(content)
     builder.add_user_message(plain_text(content), at, files)
 
 
@@ -294,7 +294,7 @@ def _add_result(call_id: Any, value: dict[str, Any], failed: bool, at: int, buil
     """Add a tool result. It consists of the output, and of a message that the tool adds for the model."""
     output, call = value.get("output"), str(call_id or "")
     texts = (plain_text(output), str(value.get("message") or value.get("note") or ""))
-    files = images(output if isinstance(output, list) else [])
+    files = embedded_images(output)
     if child := builder.state(_RunState).open_subagents.pop(call, None):
         builder.end_subagent(call, child, "error" if failed else "completed")
     builder.add_result(call, "\n".join(filter(None, texts)), at=at, failed=failed, files=files)

@@ -16,9 +16,9 @@ from core.exchange.importers.followable import ReadNewRecords, UnseenRecords
 from core.exchange.importers.foreign_call import ForeignCall, plain_text
 from core.exchange.importers.message_parts import (
     arguments_json,
-    images,
+    embedded_images,
     reasoning_text,
-    text_parts,
+    text_of_parts,
     tool_results,
     tool_use_calls,
 )
@@ -120,7 +120,7 @@ class RooCodeImporter:
         message, requests = record.value["message"], record.value["requests"]
         at = parse_time(message.get("ts"))
         if message.get("isSummary"):
-            builder.add_compaction(f"compacted by {self.agent}", text_parts(message.get("content")), at=at)
+            builder.add_compaction(f"compacted by {self.agent}", text_of_parts(message.get("content")), at=at)
             return True
         match message.get("role"):
             case "user":
@@ -149,8 +149,8 @@ def _read_list(path: Path) -> list[dict[str, Any]]:
 def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
     """Add the tool results in a message with the role user, then the text that the user typed."""
     results = tool_results(content)
-    for id, output, failed, files in results:
-        builder.add_result(id, output, at=at, failed=failed, files=files)
+    for result in results:
+        builder.add_result(result.call_id, result.text, at=at, failed=result.failed, files=result.images)
     texts = [plain_text(part) for part in content] if isinstance(content, list) else [plain_text(content)]
     texts = [ENVIRONMENT.sub("", text) for text in texts]
     results_as_text = _add_text_results(texts, at, builder)
@@ -160,7 +160,7 @@ def _add_user_message(content: Any, at: int, builder: SessionBuilder) -> bool:
         text = "\n".join(filter(None, (text.strip() for text in texts)))
         inputs = [match.group(2) for match in INPUT.finditer(text)] or ([text] if text else [])
     if inputs:
-        builder.add_user_message("\n".join(inputs), at, images(content if isinstance(content, list) else []))
+        builder.add_user_message("\n".join(inputs), at, embedded_images(content))
     return bool(inputs or results or results_as_text)
 
 
@@ -183,7 +183,7 @@ def _add_text_results(texts: list[str], at: int, builder: SessionBuilder) -> boo
 
 def _add_reply(message: dict[str, Any], requests: list[Any], at: int, builder: SessionBuilder) -> None:
     content = message.get("content")
-    calls, text = tool_use_calls(content), text_parts(content)
+    calls, text = tool_use_calls(content), text_of_parts(content)
     waiting = builder.state(_OpenTextCalls).calls
     for match in [] if calls else TEXT_CALL.finditer(text):
         id = f"text {builder.record_count}.{len(calls)}"

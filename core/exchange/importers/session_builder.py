@@ -27,6 +27,7 @@ from core.domain.problems import ErrorDetails
 from core.domain.session_metadata import initial_title
 from core.domain.steps import first_line
 from core.domain.text import Attachment, Text
+from core.exchange.importers.embedded_file import EmbeddedFile
 from core.exchange.importers.foreign_call import STEP_KINDS, ForeignCall, call_object
 from core.store.blobs import blob_hash
 
@@ -144,15 +145,17 @@ class SessionBuilder:
 
     # Events of the transcript
 
-    def add_user_message(self, text: str, at: int = 0, files: Sequence[tuple[str, str, bytes]] = ()) -> None:
+    def add_user_message(self, text: str, at: int = 0, files: Sequence[EmbeddedFile] = ()) -> None:
         """Add a message of the user. If the last reply made no tool calls, its run ends and a new run starts."""
         self._flush_reply()
         self._advance(at)
         if self._running and self._answered and not self._open:
             self._end_run("completed")
         self._create_session(text)
-        bodies = {blob_hash(body): body for _, _, body in files}
-        attached = tuple(Attachment(name, media, blob_hash(body), len(body)) for name, media, body in files)
+        bodies = {blob_hash(file.content): file.content for file in files}
+        attached = tuple(
+            Attachment(file.name, file.media_type, blob_hash(file.content), len(file.content)) for file in files
+        )
         self._emit(UserMessage(Text(text), attached), bodies)
 
     def add_reply(
@@ -180,7 +183,7 @@ class SessionBuilder:
 
     def add_result(
         self, id: str, output: str, *, at: int = 0, failed: bool = False, exit_code: int | None = None,
-        files: Sequence[tuple[str, str, bytes]] = (),
+        files: Sequence[EmbeddedFile] = (),
     ) -> None:  # fmt: skip
         """Add the result of a tool call. If no reply contained the call, add the call too.
 
@@ -191,8 +194,10 @@ class SessionBuilder:
         id = id or self._oldest_open_call()
         if id not in self._calls:
             self._add_call(ForeignCall(id, "tool"))
-        bodies = {blob_hash(body): body for _, _, body in files}
-        attached = tuple(Attachment(name, media, blob_hash(body), len(body)) for name, media, body in files)
+        bodies = {blob_hash(file.content): file.content for file in files}
+        attached = tuple(
+            Attachment(file.name, file.media_type, blob_hash(file.content), len(file.content)) for file in files
+        )
         self._emit(ToolReturned(self._calls[id], Text(output), failed, exit_code, attached), bodies)
         self._open.pop(id, None)
 

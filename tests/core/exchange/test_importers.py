@@ -434,3 +434,18 @@ def test_transcripts_of_other_agents_on_this_computer_are_found(tmp_path: Path) 
         ("Claude Code", CLAUDE.name), ("Codex", CODEX.name)
     }  # fmt: skip
     assert all(json.loads(each.path.read_text().splitlines()[0]) for each in find_transcripts(tmp_path))
+
+
+def test_a_message_with_only_an_image_is_imported_from_cline(tmp_path: Path) -> None:
+    source = {"type": "base64", "media_type": "image/png", "data": "aGk="}
+    messages = [{"role": "user", "content": [{"type": "image", "source": source}]}]
+    path = tmp_path / "a.messages.json"
+    path.write_text(json.dumps({"sessionId": "a", "origin": "cli", "agent": "act", "messages": messages}))
+
+    async def main() -> None:
+        async with home(tmp_path / "a.db") as made:
+            (session,) = (await made.exchange.import_file(path)).sessions
+            (message,) = [event for event in await made.events(session) if isinstance(event, UserMessage)]
+            assert [(file.name, file.media_type) for file in message.attachments] == [("image 1", "image/png")]
+
+    asyncio.run(main())

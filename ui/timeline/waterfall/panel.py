@@ -23,9 +23,10 @@ from ui.widgets.labels import hairline
 from ui.widgets.paint import chip_width, draw_chip, draw_line
 from ui.widgets.themed_widget import ThemedWidget
 
-TICK_MS: Final = 1_000
-TICK_ROOM: Final = 58
-RUN_SHORTCUTS: Final = {-1: "[", 1: "]"}
+REFRESH_MS: Final = 1_000
+TIME_LABEL_WIDTH: Final = 58
+MARGIN: Final = 20
+KEY_GAP, TEXT_GAP, HINT_GAP = 4, 2, 14  # after a key, before the text of a shortcut, after the text
 SHORTCUTS: Final = (("W", "S"), "zoom"), (("A", "D"), "move"), (("F",), "fit step"), ((",", "."), "previous, next")
 
 
@@ -54,22 +55,26 @@ class TimeRuler(ThemedWidget):
         with QPainter(self) as painter:
             painter.fillRect(0, self.height() - 1, self.width(), 1, theme.line)
             draw_line(
-                painter, QRect(20, 0, self._bars.name_width - 20, self.height()), translate("Name"), font, theme.second
+                painter,
+                QRect(MARGIN, 0, self._bars.name_width - MARGIN, self.height()),
+                translate("Name"),
+                font,
+                theme.second,
             )
-            bars, room = self._bars, self._look.size(TICK_ROOM)
-            step = bars.scale.step(room)
+            bars, label_width = self._bars, self._look.size(TIME_LABEL_WIDTH)
+            step = bars.scale.step(label_width)
             painter.setClipRect(bars.name_width, 0, self.width() - bars.name_width, self.height())
             for start, end in bars.waits.waits:
                 left, right = round(bars.x_of(start)), round(bars.x_of(end))
                 painter.fillRect(left, 0, right - left, self.height() - 1, blend(theme.waiting, theme.background, 0.16))
-            last_x = -room
+            last_x = -label_width
             for at in bars.scale.ticks(step, self._rows.started_at, bars.waits):
                 x = round(bars.x_of(at))
-                if x - last_x < room - 1:  # next to a shortened wait, there is no room for the label
+                if x - last_x < label_width - 1:  # next to a shortened wait, there is no room for the label
                     continue
                 last_x = x
                 painter.fillRect(x, 0, 1, self.height() - 1, theme.line)
-                rect = QRect(x + 5, 0, room, self.height())
+                rect = QRect(x + 5, 0, label_width, self.height())
                 draw_line(painter, rect, elapsed_label(at - self._rows.started_at, step), font, theme.second)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -93,70 +98,80 @@ class ShortcutHints(ThemedWidget):
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
 
     def sizeHint(self) -> QSize:
-        return QSize(self._draw(None), QFontMetrics(self._look.fonts.second).height() + 6)
+        width = self._text_places()[-1].right() + 1 + HINT_GAP
+        return QSize(width, QFontMetrics(self._look.fonts.second).height() + 6)
 
     def minimumSizeHint(self) -> QSize:
         return QSize(40, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
+        fonts, theme = self._look.fonts, self._look.theme
         with QPainter(self) as painter:
-            self._draw(painter)
+            for (keys, text), place in zip(SHORTCUTS, self._text_places(), strict=True):
+                if place.right() > self.width():
+                    break
+                draw_line(painter, place, translate(text), fonts.second, theme.second)
+                for key, chip in zip(keys, self._key_places(keys, place.left()), strict=True):
+                    draw_chip(painter, chip, key, fonts.caption, theme.second, theme.strong_line)
 
-    def _draw(self, painter: QPainter | None) -> int:
-        fonts, theme, x = self._look.fonts, self._look.theme, 0
-        metrics, chip_height = QFontMetrics(fonts.second), QFontMetrics(fonts.caption).height() + 3
+    def _text_places(self) -> list[QRect]:
+        """Return where the text of each shortcut is drawn, after its keys."""
+        metrics, places, x = QFontMetrics(self._look.fonts.second), list[QRect](), 0
         for keys, text in SHORTCUTS:
-            chip_widths = [max(chip_height, chip_width(key, fonts.caption)) for key in keys]
-            text_width = metrics.horizontalAdvance(translate(text))
-            if painter and x + sum(chip_widths) + 4 * len(keys) + 2 + text_width > self.width():
-                break
-            for key, width in zip(keys, chip_widths, strict=True):
-                if painter:
-                    rect = QRect(x, (self.height() - chip_height) // 2, width, chip_height)
-                    draw_chip(painter, rect, key, fonts.caption, theme.second, theme.strong_line)
-                x += width + 4
-            if painter:
-                draw_line(
-                    painter, QRect(x + 2, 0, text_width + 2, self.height()), translate(text), fonts.second, theme.second
-                )
-            x += text_width + 16
-        return x
+            x += sum(width + KEY_GAP for width in self._key_widths(keys)) + TEXT_GAP
+            width = metrics.horizontalAdvance(translate(text)) + 2
+            places.append(QRect(x, 0, width, self.height()))
+            x += width + HINT_GAP
+        return places
+
+    def _key_places(self, keys: Sequence[str], end: int) -> list[QRect]:
+        """Return where the keys of a shortcut are drawn whose text begins at `end`."""
+        widths, height = self._key_widths(keys), self._key_height()
+        x = end - TEXT_GAP - sum(width + KEY_GAP for width in widths)
+        places = []
+        for width in widths:
+            places.append(QRect(x, (self.height() - height) // 2, width, height))
+            x += width + KEY_GAP
+        return places
+
+    def _key_widths(self, keys: Sequence[str]) -> list[int]:
+        return [max(self._key_height(), chip_width(key, self._look.fonts.caption)) for key in keys]
+
+    def _key_height(self) -> int:
+        return QFontMetrics(self._look.fonts.caption).height() + 3
 
 
 class RunSwitcher(QWidget):
-    """Shows the number of the run, and switches to the previous or next run."""
+    """Shows the number of the run. `run_requested` carries -1 for the previous run, and 1 for the next one."""
 
     run_requested = Signal(int)
 
     def __init__(self, look: Look) -> None:
         super().__init__()
-        self._buttons = {
-            by: Button(look, text, name=f"waterfall.{name}", tone="quiet", icon=icon)
-            for by, text, name, icon in (
-                (-1, self.tr("Previous run"), "previous", "chevron-left"),
-                (1, self.tr("Next run"), "next", "chevron-right"),
-            )
-        }
+        self._previous = Button(
+            look, self.tr("Previous run"), name="waterfall.previous", tone="quiet", icon="chevron-left"
+        )
+        self._next = Button(look, self.tr("Next run"), name="waterfall.next", tone="quiet", icon="chevron-right")
         self._label = ElidedLabel("", look.fonts.strong, name="waterfall.run")
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(4)
-        for by, button in self._buttons.items():
+        for button, shortcut, offset in ((self._previous, "[", -1), (self._next, "]", 1)):
             button.set_icon_only(True)
-            button.setToolTip(f"{button.accessibleName()} ({RUN_SHORTCUTS[by]})")
-            button.clicked.connect(partial(self.run_requested.emit, by))
+            button.setToolTip(f"{button.accessibleName()} ({shortcut})")
+            button.clicked.connect(partial(self.run_requested.emit, offset))
             layout.addWidget(button)
         layout.addSpacing(6)
         layout.addWidget(self._label, 1)
 
     def show_run(self, number: int, count: int, task: str) -> None:
         self._label.show_text(self.tr("Run {} of {}").format(number, count) + (f" · {task}" if task else ""))
-        self._buttons[-1].setEnabled(number > 1)
-        self._buttons[1].setEnabled(number < count)
+        self._previous.setEnabled(number > 1)
+        self._next.setEnabled(number < count)
 
     def restyle(self, look: Look) -> None:
-        for button in self._buttons.values():
-            button.restyle(look)
+        self._previous.restyle(look)
+        self._next.restyle(look)
         self._label.setFont(look.fonts.strong)
 
 
@@ -175,7 +190,7 @@ class WaterfallPanel(QWidget):
         self._keys = ShortcutHints(look)
         self._totals = ElidedLabel("", look.fonts.second, "second", name="waterfall.totals")
         self._totals.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        self._refresh_timer = QTimer(self, interval=TICK_MS)
+        self._refresh_timer = QTimer(self, interval=REFRESH_MS)
         self._refresh_timer.timeout.connect(self._refresh)
         self._run = 0
         self._row_range = (0, 0)
@@ -183,11 +198,11 @@ class WaterfallPanel(QWidget):
         self._shorten = CheckBox(look, self.tr("Shorten long waits"), name="waterfall.shorten")
         self._head = QWidget()
         head = QHBoxLayout(self._head)
-        head.setContentsMargins(14, 6, 20, 6)
+        head.setContentsMargins(14, 6, MARGIN, 6)
         head.addWidget(self._switcher, 1)
         head.addWidget(self._shorten, 0, Qt.AlignmentFlag.AlignRight)
         foot = QHBoxLayout()
-        foot.setContentsMargins(20, 8, 20, 8)
+        foot.setContentsMargins(MARGIN, 8, MARGIN, 8)
         foot.addWidget(self._keys)
         foot.addStretch(1)
         foot.addWidget(self._totals)
@@ -204,7 +219,7 @@ class WaterfallPanel(QWidget):
         self._bars.run_requested.connect(self.run_requested)
         self._switcher.run_requested.connect(self.run_requested)
         self._shorten.toggled.connect(self._bars.shorten_waits)
-        self._rows.progressed.connect(self._refit)
+        self._rows.progressed.connect(self._update_contents)
 
     @property
     def bars(self) -> WaterfallView:
@@ -226,7 +241,7 @@ class WaterfallPanel(QWidget):
         else:
             self._rows.open(session, run.first, run.end)
             self._bars.fit_all()
-        self._refit()
+        self._update_contents()
 
     def apply(self, changes: Sequence[Step]) -> None:
         """Apply new and changed steps; those of other runs are ignored."""
@@ -235,7 +250,7 @@ class WaterfallPanel(QWidget):
         if mine and self._rows.session:
             self._row_range = (first, max(end, mine[-1].row + 1))
             self._rows.apply(self._row_range[1], mine)
-            self._refit()
+            self._update_contents()
 
     def select_row(self, row: int) -> None:
         self._bars.select_row(row)
@@ -249,20 +264,21 @@ class WaterfallPanel(QWidget):
             part.restyle(look)
         self._totals.setFont(look.fonts.second)
 
-    def _refit(self) -> None:
+    def _update_contents(self) -> None:
         self._bars.update_scale()
         self._shorten.setVisible(self._bars.can_shorten_waits())
         self._head.setVisible(not self._shorten.isHidden() or not self._switcher.isHidden())
         spent = self._rows.totals()
         text = " · ".join(f"{translate(name)} {duration(spent[name]) or '0s'}" for name in ("thinking", "tools", "you"))
         self._totals.show_text(text if self._rows.is_complete else f"{text}…")
-        going = self._rows.is_running
-        if going != self._refresh_timer.isActive():
-            self._refresh_timer.start() if going else self._refresh_timer.stop()
+        if not self._rows.is_running:
+            self._refresh_timer.stop()
+        elif not self._refresh_timer.isActive():
+            self._refresh_timer.start()
 
     def _refresh(self) -> None:
         if self.isVisible():
-            self._refit()
+            self._update_contents()
 
     # Overridden Qt methods
 
