@@ -122,6 +122,7 @@ def test_a_new_question_is_announced(display: Screen, accessibility_bus: Accessi
             SimulatedUser(display, program, tree).click("start.demo")
             assert tree.next_announcement().endswith(", running"), "the session that is shown now"
             assert tree.next_announcement() == "Question: Which tone should the letter take?"
+            program.wait_for_status("waiting")  # stored, so that the run can be stopped
             display.keys("ctrl+period")
             assert tree.next_announcement() == "Stopped"
 
