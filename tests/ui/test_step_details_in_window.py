@@ -8,11 +8,17 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu, QToolButton
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QToolButton
 
+from core.domain.events import RunStarted
+from core.domain.steps import Step
+from core.domain.text import Text
+from core.models.catalog import SCRIPTED
 from tests.ui.hands import click, find, press
 from tests.ui.test_desktop_app import Person, live, until
 from ui.style.theme import Look, load_fonts, load_theme
+from ui.timeline.output_tab import FittedTextView
+from ui.timeline.step_pane import StepPane
 from ui.timeline.timeline_model import TimelineModel
 from ui.timeline.timeline_view import TimelineView
 
@@ -36,11 +42,14 @@ async def open_session(person: Person, size: tuple[int, int]) -> TimelineView:
     return view
 
 
+def steps_of(model: TimelineModel) -> list[Step]:
+    return [step for position in range(model.rowCount()) if (step := model.step_at(position))]
+
+
 def row_of(view: TimelineView, kind: str) -> int:
     model = view.model()
     assert isinstance(model, TimelineModel)
-    steps = [model.step_at(position) for position in range(model.rowCount())]
-    return next(step.row for step in steps if step and step.kind == kind)
+    return next(step.row for step in steps_of(model) if step.kind == kind)
 
 
 def middle_of(view: TimelineView) -> QPoint:
@@ -109,5 +118,44 @@ def test_in_a_small_window_the_details_take_the_place_of_the_steps_until_the_use
             leave()
             await until(lambda: window.pane.isHidden() and view.isVisible(), "the steps alone")
         assert window.view.composer.isAncestorOf(person.shell.focusWidget())
+
+    live(qapp, home, act)
+
+
+def shown_facts(pane: StepPane) -> str:
+    texts = (part.toPlainText() for part in pane.findChildren(FittedTextView) if part.isVisible())
+    return "\n".join(texts)
+
+
+@pytest.mark.parametrize("opened_before", [True, False])
+def test_the_details_of_a_denied_call_do_not_wait_any_more(qapp: QApplication, home: Path, opened_before: bool) -> None:
+    async def act(person: Person) -> None:
+        window, pane, folder = person.window, person.window.pane, person.home / "work"
+        folder.mkdir()
+        person.shell.resize(1600, 900)
+        started = RunStarted(SCRIPTED, script=Text(SCRIPT), mode="ask")
+        session = await person.program.engine.ask(lambda engine: engine.start("Write it", folder, started))
+        window.show_session(session)
+        toggle = window.actions_by_id["window.step"]
+        await until(pane.isVisible, "the step pane")
+        if not opened_before:
+            toggle.trigger()
+        card = await until(lambda: window.view.asking.card, "the request")
+        model = window.view.page.model
+        call = await until(lambda: next((s for s in steps_of(model) if s.status == "waiting"), None), "the call")
+        window.view.page.select_row(call.row)
+        if opened_before:
+            await until(lambda: "waiting for you" in shown_facts(pane), "the open call")
+            toggle.trigger()
+        assert pane.isHidden()
+        deny = find(card, QPushButton, "consent.deny")
+        click(deny)
+        click(deny)
+        await until(lambda: window.row(session).status == "done", "the end")
+        toggle.trigger()
+        await until(lambda: "denied" in shown_facts(pane), "what happened to the call")
+        assert "waiting for you" not in shown_facts(pane)
+        window.restyle(Look(load_theme("light"), load_fonts(1.5)))
+        assert "waiting for you" not in shown_facts(pane)
 
     live(qapp, home, act)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from PySide6.QtCore import QEvent, QMargins, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from core.domain.clock import now as wall_clock
@@ -251,6 +251,13 @@ class AskCard(QFrame):
         return self.form.least_height(self.width() - margins.width()) + margins.height()
 
     # Overridden Qt methods
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave the request open on Esc if only the bar is shown; otherwise, the form handles the key."""
+        if event.key() == Qt.Key.Key_Escape and self._bar.isVisible():
+            self.postponed.emit(self._summary.id)
+        else:
+            super().keyPressEvent(event)
 
     def sizeHint(self) -> QSize:
         return QSize(480, min(self._needed_height() or 200, self.maximumHeight()))

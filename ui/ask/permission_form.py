@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from PySide6.QtCore import QRect, QSize, Qt, Signal
+from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
@@ -12,6 +12,7 @@ from ui.ask.call_editor import CallEditor
 from ui.ask.full_text import DisplayLine, FullTextView
 from ui.ask.pending_permission import PendingPermission, call_lines, request_details, request_title
 from ui.ask.scope_row import ScopeRow
+from ui.ask.scroll_hint import ScrollHint
 from ui.ask.security_delay import SecurityDelay
 from ui.style.theme import Look, set_style_properties
 from ui.widgets.announce import announce
@@ -66,16 +67,20 @@ class PermissionForm(QFrame):
         self._look = look
         self._request = pending
         self._similar = tuple(similar)
-        self._seen = self._tried_without_hint = False
+        self._seen = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(request_title(pending.request))
         self._build(queue_length)
         self._lay_out(header, 20 if dialog else 0, dialog)
         self.delay = SecurityDelay(self)
-        self.delay.elapsed_changed.connect(lambda _armed: self._check_seen())
+        self.delay.elapsed_changed.connect(self._update_delay)
+        # While a layout is under way, the scroll bar may have a range that it does not keep.
+        self._settled_timer = QTimer(self, singleShot=True, interval=0)
+        self._settled_timer.timeout.connect(self._check_seen)
         bar = self._scroll.verticalScrollBar()
-        bar.valueChanged.connect(self._check_seen)
-        bar.rangeChanged.connect(self._check_seen)
+        bar.valueChanged.connect(self._check_seen_if_settled)
+        bar.rangeChanged.connect(self._settled_timer.start)
+        self._scroll_hint.clicked.connect(self._scroll_by_page)
         self.scope.changed.connect(self._update_state)
         self.scope.changed.connect(self._emit_layout_changed)
         self._reason_field.entered.connect(self.deny)
@@ -97,7 +102,7 @@ class PermissionForm(QFrame):
         return (self._request.id, *(request.id for request in included))
 
     def can_allow(self) -> bool:
-        complete = bool(self._editor.text().strip()) if self._is_editing else self.scope.is_complete()
+        complete = bool(self._editor.text().strip()) if self._is_editing else not self.scope.missing_choice()
         return self.delay.has_elapsed and self._seen and complete
 
     def allow(self) -> None:
@@ -206,8 +211,7 @@ class PermissionForm(QFrame):
 
     def least_height(self, width: int) -> int:
         """Return the height below which choices and buttons would be cut off, because the call is already scrolling."""
-        hint = self._remaining.sizeHint().height() + GAP if self._remaining.isHidden() else 0
-        return self._column.least_height(width) + hint
+        return self._column.least_height(width)
 
     def restyle(self, look: Look) -> None:
         self._look = look
@@ -215,13 +219,13 @@ class PermissionForm(QFrame):
         self.scope.restyle(look)
         self._editor.restyle(look)
         for button in (
-            self._later_button, self._deny, self._allow, self._change, self._deny_all_button, self._together_button
+            self._later_button, self._deny, self._allow, self._change, self._deny_all_button, self._together_button,
+            self._scroll_hint,
         ):  # fmt: skip
             button.restyle(look)
         for name, text in self._details:
             name.setFont(look.fonts.second)
             text.setFont(look.fonts.second)
-        self._remaining.setFont(look.fonts.second)
         self._reason_field.apply_font(look.fonts.text)
 
     def _build(self, queue_length: int) -> None:
@@ -234,8 +238,8 @@ class PermissionForm(QFrame):
             value_label = label(detail.text, look.fonts.second, detail.tone, wrap=True, name="consent.fact")
             value_label.setAccessibleName(f"{detail.label}: {detail.text}")
             self._details.append((label(detail.label, look.fonts.second, "second"), value_label))
+        self._scroll_hint = ScrollHint(look)
         self.scope = ScopeRow(look, pending.request, name_width=look.size(LABEL_WIDTH) - 6)
-        self._remaining = label("", look.fonts.second, "waiting", name="consent.rest")
         self._reason_field = TextField(look.fonts.text, max_lines=3)
         self._reason_field.setObjectName("consent.reason")
         self._reason_field.setPlaceholderText(
@@ -277,11 +281,12 @@ class PermissionForm(QFrame):
         content_layout.addLayout(body_layout)
         content_layout.addStretch(1)
         self._scroll = FittingScrollArea(self._content)
-        self._column = ScrollColumn(self, self._scroll, spacing=0)
+        self._hint_row = plain_row(self._scroll_hint, alignment=Qt.AlignmentFlag.AlignLeft)
+        self._hint_row.setContentsMargins(max(0, side_margin - 12), 4, side_margin, 0)
+        self._column = ScrollColumn(self, self._scroll, spacing=0, hint=self._hint_row)
         answer_layout = QVBoxLayout()
         answer_layout.setContentsMargins(side_margin, 4, side_margin, 8)
         answer_layout.setSpacing(GAP)
-        answer_layout.addWidget(self._remaining)
         answer_layout.addWidget(self.scope)
         answer_layout.addWidget(self._editor)
         answer_layout.addWidget(self._build_reason_field())
@@ -356,9 +361,10 @@ class PermissionForm(QFrame):
         lines = call_lines(self._request)
         for similar in self._similar if self._together_button.isChecked() else ():
             lines += [DisplayLine("", ""), *call_lines(similar)]
-        self._seen = self._tried_without_hint = False
+        self._seen = False
         self._text.show_lines(lines)
         self.setAccessibleDescription(self._description(lines))
+        self._settled_timer.start()
         if self.isVisible():
             self.delay.restart()
 
@@ -374,18 +380,23 @@ class PermissionForm(QFrame):
     def _emit_layout_changed(self) -> None:
         self.layout_changed.emit()
 
+    def _update_delay(self, has_elapsed: bool) -> None:
+        self._update_state()
+        if has_elapsed:
+            self._check_seen_if_settled()
+
+    def _check_seen_if_settled(self) -> None:
+        if not self._settled_timer.isActive():
+            self._check_seen()
+
     def _check_seen(self) -> None:
+        """Record whether the user has scrolled to the end, and load the next lines if there are any."""
         bar = self._scroll.verticalScrollBar()
         at_end = bar.value() >= bar.maximum()
         if self.delay.has_elapsed and at_end and self._scroll.isVisible() and not self._text.show_more():
             self._seen = True
         self._update_state()
-
-    def _fits_without_hint(self) -> bool:
-        """Return whether nothing would have to scroll without the hint about scrolling, which itself takes space."""
-        hint_height = self._remaining.height() + GAP if self._remaining.isVisible() else 0
-        needed = self._scroll.heightForWidth(self._scroll.width())
-        return self._text.lines_left() == 0 and needed <= self._scroll.height() + hint_height
+        self._update_scroll_hint()
 
     def _update_state(self) -> None:
         if option := self.scope.selected_option():
@@ -393,18 +404,29 @@ class PermissionForm(QFrame):
             self._allow.setAccessibleName(f"{self._allow.text()}: {option.name}")
         self._allow.setEnabled(self.can_allow())
         self._change.setEnabled(self._can_edit())
+
+    def _update_scroll_hint(self) -> None:
         bar = self._scroll.verticalScrollBar()
         lines_below = -(-(bar.maximum() - bar.value()) // max(1, self._text.fontMetrics().lineSpacing()))
         lines_left = lines_below + self._text.lines_left()
         must_scroll = not self._seen and lines_left > 0
-        if must_scroll and self._remaining.isVisible() and not self._tried_without_hint and self._fits_without_hint():
-            self._tried_without_hint = True  # once only: if it does not fit after all, the hint comes back and stays
-            must_scroll = False
-        self._remaining.setVisible(must_scroll)
         if must_scroll:
-            singular, plural = self.tr("1 more line."), self.tr("{} more lines.")
-            count_text = singular if lines_left == 1 else plural.format(f"{lines_left:,}")
-            self._remaining.setText(f"{count_text} {self.tr('Scroll to the end to allow.')}")
+            self._scroll_hint.show_lines_left(lines_left)
+        elif self._scroll_hint.hasFocus():
+            self.setFocus(Qt.FocusReason.OtherFocusReason)  # not the next button, which a second press would hit
+        self._column.set_hint_room(not self._seen)
+        self._hint_row.setVisible(must_scroll)
+
+    def _why_not_yet(self) -> str:
+        """Return what keeps the call from being allowed with the A key; "" if nothing does."""
+        if self._scroll_hint.isVisible():
+            return self._scroll_hint.text()
+        if not (self.delay.has_elapsed and self._seen):
+            return self.tr("Not allowed yet. Press A again in a moment.")
+        return "" if self._is_editing else self.scope.missing_choice()
+
+    def _scroll_by_page(self) -> None:
+        self._scrolled_by(Qt.Key.Key_PageDown)
 
     # Overridden Qt methods
 
@@ -418,8 +440,8 @@ class PermissionForm(QFrame):
         elif key in ENTER_KEYS and self._field.isVisibleTo(self):
             self.deny()
         elif key == Qt.Key.Key_A and plain and self._request.request.reversible and not event.isAutoRepeat():
-            if self._remaining.isVisible():
-                announce(self, self._remaining.text())
+            if reason := self._why_not_yet():
+                announce(self, reason)
             self.allow()
         elif key == Qt.Key.Key_C and plain:
             self.edit_call()

@@ -68,7 +68,7 @@ class QuestionForm(QFrame):
             question_input.changed.connect(self._update_state)
             question_input.changed.connect(self.mark_touched)
             question_input.selection_changed.connect(self.layout_changed)
-            question_input.option_selected.connect(self._scroll.scroll_to)
+            question_input.scroll_requested.connect(self._scroll.scroll_to)
             question_input.entered.connect(self.submit_or_advance)
         self._answer.clicked.connect(self.answer)
         self._decline.clicked.connect(self.decline)

@@ -25,7 +25,8 @@ class QuestionInput(QObject):
 
     changed = Signal()
     selection_changed = Signal()
-    option_selected = Signal(object)
+    scroll_requested = Signal(object)
+    """The widget that the user has just selected, and that the form should scroll to."""
     entered = Signal()
 
     def __init__(
@@ -85,6 +86,7 @@ class QuestionInput(QObject):
             return True
         if number == option_count + 1 and self.question.free_text:
             self.text_field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+            self.scroll_requested.emit(self.field_frame)
             return True
         return False
 
@@ -128,7 +130,7 @@ class QuestionInput(QObject):
         self.changed.emit()
         self.selection_changed.emit()
         if selected:  # lets the form expand the option, so that users can read what they send
-            self.option_selected.emit(row)
+            self.scroll_requested.emit(row)
 
     def _toggle_handler(self, row: OptionRow) -> Callable[[bool], None]:
         def on_toggled(on: bool) -> None:

@@ -12,7 +12,7 @@ from core.domain.permissions import PermissionOption, PermissionRequest, RuleSco
 from ui.ask.approval import Approval, OptionApproval, ScopeApproval
 from ui.ask.full_text import one_line
 from ui.ask.pending_permission import scope_consequence, scope_label
-from ui.style.theme import Look
+from ui.style.theme import Look, set_style_properties
 from ui.widgets.button import Button
 from ui.widgets.flow_layout import GAP, WrappingRow
 from ui.widgets.labels import allow_breaks, hide_unless, label
@@ -57,7 +57,7 @@ class ScopeRow(QWidget):
         self._pattern_row = self._build_row(look, self.tr("Applies to"), list(self._patterns.values()), name_width)
         layout.addWidget(self._pattern_row)
         self._consequence = label("", look.fonts.second, "second", name="consent.scope.consequence", wrap=True)
-        hide_unless(self._consequence, not self._options)
+        self._collapsed = False
         consequence_row = QHBoxLayout()
         consequence_row.addSpacing(name_width + GAP)
         consequence_row.addWidget(self._consequence, 1)
@@ -71,7 +71,7 @@ class ScopeRow(QWidget):
             chip.setChecked(True)
             chip.setToolTip(tooltip_text(one_line(pattern)))
             chip.setAccessibleName(self.tr("Apply to {}").format(one_line(pattern)))
-            chip.toggled.connect(lambda _on: self.changed.emit())
+            chip.toggled.connect(self._on_pattern_toggled)
         hide_unless(self, self.offers_choice())
         allowing_once = [option.id for option in request.options if option.allows and not option.persistent]
         default_ids = allowing_once or [*self._options, "once"]
@@ -94,20 +94,31 @@ class ScopeRow(QWidget):
             return OptionApproval(option)
         return ScopeApproval(self._scopes[self._selected], self._selected_patterns())
 
-    def is_complete(self) -> bool:
-        """Return whether the choice can be submitted: any scope except Once needs at least one pattern."""
-        return self.selected_scope() in ("once", None) or bool(self._selected_patterns())
+    def missing_choice(self) -> str:
+        """Return what has to be selected before the choice can be submitted; "" if it is complete."""
+        complete = self.selected_scope() in ("once", None) or bool(self._selected_patterns())
+        return "" if complete else self.tr("Select at least one pattern.")
 
     def select(self, chip_id: str) -> None:
         """Select a scope, or an answer of an external agent by its ID."""
         self._selected = chip_id
         for other, chip in self._chips.items():
             chip.setChecked(other == chip_id)
-        scope = self.selected_scope()
-        self._pattern_row.setVisible(scope not in ("once", None))
-        if scope:
-            self._consequence.setText(allow_breaks(scope_consequence(self._request, scope)))
+        self._pattern_row.setVisible(self.selected_scope() not in ("once", None))
+        self._show_consequence()
         self.changed.emit()
+
+    def _on_pattern_toggled(self, _on: bool) -> None:
+        self._show_consequence()
+        self.changed.emit()
+
+    def _show_consequence(self) -> None:
+        """Explain the selected scope or, if it still needs a pattern, say so."""
+        scope, missing = self.selected_scope(), self.missing_choice()
+        if scope:
+            self._consequence.setText(allow_breaks(missing or scope_consequence(self._request, scope)))
+        set_style_properties(self._consequence, tone="waiting" if missing else "second")
+        self._consequence.setVisible(bool(missing) or (bool(scope) and not self._collapsed))
 
     def _selected_patterns(self) -> tuple[str, ...]:
         if self.selected_scope() == "once":
@@ -119,7 +130,8 @@ class ScopeRow(QWidget):
 
         Tooltips still show it.
         """
-        self._consequence.setVisible(not collapsed and not self._options)
+        self._collapsed = collapsed
+        self._show_consequence()
 
     def select_number(self, number: int) -> bool:
         """Select a choice by its number, counted from 1. Return whether there are several choices and this is one."""

@@ -5,17 +5,20 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QVBoxLayout, QWidget
 
 from ui.style.theme import Look, set_style_properties
 from ui.text.visible import visible
 from ui.widgets.button import Button
+from ui.widgets.flow_layout import WrappingRow
 from ui.widgets.labels import allow_breaks, label
+from ui.widgets.stacking_row import StackingRow
 
 if TYPE_CHECKING:
     from core.engine.services.providers import ModelRow, ProviderRow
     from core.models.model_check import ModelCheck
 
+TEXT_WIDTH: Final = 220  # pixels; if the buttons leave less for the text, they are placed below it
 MAX_COLLAPSED_MODELS: Final = 8  # models shown until the user expands the list
 API_FORMAT_NAMES: Final = {
     "chat": "Chat Completions",
@@ -74,7 +77,7 @@ class ProviderCard(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(12, 8, 8, 10)
         column.setSpacing(4)
-        column.addLayout(self._head())
+        column.addWidget(self._head())
         state = label(provider_state(row), look.fonts.second, "failed" if row.error else "second", wrap=True)
         state.setObjectName(f"settings.server.{row.name}.state")
         column.addWidget(state)
@@ -95,9 +98,9 @@ class ProviderCard(QFrame):
             set_style_properties(result, tone=outcome[1])
             result.setVisible(bool(outcome[0]))
 
-    def _head(self) -> QHBoxLayout:
+    def _head(self) -> QWidget:
         row, fonts = self._row, self._look.fonts
-        texts = QVBoxLayout()
+        text_column, texts = self._text_column()
         texts.setSpacing(1)
         texts.addWidget(label(visible(row.title or row.name), fonts.strong, wrap=True))
         texts.addWidget(
@@ -111,9 +114,6 @@ class ProviderCard(QFrame):
         texts.addWidget(
             label(api_key_text(row), fonts.second, "second", name=f"settings.server.{row.name}.key", wrap=True)
         )
-        head = QHBoxLayout()
-        head.setSpacing(6)
-        head.addLayout(texts, 1)
         buttons = []
         if row.needs_key or row.key_from or row.added_by == "you":
             text = _tr("Change API key…") if row.key_from else _tr("Set API key…")
@@ -122,39 +122,39 @@ class ProviderCard(QFrame):
             buttons.append((ProviderAction.REMOVE_KEY, _tr("Remove API key"), _tr("Remove the API key of {}")))
         if row.added_by == "you":
             buttons.append((ProviderAction.REMOVE, _tr("Remove provider"), _tr("Remove the provider {}")))
-        for action, text, accessible_name in buttons:
-            button = self._button(text, action, row.name, accessible_name.format(row.title or row.name))
-            head.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
-        return head
+        row_of_buttons = WrappingRow(
+            *(
+                self._button(text, action, row.name, accessible_name.format(row.title or row.name))
+                for action, text, accessible_name in buttons
+            )
+        )
+        return button_row(text_column, row_of_buttons)
+
+    def _text_column(self) -> tuple[QWidget, QVBoxLayout]:
+        """Return a column for texts that wrap, which gets the width that the buttons beside it leave."""
+        widget = QWidget()
+        widget.setMinimumWidth(self._look.size(TEXT_WIDTH))
+        column = QVBoxLayout(widget)
+        column.setContentsMargins(0, 0, 0, 0)
+        return widget, column
 
     def _model(self, model: "ModelRow") -> QWidget:
         container = QWidget()
         column = QVBoxLayout(container)
         column.setContentsMargins(0, 4, 0, 0)
         column.setSpacing(1)
-        line = QHBoxLayout()
-        line.setSpacing(6)
-        texts = QVBoxLayout()
+        text_column, texts = self._text_column()
         texts.setSpacing(0)
         short = visible(model.name.partition("/")[2] or model.name)
         texts.addWidget(label(short, self._look.fonts.mono, wrap=True))
         texts.addWidget(label(model_figures(model), self._look.fonts.second, "second", wrap=True))
-        line.addLayout(texts, 1)
-        if model.name == self._chosen:
-            line.addWidget(label(_tr("default for new sessions"), self._look.fonts.second, "done"))
-        else:
-            line.addWidget(
-                self._button(
-                    _tr("Set as default"),
-                    ProviderAction.SET_DEFAULT,
-                    model.name,
-                    _tr("Set {} as the default for new sessions").format(short),
-                )
-            )
+        default: QWidget = label(_tr("default for new sessions"), self._look.fonts.second, "done")
+        if model.name != self._chosen:
+            accessible_name = _tr("Set {} as the default for new sessions").format(short)
+            default = self._button(_tr("Set as default"), ProviderAction.SET_DEFAULT, model.name, accessible_name)
         test = self._button(_tr("Test"), ProviderAction.TEST_MODEL, model.name, _tr("Test {}").format(short))
         test.setToolTip(_tr("Send two short requests to check that the model answers and calls tools"))
-        line.addWidget(test)
-        column.addLayout(line)
+        column.addWidget(button_row(text_column, WrappingRow(default, test)))
         result = self._results[model.name] = label("", self._look.fonts.second, wrap=True)
         result.setObjectName(f"settings.model.{model.name}.result")
         column.addWidget(result)
@@ -166,6 +166,11 @@ class ProviderCard(QFrame):
         button.setAccessibleName(accessible_name)
         button.clicked.connect(lambda: self._on_action(action, name))
         return button
+
+
+def button_row(text: QWidget, buttons: WrappingRow) -> QWidget:
+    """Return a row of a text and buttons. If there is too little width, the buttons are below the text, and wrap."""
+    return StackingRow(text, buttons, spacing=6, alignment=Qt.AlignmentFlag.AlignTop)
 
 
 def api_key_text(row: "ProviderRow") -> str:

@@ -4,13 +4,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from ui.settings.provider_card import OutcomeText, ProviderAction, ProviderCard, provider_state
+from ui.settings.provider_card import TEXT_WIDTH, OutcomeText, ProviderAction, ProviderCard, button_row, provider_state
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
+from ui.widgets.flow_layout import WrappingRow
 from ui.widgets.labels import label
 from ui.widgets.replaceable_content import ReplaceableContent
 
@@ -34,8 +35,7 @@ class ProvidersSection(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 8, 0, 0)
         column.setSpacing(8)
-        head = QHBoxLayout()
-        head.addWidget(label(_tr("Providers"), look.fonts.bold), 1)
+        buttons = []
         for action, text in (
             (ProviderAction.CHOOSE_DEFAULT, _tr("Choose default model…")),
             (ProviderAction.RELOAD, _tr("Refresh")),
@@ -45,8 +45,8 @@ class ProvidersSection(QWidget):
             button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, ""))
             if action == ProviderAction.RELOAD:
                 button.setToolTip(_tr("Look for running providers and their models again"))
-            head.addWidget(button)
-        column.addLayout(head)
+            buttons.append(button)
+        column.addWidget(button_row(label(_tr("Providers"), look.fonts.bold), WrappingRow(*buttons)))
         self._shown = ReplaceableContent()
         column.addWidget(self._shown)
         self._fill()
@@ -113,23 +113,22 @@ class ProvidersSection(QWidget):
         if without_key:
             column.addWidget(label(_tr("Available with an API key"), self._look.fonts.bold))
         for row in without_key:
-            column.addLayout(self._row_without_key(row))
+            column.addWidget(self._row_without_key(row))
         if off := ", ".join(f"{row.title} ({row.url})" for row in unused if not row.needs_key):
             column.addWidget(self._words(_tr("Not running on this computer: {}").format(off), "off"))
         self._fill_notes(column, overview)
 
-    def _row_without_key(self, row: "ProviderRow") -> QHBoxLayout:
-        line = QHBoxLayout()
+    def _row_without_key(self, row: "ProviderRow") -> QWidget:
         title = visible(row.title or row.name)
         by = _tr("{title}: set its API key here, or in the environment variable {variable}").format(
             title=title, variable=row.key_variable
         )
-        line.addWidget(label(by if row.key_variable else title, self._look.fonts.text, wrap=True), 1)
+        text = label(by if row.key_variable else title, self._look.fonts.text, wrap=True)
+        text.setMinimumWidth(self._look.size(TEXT_WIDTH))
         button = Button(self._look, _tr("Set API key…"), name=f"settings.set_key.{row.name}")
         button.setAccessibleName(_tr("Set the API key of {}").format(title))
         button.clicked.connect(lambda: self.action_requested.emit(ProviderAction.SET_KEY, row.name))
-        line.addWidget(button)
-        return line
+        return button_row(text, WrappingRow(button))
 
     def _fill_notes(self, column: QVBoxLayout, overview: "ProvidersOverview") -> None:
         error = overview.keyring_error
@@ -138,14 +137,13 @@ class ProvidersSection(QWidget):
         text = _tr("Prices are those the provider reports, or else from the price table of {date} ({source}).")
         column.addWidget(self._words(text.format(date=overview.prices_date, source=overview.prices_source), "prices"))
         if overview.unused_proxy:
-            line = QHBoxLayout()
             offered = visible(overview.unused_proxy)
-            line.addWidget(self._words(_tr("The proxy {} is set in the environment but not used.").format(offered)), 1)
+            note = self._words(_tr("The proxy {} is set in the environment but not used.").format(offered))
+            note.setMinimumWidth(self._look.size(TEXT_WIDTH))
             button = Button(self._look, _tr("Use this proxy"), name="settings.models.use_proxy")
             button.setAccessibleName(_tr("Use the proxy {}").format(offered))
             button.clicked.connect(lambda: self.action_requested.emit(ProviderAction.USE_PROXY, overview.unused_proxy))
-            line.addWidget(button)
-            column.addLayout(line)
+            column.addWidget(button_row(note, WrappingRow(button)))
 
     def _words(self, text: str, name: str = "", tone: str = "second") -> QWidget:
         return label(text, self._look.fonts.second, tone, name=f"settings.models.{name}" if name else "", wrap=True)

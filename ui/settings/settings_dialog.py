@@ -484,7 +484,12 @@ class SettingsDialog(QDialog):
     def focusNextPrevChild(self, next: bool) -> bool:
         """Make Tab go from the list of pages to the controls of the page and then to Close.
 
-        Qt would follow the order in which the widgets were created, but pages are built late.
+        Qt would follow the order in which the widgets were created, but pages are built late. It also scrolls to the
+        focused control only if the focus comes from another control of the page.
         """
         order = focusable_in_order(self._search, self._pages, self._stack, self._close)
-        return focus_neighbor(order, self.focusWidget(), forward=next)
+        has_moved = focus_neighbor(order, self.focusWidget(), forward=next)
+        focused: QWidget | None = self.focusWidget()
+        if focused is not None and self._stack.isAncestorOf(focused):
+            self._page_area().scroll_to(focused)
+        return has_moved

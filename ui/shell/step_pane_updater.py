@@ -22,6 +22,7 @@ class StepPaneUpdater:
         self._session = ""
         self._update_timer = QTimer(pane, singleShot=True, interval=0)
         self._update_timer.timeout.connect(self._show)
+        pane.shown.connect(self.show)
         pane.hide_requested.connect(columns.close_pane)
         columns.center_covered.connect(pane.show_way_back)
 
@@ -44,7 +45,10 @@ class StepPaneUpdater:
             self._pane.clear()
 
     def update(self, batch: UpdateBatch) -> None:
-        """Update the pane with the steps of a batch that changed in the session or sub-agent it shows."""
+        """Update the pane with the steps of a batch that changed in the session or sub-agent it shows.
+
+        A hidden pane is updated when it is shown.
+        """
         if not self._pane.isVisible():
             return
         steps = batch.steps_of(self._page.model.session)

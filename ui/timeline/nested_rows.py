@@ -60,6 +60,13 @@ class NestedRows(QAbstractTableModel):
         nest = self._nests.of_session(address.session)
         return nest.step(address.row) if nest else self.step_of_row(address.row)
 
+    def current_step(self, session: str, step: Step) -> Step:
+        """Return the current state of a step that this model has returned earlier; `session` may be a sub-agent."""
+        if session == self.session or self._nests.of_session(session):
+            return self._step(RowAddress(session, step.row)) or step
+        collapsed = self._rows.steps(session, step.row, 1)
+        return collapsed[0]._replace(run=step.run, depth=step.depth) if collapsed else step
+
     def position_of(self, row: int, session: str = "") -> int | None:
         """Return the position of a row of a session (by default, of the main session); None if the row is not shown."""
         nest = self._nests.of_session(session)

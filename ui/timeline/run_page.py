@@ -46,7 +46,7 @@ class RunPageSource(StepSource, SampleSource, FindSource, Protocol):
 
 
 class SelectedStep(NamedTuple):
-    """A copy of the selected step, made when it was selected.
+    """The selected step in its current state.
 
     `session` may be a sub-agent. `root_row` is the row of the main session under which the step is nested, or the row
     of the step itself.
@@ -279,7 +279,10 @@ class RunPage(QWidget):
 
     @property
     def selected(self) -> SelectedStep | None:
-        return self._selected
+        if self._selected is None:
+            return None
+        session, step, root_row = self._selected
+        return SelectedStep(session, self._model.current_step(session, step), root_row)
 
     def apply_sub_agent_update(self, row: SessionRow, steps: Sequence[Step]) -> None:
         """Apply an update of a sub-agent that one of the sessions shown has started."""

@@ -3,7 +3,7 @@
 from typing import Final
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from core.domain.steps import Step
@@ -32,6 +32,8 @@ class StepPane(QFrame):
     """Shows a step; emits `hide_requested` when the user hides the pane."""
 
     hide_requested = Signal()
+    shown = Signal()
+    """The pane has become visible; it was not updated while it was hidden."""
     row_requested = Signal(int)
     changes_requested = Signal(str)
     sub_agent_requested = Signal(str, str)
@@ -207,6 +209,10 @@ class StepPane(QFrame):
             self.clear()
 
     # Overridden Qt methods
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.shown.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         closes = event.key() == Qt.Key.Key_Q or (event.key() == Qt.Key.Key_Escape and self._covers_steps)

@@ -22,7 +22,7 @@ SHRUNK_WIDTH: Final = 90  # pixels; minimum width of a button that may elide its
 class Button(QPushButton):
     """A push button.
 
-    `tone` is primary, quiet, stop, learnt or "" for a normal button; `hint` is the shortcut to show.
+    `tone` is primary, quiet, stop, learnt, waiting or "" for a normal button; `hint` is the shortcut to show.
     """
 
     def __init__(
@@ -207,7 +207,13 @@ class Button(QPushButton):
         theme = self._look.theme
         if not self.isEnabled():
             return theme.third
-        inks = {"primary": theme.on_accent, "quiet": theme.second, "stop": theme.failed, "learnt": theme.learned}
+        inks = {
+            "primary": theme.on_accent,
+            "quiet": theme.second,
+            "stop": theme.failed,
+            "learnt": theme.learned,
+            "waiting": theme.waiting,
+        }
         return inks.get(self._tone, theme.text)
 
     def _fill(self) -> QColor:

@@ -226,6 +226,16 @@ def test_a_low_window_shows_a_single_bar(show: ShowCard, qtbot: QtBot) -> None:
     assert option(card, 1).isVisible() and not find(card, QFrame, "question.bar").isVisible()
 
 
+def test_escape_on_the_bar_leaves_the_question_open(show: ShowCard, qtbot: QtBot) -> None:
+    card = show(TONE, 300)
+    card.focus_form()
+    opens = card.window().focusWidget()
+    assert opens is find(card, QPushButton, "question.open")
+    with qtbot.assertNotEmitted(card.answered), qtbot.waitSignal(card.postponed) as later:
+        press(opens, Qt.Key.Key_Escape)
+    assert later.args == ["q1"]
+
+
 def test_without_options_only_text_is_requested(show: ShowCard) -> None:
     card = show(OPEN)
     assert words(card).placeholderText().startswith("Your answer")

@@ -72,6 +72,25 @@ def place(look: Look, qtbot: QtBot) -> Iterator[AskArea]:
     yield made  # keeps the window alive for the duration of the test
 
 
+@pytest.mark.parametrize("number", [2, 1])
+def test_the_digit_of_the_text_field_scrolls_to_it(look: Look, qtbot: QtBot, number: int) -> None:
+    """The field of each question of a form is in the scroll area, and in a low window it may be out of sight."""
+    dialog = QuestionDialog(look, FORM, clock=noon)
+    qtbot.addWidget(dialog)
+    dialog.open()
+    qtbot.waitExposed(dialog)
+    dialog.resize(dialog.width(), 260)
+    bar = dialog.form._scroll.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    asked = dialog.form.inputs[number - 1]
+    asked.focus_first()
+    bar.setValue(bar.minimum() if number == 2 else bar.maximum())
+    assert asked.field_frame.visibleRegion().isEmpty()
+    press(asked.rows[0], Qt.Key(Qt.Key.Key_1 + len(asked.rows)))
+    assert dialog.window().focusWidget() is asked.text_field
+    assert asked.field_frame.visibleRegion().boundingRect().size() == asked.field_frame.size()
+
+
 def dialogs(place: AskArea) -> list[str]:
     return [place.dialog.objectName()] if place.dialog else []
 
@@ -231,10 +250,13 @@ def test_only_selecting_an_option_is_reported_as_a_selection(look: Look, qtbot: 
     question_input = QuestionInput(look, SubQuestion("Which?", options, multi_select=True), 0, dialog=True)
     for widget in (*question_input.rows, question_input.field_frame):
         qtbot.addWidget(widget)
-    with qtbot.waitSignal(question_input.option_selected):
+    with qtbot.waitSignal(question_input.scroll_requested):
         question_input.select_number(1)
     for deselect in (lambda: question_input.select_number(1), question_input.rows[0].click):
         question_input.rows[0].setChecked(True)
-        with qtbot.assertNotEmitted(question_input.option_selected), qtbot.waitSignal(question_input.selection_changed):
+        with (
+            qtbot.assertNotEmitted(question_input.scroll_requested),
+            qtbot.waitSignal(question_input.selection_changed),
+        ):
             deselect()
     assert not question_input.current_answer().options

@@ -182,13 +182,13 @@ def test_U9_allow_waits_until_long_text_was_scrolled_to_its_end(
     armed(made, qtbot)
     assert made.height() <= made.screen().availableSize().height()
     assert not allow(made).isEnabled()
-    assert "more lines" in find(made, QLabel, "consent.rest").text()
+    assert "more lines" in find(made, QPushButton, "consent.rest").text()
     with qtbot.assertNotEmitted(made.allowed):
         press(made.form, Qt.Key.Key_A)
     press(made.form, Qt.Key.Key_PageDown)
     assert not allow(made).isEnabled()
     press(made.form, Qt.Key.Key_End)
-    assert allow(made).isEnabled() and not find(made, QLabel, "consent.rest").isVisible()
+    assert allow(made).isEnabled() and not find(made, QPushButton, "consent.rest").isVisible()
     assert shown_text(made).splitlines()[-1] == "echo 399"
     press(made.form, Qt.Key.Key_Home)
     assert allow(made).isEnabled()
@@ -197,9 +197,25 @@ def test_U9_allow_waits_until_long_text_was_scrolled_to_its_end(
 def test_a_key_that_cannot_allow_yet_says_why(look: Look, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     dialog, announced = opened(look, qtbot, [LONG]), list[str]()
     monkeypatch.setattr(permission_form, "announce", lambda _, text: announced.append(text))
+    hint = find(dialog, QPushButton, "consent.rest")
+    qtbot.waitUntil(hint.isVisible)
     press(dialog.form, Qt.Key.Key_A)
-    assert announced == [find(dialog, QLabel, "consent.rest").text()]
+    assert announced == [hint.text()] and "Scroll to the end to allow." in hint.text()
     assert QAccessible.queryAccessibleInterface(dialog.form).role() != QAccessible.Role.Client
+
+
+def test_a_key_pressed_too_early_says_so(
+    dialog: PermissionDialog, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    announced = list[str]()
+    monkeypatch.setattr(permission_form, "announce", lambda _, text: announced.append(text))
+    with qtbot.assertNotEmitted(dialog.allowed):
+        press(dialog.form, Qt.Key.Key_A)
+    assert announced == ["Not allowed yet. Press A again in a moment."]
+    armed(dialog, qtbot)
+    with qtbot.waitSignal(dialog.allowed):
+        press(dialog.form, Qt.Key.Key_A)
+    assert len(announced) == 1
 
 
 def test_U7_a_very_long_line_and_very_many_lines_are_shown_completely(look: Look, qtbot: QtBot) -> None:
@@ -393,7 +409,10 @@ def test_a_longer_approval_needs_a_pattern(dialog: PermissionDialog, qtbot: QtBo
     assert dialog.form.scope.selected_scope() == "run"
     for number in (1, 2):
         click(find(dialog, QPushButton, f"consent.pattern.{number}"))
-    assert not allow(dialog).isEnabled()
+    reason = find(dialog, QLabel, "consent.scope.consequence")
+    assert not allow(dialog).isEnabled() and reason.isVisible() and reason.text() == "Select at least one pattern."
+    dialog.form.set_collapsed(True)
+    assert reason.isVisible(), "the reason why Allow is disabled stays when space is short"
     press(dialog.form, Qt.Key.Key_1)
     assert allow(dialog).isEnabled() and dialog.form.scope.selected_scope() == "once"
 
@@ -462,11 +481,13 @@ def test_a_typed_reason_is_restored(look: Look, dialog: PermissionDialog, qtbot:
     assert again.draft().reason == "why"
 
 
-@pytest.mark.parametrize("room", [400, 600, 900])
-def test_the_card_takes_at_most_two_fifths_of_the_height(show: Show, qtbot: QtBot, room: int) -> None:
+@pytest.mark.parametrize(("room", "share"), [(400, 0.5), (600, 0.4), (900, 0.4)])
+def test_the_card_takes_at_most_two_fifths_of_the_height_or_half_of_a_low_window(
+    show: Show, room: int, share: float
+) -> None:
     card = show([LONG])
     card.fit(room)
-    assert card.maximumHeight() <= room * 0.4
+    assert card.maximumHeight() <= room * share
 
 
 def test_buttons_are_as_high_as_their_text(look: Look, show: Show, qtbot: QtBot) -> None:

@@ -42,6 +42,7 @@ from ui.settings.settings_dialog import (
 )
 from ui.settings.settings_page import SYNONYMS, SettingsPage
 from ui.style.theme import Look, apply_theme, load_fonts, load_theme
+from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.number_field import NumberField
 
 RULE = PermissionRule("r1", "allow", "run", "command", "pytest *")
@@ -350,3 +351,25 @@ def test_the_tiers_are_folded_until_one_is_set(look: Look, qtbot: QtBot, tiers: 
     toggle.setFocus()
     press(toggle, Qt.Key.Key_Return)
     assert small.isVisible() != is_set and toggle.accessibleName() == toggle.text()
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Tab, Qt.Key.Key_Backtab])
+def test_tab_scrolls_to_the_focused_control_of_a_settings_page(look: Look, qtbot: QtBot, key: Qt.Key) -> None:
+    dialog = SettingsDialog(look, SettingsSnapshot(Settings(), []))
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    dialog.show_page(MEMORY)
+    dialog.resize(dialog.width(), 300)
+    area = dialog.findChildren(FittingScrollArea)[-1]
+    bar = area.verticalScrollBar()
+    qtbot.waitUntil(lambda: area.isVisible() and bar.maximum() > 0)
+    forward = key == Qt.Key.Key_Tab
+    bar.setValue(bar.maximum() if forward else 0)
+    find(dialog, QWidget, "settings.pages" if forward else "settings.close").setFocus()
+    for _ in range(3):
+        press(dialog.focusWidget(), key)
+        part = dialog.focusWidget()
+        assert area.isAncestorOf(part), part
+        assert part.visibleRegion().boundingRect() == part.rect(), part.objectName()
+    assert (bar.value() < bar.maximum() // 2) == forward

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
-from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QCheckBox, QComboBox, QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.domain.problems import ErrorDetails
@@ -16,8 +16,10 @@ from tests.ui.hands import click, find, press, write
 from ui.settings.add_provider import AddProviderDialog, is_unencrypted
 from ui.settings.provider_card import ProviderAction, outcome_text
 from ui.settings.settings_dialog import FOLDERS, SettingsDialog, SettingsSnapshot
-from ui.style.theme import Look, load_fonts
+from ui.style.theme import Look, apply_theme, load_fonts
 from ui.widgets import dialog_parts
+from ui.widgets.button import Button
+from ui.widgets.fitting_scroll_area import FittingScrollArea
 
 NEAR = ProviderRow(
     "ollama",
@@ -216,3 +218,28 @@ def test_the_form_of_a_provider_stays_open_until_it_is_accepted(
     assert [is_unencrypted(url) for url in ("http://127.0.0.1:1", "https://a.b", "http://[", "http://a.b")] == [
         False, False, False, True,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [1_000, 1_180])
+def test_the_buttons_of_the_providers_wrap(qapp: QApplication, look: Look, qtbot: QtBot, width: int) -> None:
+    large = Look(look.theme, load_fonts(2.0))
+    apply_theme(qapp, large.theme, large.fonts)
+    dialog = SettingsDialog(large, SettingsSnapshot(Settings(), []))
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    dialog.show_page(MODELS)
+    dialog.providers.show_providers(FOUND)
+    dialog.resize(width, 740)
+    area = dialog.findChildren(FittingScrollArea)[-1]
+    assert area.isAncestorOf(dialog.providers)
+    buttons = dialog.providers.findChildren(Button)
+    assert len(buttons) > 15
+
+    def are_whole() -> bool:
+        rights = [button.mapTo(area.viewport(), button.rect().topRight()).x() for button in buttons]
+        widths = all(button.width() == button.sizeHint().width() for button in buttons)
+        return widths and max(rights) < area.viewport().width()
+
+    qtbot.waitUntil(are_whole)
+    assert area.horizontalScrollBar().maximum() == 0
