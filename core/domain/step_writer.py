@@ -1,6 +1,6 @@
 """The rows of the timeline, and a writer that applies one event to them."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import NamedTuple
@@ -12,6 +12,7 @@ OBJECT_LIMIT = 300
 # The kinds of rows that can become proposals, each with a prefix for the text of the proposal.
 PROPOSAL_PREFIXES = MappingProxyType({"remember": "", "forget": "forget "})
 MESSAGE_PREFIX = "message-"  # start of the key of a queued message's row; the event number follows
+QUEUE_POSITION = "queue_position"  # metric of a queued message, once the user has changed the queue
 OPEN_STATUSES = frozenset({"running", "waiting", "unknown", "interrupted", "paused", "queued"})
 
 
@@ -136,16 +137,25 @@ class StepWriter:
         if step := self.outline.open.get(key):
             self._put(step._replace(status=status, object=object or step.object, last_seq=self.entry.seq))
 
+    def order_queue(self, keys: Sequence[str]) -> None:
+        """Store the order in which the queued messages will be sent. Messages queued later follow them."""
+        for position, key in enumerate(keys):
+            if step := self.outline.open.get(key):
+                self._put(step._replace(metrics={**step.metrics, QUEUE_POSITION: position}))
+
     def mark_delivered(self) -> None:
         """Mark all queued messages as sent. `last_seq` of their rows stays the event that contains their text.
 
-        If other rows have followed since a message was queued, all queued messages get new rows at the end, where the
-        conversation continues with them. Their old rows get the status `moved`.
+        If other rows have followed since a message was queued, or the user has reordered the queue, all queued messages
+        get new rows at the end, where the conversation continues with them. Their old rows get the status `moved`.
         """
-        queued = sorted((step for step in self.outline.open.values() if step.status == "queued"), key=lambda s: s.row)
+        queued = sorted(
+            (step for step in self.outline.open.values() if step.status == "queued"),
+            key=lambda step: (step.metrics.get(QUEUE_POSITION, self.outline.rows), step.row),
+        )
         in_place = [step.row for step in queued] == list(range(self.outline.rows - len(queued), self.outline.rows))
         for step in queued:
-            sent = step._replace(status="done", ended_at=max(self.entry.at, step.started_at))
+            sent = step._replace(status="done", ended_at=max(self.entry.at, step.started_at), metrics={})
             if in_place:
                 self._put(sent)
                 continue

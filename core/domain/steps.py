@@ -162,7 +162,7 @@ def _message_key(seq: int) -> str:
 
 
 def _update_queue(event: QueueChanged, changed: _StepWriter) -> None:
-    """Update the row of a queued message and add a notice. A move changes only the order, which rows do not show."""
+    """Update the rows of the queued messages, and add a notice unless only their order has changed."""
     key = _message_key(event.target_seq)
     match event.action:
         case "edited":
@@ -172,8 +172,10 @@ def _update_queue(event: QueueChanged, changed: _StepWriter) -> None:
         case "restored":
             changed.open("user", key=key, object=first_line(event.text), status="queued")
         case "moved":
-            return
-    changed.add("notice", "done", object=first_line(notice_text(event)))
+            pass
+    changed.order_queue([_message_key(seq) for seq in event.order])
+    if event.action != "moved":
+        changed.add("notice", "done", object=first_line(notice_text(event)))
 
 
 def _request_text(request: PermissionRequest) -> str:

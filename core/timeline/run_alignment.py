@@ -66,8 +66,8 @@ class Alignment:
 
     @property
     def equal(self) -> int:
-        """The number of equal pairs."""
-        return sum(pair.equal for pair in self.pairs)
+        """The number of pairs in which both rows did the same and ended the same way."""
+        return sum(pair.equal and pair.same_status for pair in self.pairs)
 
 
 def align_runs(

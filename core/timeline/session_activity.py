@@ -54,7 +54,8 @@ class FileEdit:
     after: str
     added: int = 0
     removed: int = 0
-    rewound: bool = False
+    rewound: bool = False  # the user has reverted the file or, if also `undoes_revert`, undone a revert
+    undoes_revert: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,10 +286,11 @@ class SessionActivity:
             return
         files = line.get("files") or ()
         paths = [str(file.get("path", "")) for file in files]
-        self.open_rewinds.add(seq, paths, line.get("skipped") or (), int(line.get("undoes_seq", 0)))
+        undoes_seq = int(line.get("undoes_seq", 0))
+        self.open_rewinds.add(seq, paths, line.get("skipped") or (), undoes_seq)
         for path, file in zip(paths, files, strict=True):
-            edit = FileEdit(seq, run, path, str(file.get("before", "")), str(file.get("after", "")), rewound=True)
-            self._record_edit(edit)
+            before, after = str(file.get("before", "")), str(file.get("after", ""))
+            self._record_edit(FileEdit(seq, run, path, before, after, rewound=True, undoes_revert=undoes_seq > 0))
 
     def _add_request(self, line: EventJson) -> None:
         tokens: Mapping[str, Any] = line.get("tokens") or {}

@@ -204,3 +204,25 @@ def test_undo_restores_the_profile_that_the_row_names(qapp: QApplication, home: 
         assert not (agents / "bob.toml").exists() and "bob" in removed.text()
 
     live(qapp, home, act)
+
+
+def test_a_removal_can_still_be_undone_after_the_page_was_built_again(qapp: QApplication, home: Path) -> None:
+    path = database_path(home).parent / "agents" / "ada.toml"
+    path.parent.mkdir(parents=True)
+    path.write_text('role = "ada"\n')
+
+    async def act(person: Person) -> None:
+        window, dialog = person.window, await opened(person)
+        click(await until(lambda: dialog.findChild(QPushButton, "settings.profile.ada.remove"), "its button"))
+        await until(lambda: not path.exists(), "its end")
+        window.restyle(window.look)  # as after a change of the text size
+        await until(lambda: find(dialog, QLabel, "settings.profiles.removed").isVisible(), "the offer")
+        dialog.close()
+        await until(lambda: window.findChild(SettingsDialog) is None, "the end of the settings")
+        dialog = await opened(person)
+        await until(lambda: find(dialog, QLabel, "settings.profiles.removed").isVisible(), "the offer")
+        click(find(dialog, QPushButton, "settings.profiles.undo"))
+        await until(path.exists, "the profile")
+        await until(lambda: not find(dialog, QLabel, "settings.profiles.removed").isVisible(), "no further offer")
+
+    live(qapp, home, act)

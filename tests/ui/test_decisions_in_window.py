@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QListView, QPushButton
 
 from app.process.data_folder import database_path
 from core.domain.events import RunStarted
+from core.domain.rules import PermissionRule
 from core.domain.text import Text
 from core.domain.tiers import AUTO, TierRule, Tiers
 from core.engine.api.engine import Engine
@@ -17,6 +18,7 @@ from core.store.rule_store import RuleStore
 from tests.core.engine.harness import call_reply
 from tests.ui.hands import click, find
 from tests.ui.test_desktop_app import Person, live, until
+from ui.settings.settings_dialog import SettingsDialog
 from ui.shell.session_view import DECISIONS
 
 OPTIONS = [{"label": "Hello", "pros": ["short"]}, {"label": "Dear", "cons": ["stiff"]}]
@@ -87,6 +89,46 @@ def test_the_rule_that_an_approval_saved_is_revoked_and_the_next_call_asks_again
         again = await run(person, RunStarted(SCRIPTED, mode="ask"), WRITE, DONE)
         await until(lambda: person.window.row(again).status == "waiting", "it asks again")
         assert person.notice() == ""
+
+    live(qapp, home, act)
+
+
+def test_the_settings_list_a_rule_for_a_run_until_the_run_ends(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window, engine = person.window, person.program.engine
+        asks = call_reply("ask_user", question="Well?")
+        session = await run(person, RunStarted(SCRIPTED, mode="ask"), WRITE, asks, DONE)
+        await until(lambda: window.row(session).status == "waiting", "the request")
+
+        async def allow_for_run(e: Engine) -> str:
+            [(_, pending)] = e.permission_requests()
+            await e.allow(pending.request.id, "run", pending.request.patterns[:1])
+            [rule] = e.rules().rules or ()
+            return rule.id
+
+        async def in_effect(e: Engine) -> tuple[PermissionRule, ...] | None:
+            return e.rules().rules
+
+        rule = await engine.ask(allow_for_run)
+
+        async def listed(name: str) -> list[str]:
+            """Open the settings, wait for the label with this name, and return the texts of its row."""
+            window.settings_requested.emit()
+            dialog = await until(lambda: window.findChild(SettingsDialog), "the settings")
+            dialog.show_page("Permission rules")
+            label = await until(lambda: dialog.findChild(QLabel, name), name)
+            texts = [each.text() for each in label.parentWidget().findChildren(QLabel)]
+            dialog.close()
+            await until(lambda: window.findChild(SettingsDialog) is None, "the end of the settings")
+            return texts
+
+        await until(person.card, "the question")
+        assert await listed(f"settings.rule.{rule}") == ["allow write: note.md", "until its run ends"]
+        await engine.ask(lambda e: e.stop(session))
+        await until(lambda: window.row(session).status == "stopped", "the end")
+        assert await engine.ask(in_effect) == ()
+        (text,) = await listed("settings.rules.none")
+        assert text.startswith("No saved rules yet.")
 
     live(qapp, home, act)
 

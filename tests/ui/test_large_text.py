@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QListWidget,
     QScrollArea,
+    QStyle,
     QTabBar,
     QToolButton,
     QWidget,
@@ -22,6 +23,7 @@ from pytestqt.qtbot import QtBot
 
 from core.domain.sessions import SessionRow
 from core.domain.skill import SkillRow
+from core.domain.steps import Step
 from core.settings.schema import MODELS, Settings
 from core.timeline.usage_totals import UsageTotals
 from tests.screens.sample_local_models import DOWNLOADING
@@ -39,6 +41,7 @@ from ui.compare.header import ComparisonHeader
 from ui.context.panel import ContextPanel
 from ui.dialogs.export_dialog import ExportDialog, ExportFormat
 from ui.dialogs.help_dialog import HelpDialog
+from ui.sessions.session_menu import session_menu
 from ui.settings.add_mcp_server import AddMcpServerDialog
 from ui.settings.settings_dialog import SettingsDialog, SettingsSnapshot
 from ui.shell.shortcuts_dialog import ShortcutsDialog
@@ -49,6 +52,7 @@ from ui.start.panel import StartPanel
 from ui.start.run_options import RunOptions, RunOptionsDialog
 from ui.style.theme import Look, load_fonts, load_theme
 from ui.timeline.row_layout import RowColumns
+from ui.timeline.row_menu import RowState, row_menu
 from ui.timeline.run_end_card import RunEndCard
 from ui.timeline.waterfall.panel import ShortcutHints
 from ui.usage.bars import Bar
@@ -235,6 +239,33 @@ def test_dialogs_fit_on_the_screen(large: Look, qtbot: QtBot, make: Callable[[Lo
     dialog.show()
     room = dialog.screen().availableGeometry()
     assert dialog.width() <= room.width() and dialog.height() <= room.height()
+
+
+@pytest.mark.parametrize("scale", [0.8, 1.0, 2.0])
+def test_icons_in_menus_are_as_large_as_the_text(look: Look, qtbot: QtBot, scale: float) -> None:
+    scaled = Look(look.theme, load_fonts(scale))
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    state = RowState(Step(0, "read", "done", 1, object="a.txt"), own=True)
+    session_actions = session_menu(scaled, [SessionRow("s", "Letters")], lambda _: None, parent)
+    for menu in (session_actions, row_menu(scaled, state, print, print, parent)):
+        menu.popup(parent.pos())
+        size = menu.style().pixelMetric(QStyle.PixelMetric.PM_SmallIconSize, None, menu)
+        assert size == scaled.size(16)
+        assert {action.icon().actualSize(QSize(99, 99)).width() for action in menu.actions() if action.text()} == {size}
+        menu.hide()
+
+
+def test_no_title_in_the_list_of_help_pages_is_cut_off_by_its_scroll_bar(look: Look, qtbot: QtBot) -> None:
+    dialog = HelpDialog(look)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    qtbot.addWidget(dialog)
+    dialog.resize(900, 300)
+    dialog.show()
+    pages = find(dialog, QListWidget, "help.pages")
+    qtbot.waitUntil(pages.verticalScrollBar().isVisible)
+    assert not pages.horizontalScrollBar().isVisible()
+    assert pages.sizeHintForColumn(0) <= pages.viewport().width()
 
 
 def test_the_list_of_shortcuts_is_scrolled_by_keyboard(large: Look, qtbot: QtBot) -> None:

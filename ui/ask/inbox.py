@@ -12,7 +12,7 @@ from core.domain.sessions import SessionRow
 from ui.ask.ask_area import OpenRequest
 from ui.ask.full_text import one_line
 from ui.ask.request_summary import RequestSummary, summarize_permission, summarize_question
-from ui.style.icons import icon
+from ui.style.icons import icon, set_menu_style
 from ui.style.theme import Look
 from ui.widgets.time_formats import short_age
 
@@ -44,6 +44,7 @@ class InboxMenu(QMenu):
         self._clock = clock
         self.setObjectName("inbox")
         self.setAccessibleName(self.tr("Waiting for you"))
+        set_menu_style(self, look)
 
     def open_at(self, button: QWidget) -> None:
         """Open the menu above a button, so that it stays within the window."""
@@ -68,7 +69,7 @@ class InboxMenu(QMenu):
 
     def restyle(self, look: Look) -> None:
         self._look = look
-        self.setFont(look.fonts.text)
+        set_menu_style(self, look)
 
     def _choose_handler(self, session: str) -> Callable[[], None]:
         return lambda: self.session_chosen.emit(session)

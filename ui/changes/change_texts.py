@@ -3,14 +3,17 @@
 import os
 import posixpath
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 from PySide6.QtCore import QCoreApplication
 
+from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from core.domain.untrusted_file import UntrustedFile
 from core.timeline.session_activity import ChangedFile, FileEdit
 from ui.text.visible import visible
+
+ACTIVE_STATUSES: Final = frozenset({"running", "waiting"})
 
 
 class StepLookup(Protocol):
@@ -27,10 +30,10 @@ def step_of(lookup: StepLookup, session: str, change: FileEdit) -> Step | None:
     return steps[0] if steps else None
 
 
-def step_name(step: Step | None, *, rewound: bool) -> str:
-    """Return a name for the step that made a change, such as `step 12`; `rewound` means that it was a revert."""
-    if rewound:
-        return _tr("reverted")
+def step_name(step: Step | None, change: FileEdit) -> str:
+    """Return a name for the step that made a change, such as `step 12`."""
+    if change.rewound:
+        return _tr("revert undone") if change.undoes_revert else _tr("reverted")
     return _tr("step {}").format(step.number) if step and step.number else _tr("one change")
 
 
@@ -44,6 +47,40 @@ def hunk_obstacle(file: ChangedFile, before: str, after: str) -> str:
     if not (before and after) and before != file.changes[0].before:
         return _tr("This step created or deleted the file. Show all its changes to revert them.")
     return ""
+
+
+def send_obstacle(session: SessionRow) -> str:
+    """Return why comments cannot be sent to a session; "" if they can."""
+    if session.imported_from:
+        return _tr("An imported session is read-only. Fork it to send comments.")
+    return _tr("First choose what to do about the interrupted step.") if session.status == "interrupted" else ""
+
+
+def revert_obstacle(session: SessionRow, missing_folder: str) -> str:
+    """Return why no file of a session can be reverted now; "" if files can be reverted."""
+    if session.imported_from:
+        return _tr("The files of an imported session cannot be reverted.")
+    if session.folder and session.folder == missing_folder:
+        return _tr("The folder of this session is gone, so its files cannot be reverted.")
+    if session.status in ACTIVE_STATUSES:
+        return _tr("Pause or stop the run to revert files.")
+    return ""
+
+
+def file_obstacle(file: ChangedFile) -> str:
+    """Return why there is nothing to revert in a file; "" if it can be reverted."""
+    if not file.has_contents:
+        return _tr("The file cannot be reverted, because its contents were not recorded.")
+    return _tr("There is nothing to revert: the file is the same as before.") if file.unchanged else ""
+
+
+def no_diff_text(before: str, after: str) -> str:
+    """Return why there is no diff of two equal contents. An empty ID means that the file did not exist."""
+    if after and not before:
+        return _tr("The file is new and empty.")
+    if before and not after:
+        return _tr("The file was empty, and was deleted.")
+    return _tr("The file is the same as before the agent changed it.")
 
 
 def unreviewed_row(unreviewed: Mapping[str, UntrustedFile], folder: str, path: str) -> UntrustedFile | None:

@@ -13,7 +13,8 @@ from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.labels import allow_breaks, label
 
-PANEL_KEYS: Final = (Qt.Key.Key_K, Qt.Key.Key_S)
+STEPS: Final = {Qt.Key.Key_N: 1, Qt.Key.Key_P: -1}  # keys that go to the next and previous hunk
+PANEL_KEYS: Final = (*STEPS, Qt.Key.Key_K, Qt.Key.Key_S, Qt.Key.Key_U)
 
 
 class FileList(QListView):

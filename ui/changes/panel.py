@@ -14,10 +14,21 @@ from core.domain.untrusted_file import UntrustedFile
 from core.store.untrusted_files import absolute_path
 from core.timeline.session_activity import ChangedFile, FileEdit, SessionActivity
 from core.timeline.text_diff import diff_texts, is_text
-from ui.changes.change_texts import StepLookup, hunk_obstacle, origin, step_name, step_of, unreviewed_row
+from ui.changes.change_texts import (
+    StepLookup,
+    file_obstacle,
+    hunk_obstacle,
+    no_diff_text,
+    origin,
+    revert_obstacle,
+    send_obstacle,
+    step_name,
+    step_of,
+    unreviewed_row,
+)
 from ui.changes.diff_header import DiffHeader
 from ui.changes.entry_menu import EntryMenu
-from ui.changes.file_column import LIST_WIDTH, FileColumn
+from ui.changes.file_column import LIST_WIDTH, STEPS, FileColumn
 from ui.changes.review import Review
 from ui.changes.review_bar import ReviewBar
 from ui.diff.diff_view import DiffView
@@ -33,7 +44,6 @@ from ui.widgets.splitter import horizontal_splitter
 
 MIN_SIDE: Final = 165  # pixels; minimum width of each side of a side-by-side diff, enough for the signs and a few words
 MAX_TEXT_BYTES: Final = 8 * 1024 * 1024
-ACTIVE_STATUSES: Final = frozenset({"running", "waiting"})
 
 
 class ChangesSource(StepLookup, Protocol):
@@ -131,8 +141,8 @@ class ChangesPanel(QWidget):
         self._header.keep.clicked.connect(review.keep_file)
         self._diff_view.revert_requested.connect(self._revert_hunk)
         self._diff_view.revert_blocked.connect(self._refuse_revert)
-        self._diff_view.comment_blocked.connect(lambda: self.refused.emit(self.tr("Select a line to comment on it.")))
-        self._header.hunk_requested.connect(self._diff_view.go_to_hunk)
+        self._diff_view.refused.connect(self.refused)
+        self._header.hunk_requested.connect(self._go_to_hunk)
         self._header.commit.clicked.connect(self.commit_requested)
         self._header.open.clicked.connect(self._diff_view.open_current_line)
         self._diff_view.open_requested.connect(self._open_file)
@@ -149,7 +159,7 @@ class ChangesPanel(QWidget):
         self._session = session
         stories = activity.changed_files()
         self._column.show_session(session, can_undo=bool(activity.open_rewinds.last()))
-        self.review.show_session(session.id, self._send_obstacle())
+        self.review.show_session(session.id, send_obstacle(self._session))
         self._enable_revert()
         if not stories:
             self._story = None
@@ -195,13 +205,7 @@ class ChangesPanel(QWidget):
 
     def restyle(self, look: Look) -> None:
         self._look = self.review.look = look
-        for part in (
-            self._column,
-            self._header,
-            self._diff_view,
-            self._pictures,
-            self.bar,
-        ):
+        for part in (self._column, self._header, self._diff_view, self._pictures, self.bar):
             part.restyle(look)
         for text in (self._plain, self._empty):
             text.setFont(look.fonts.text)
@@ -233,17 +237,16 @@ class ChangesPanel(QWidget):
             if to_hunk:
                 self._diff_view.select_edge_hunk(by)
 
+    def _go_to_hunk(self, by: int) -> None:
+        """Go to the next (1) or previous (-1) hunk or, if the file shown has no other one, to the next file."""
+        if self._contents_stack.currentWidget() is self._diff_view:
+            self._diff_view.go_to_hunk(by)
+        else:
+            self.go_to_file(by, True)
+
     def _open_file(self, line: int) -> None:
         if self._story:
             self.open_requested.emit(self._story.path, line)
-
-    def _send_obstacle(self) -> str:
-        """Return why comments cannot be sent to this session; "" if they can."""
-        if self._session.imported_from:
-            return self.tr("An imported session is read-only. Fork it to send comments.")
-        if self._session.status == "interrupted":
-            return self.tr("First choose what to do about the interrupted step.")
-        return ""
 
     def _show_comment(self, path: str, name: str) -> None:
         self.show_file(path)
@@ -257,13 +260,7 @@ class ChangesPanel(QWidget):
 
     def _revert_obstacle(self) -> str:
         """Return why no file of this session can be reverted now; "" if files can be reverted."""
-        if self._session.imported_from:
-            return self.tr("The files of an imported session cannot be reverted.")
-        if self._session.folder and self._session.folder == self._missing_folder:
-            return self.tr("The folder of this session is gone, so its files cannot be reverted.")
-        if self._session.status in ACTIVE_STATUSES:
-            return self.tr("Pause or stop the run to revert files.")
-        return ""
+        return revert_obstacle(self._session, self._missing_folder)
 
     def _enable_revert(self) -> None:
         self._column.enable_reverts(self._revert_obstacle())
@@ -296,8 +293,7 @@ class ChangesPanel(QWidget):
         has_room = self._has_room_for_sides()
         self._header.show_file(story.path, scope, side_by_side=self._side_by_side, has_room=has_room)
         self._show_unreviewed()
-        can_revert = story.has_contents and not story.unchanged and not self._session.imported_from
-        self._column.show_revert_file(can_revert)
+        self._column.show_revert_file(not file_obstacle(story) and not self._session.imported_from)
         before, after = self._shown_contents(story)
         can_revert_hunks = not self._hunk_obstacle(story)
         side_by_side = self._side_by_side and has_room
@@ -333,7 +329,7 @@ class ChangesPanel(QWidget):
             text = self.tr("Too large to compare line by line: {} before, {} after.")
             self._show_message(text.format(size(len(old)), size(len(new))))
         elif old == new:
-            self._show_message(self.tr("The file is the same as before the agent changed it."))
+            self._show_message(no_diff_text(before, after))
         else:
             diff = diff_texts(old.decode("utf-8", "replace"), new.decode("utf-8", "replace"))
             side_by_side = self._side_by_side and self._has_room_for_sides()
@@ -384,10 +380,15 @@ class ChangesPanel(QWidget):
         return step_of(self._contents, self._session.id, change)
 
     def _step_name(self, change: FileEdit) -> str:
-        return step_name(self._step_of(change), rewound=change.rewound)
+        return step_name(self._step_of(change), change)
 
     def _revert_file(self) -> None:
-        if self._story:
+        """Request to revert the file, or report why there is nothing to revert."""
+        if not self._story:
+            return
+        if obstacle := self._revert_obstacle() or file_obstacle(self._story):
+            self.refused.emit(obstacle)
+        else:
             self.revert_file_requested.emit(self._story.path)
 
     def _revert_hunk(self, hunk: int, ask: bool) -> None:
@@ -406,8 +407,11 @@ class ChangesPanel(QWidget):
         ConfirmDialog(self._look, title, text, self.tr("Revert"), revert, self.window(), tone="primary").open()
 
     def _refuse_revert(self) -> None:
-        if self._story and (obstacle := self._hunk_obstacle(self._story)):
-            self.refused.emit(obstacle)
+        if self._story:
+            is_kept = self._diff_view.rows.is_kept(self._diff_view.current_hunk())
+            kept = self.tr("You have kept this hunk. Show it again (K) to revert it.")
+            unselected = self.tr("Select a hunk to revert it.")
+            self.refused.emit(self._hunk_obstacle(self._story) or (kept if is_kept else unselected))
 
     def _toggle_side_by_side(self) -> None:
         """Switch between side-by-side and unified diffs. If the panel is too narrow, say why nothing changes."""
@@ -482,6 +486,12 @@ class ChangesPanel(QWidget):
             self.review.keep_file()
         elif key == Qt.Key.Key_S and not modifiers:
             self._toggle_side_by_side()
+        elif key == Qt.Key.Key_U and not modifiers:
+            self._revert_file()  # the diff view itself reverts the current hunk
+        elif key in STEPS and not modifiers & ~Qt.KeyboardModifier.ShiftModifier:
+            self.go_to_file(STEPS[key], False) if modifiers else self._go_to_hunk(STEPS[key])
+            if not modifiers and self._diff_view.isVisible():
+                self._diff_view.setFocus()
         else:
             super().keyPressEvent(event)
 

@@ -47,8 +47,10 @@ class ComparisonHeader(QWidget):
         column.addWidget(self._line)
         self.show_session(None)
 
-    def show_session(self, row: SessionRow | None) -> None:
-        self._title.show_text(visible(row.title) if row else self._empty)
+    def show_session(self, row: SessionRow | None, started: str = "") -> None:
+        """Show the title and the status of a session, and when it was `started` unless that is ""."""
+        title = " · ".join(filter(None, (visible(row.title), started))) if row else self._empty
+        self._title.show_text(title)
         self._status.setVisible(row is not None)
         self._open.setVisible(row is not None)
         self._line.show_text("")

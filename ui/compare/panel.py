@@ -19,6 +19,7 @@ from ui.compare.texts import delta_line, learned_lines
 from ui.style.theme import Look
 from ui.widgets.button import Button
 from ui.widgets.labels import hairline, label
+from ui.widgets.time_formats import to_local_time
 
 
 class ComparePanel(PanelPage):
@@ -183,8 +184,11 @@ class ComparePanel(PanelPage):
         self._pick(self.tr("Choose the session to compare with"), take, exclude=self._sessions[1 - number])
 
     def _show_sessions(self) -> None:
-        for side, session in zip(self.sides, self._sessions, strict=True):
-            side.show_session(self._row(session) if session else None)
+        rows = [self._row(session) if session else None for session in self._sessions]
+        same_title = len({row.title for row in rows if row}) < sum(row is not None for row in rows)
+        for side, row in zip(self.sides, rows, strict=True):
+            started = to_local_time(row.created_at).strftime("%Y-%m-%d %H:%M") if row and same_title else ""
+            side.show_session(row, started)
         self._swap.setEnabled(all(self._sessions))
 
     def _fold_clicked(self, index: QModelIndex) -> None:

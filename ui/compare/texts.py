@@ -59,12 +59,15 @@ def accessible_line_text(line: ComparisonLine, alignment: Alignment) -> str:
     """Return the text of a line for screen readers."""
     if line.pair is None:
         return fold_text(line, alignment)
-    if is_equal(line.pair) and line.pair.a:
-        return tr("Step {number}, in both: {step}").format(number=step_numbers(line.pair), step=_step_text(line.pair.a))
-    sides = [tr("left: {}").format(_step_text(line.pair.a)), tr("right: {}").format(_step_text(line.pair.b))]
+    left, right, number = line.pair.a, line.pair.b, step_numbers(line.pair)
+    if is_equal(line.pair) and left and right and left.object == right.object:
+        return tr("Step {number}, in both: {step}").format(number=number, step=_step_text(left))
+    sides = [tr("left: {}").format(_step_text(left)), tr("right: {}").format(_step_text(right))]
     if note := pair_note(line.pair):
         sides.append(note)
-    return tr("Step {number}, different. {sides}").format(number=step_numbers(line.pair), sides=", ".join(sides))
+    # Thoughts count as equal whatever their texts.
+    template = tr("Step {number}, equal. {sides}") if is_equal(line.pair) else tr("Step {number}, different. {sides}")
+    return template.format(number=number, sides=", ".join(sides))
 
 
 def _step_text(step: Step | None) -> str:

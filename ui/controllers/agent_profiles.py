@@ -23,14 +23,23 @@ if TYPE_CHECKING:
 
 
 class AgentProfilesController(SettingsPageController):
-    """Carries out the actions of the Agent profiles page. `on_changed` is called after each change of a profile."""
+    """Carries out the actions of the Agent profiles page. `on_changed` is called after each change of a profile.
+
+    `removed` are the profiles that can be restored, the last one first. It outlives the dialog.
+    """
 
     def __init__(
-        self, look: Look, dialog: SettingsDialog, bridge: Bridge, tasks: Tasks, on_changed: Callable[[], None]
+        self,
+        look: Look,
+        dialog: SettingsDialog,
+        bridge: Bridge,
+        tasks: Tasks,
+        on_changed: Callable[[], None],
+        removed: "list[ProfileFile]",
     ) -> None:
         super().__init__(look, dialog, bridge, tasks)
         self._on_changed = on_changed
-        self._removed: list[ProfileFile] = []
+        self._removed = removed
         dialog.profile_action_requested.connect(lambda action, name: self._start(self._act(action, name), action))
 
     async def _act(self, action: str, name: str) -> None:
@@ -53,7 +62,7 @@ class AgentProfilesController(SettingsPageController):
         self._removed.append(await self._ask(partial(_remove_file, name)))
         await self._reload(_tr("Removed the profile. Earlier sessions are kept."))
         if not self.closed:
-            self._dialog.profiles.offer_undo(name)
+            self._dialog.profiles.focus_undo(name)
         self._on_changed()
 
     async def _undo_removal(self, name: str) -> None:
@@ -64,15 +73,13 @@ class AgentProfilesController(SettingsPageController):
             return
         await self._ask(partial(_restore_file, removed))
         self._removed.remove(removed)
-        if not self.closed:
-            self._dialog.profiles.withdraw_undo(name)
         await self._reload(_tr("Restored: {}").format(name))
         self._on_changed()
 
     async def _reload(self, message: str = "") -> None:
         files = await self._ask(_profile_files)
         if not self.closed:
-            self._dialog.profiles.show_profiles(files)
+            self._dialog.profiles.show_profiles(files, [file.name for file in self._removed])
             if message:
                 self._dialog.show_message(message)
 

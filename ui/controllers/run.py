@@ -58,7 +58,12 @@ class RunViewController(QObject):
 
     def pause(self) -> None:
         session = self._session
-        self._tasks.start(self._bridge.ask(lambda engine: engine.pause(session)), "pause")
+
+        async def pause() -> None:
+            await self._bridge.ask(lambda engine: engine.pause(session))
+            self._view.page.mark_pausing(session)
+
+        self._tasks.start(pause(), "pause")
 
     def resume(self) -> None:
         session = self._session
@@ -77,7 +82,13 @@ class RunViewController(QObject):
 
     def compact(self) -> None:
         session = self._session
-        self._tasks.start(self._bridge.ask(lambda engine: engine.compact_context(session)), "compact")
+
+        async def compact() -> None:
+            if not await self._bridge.ask(lambda engine: engine.compact_context(session)):
+                text = self.tr("Nothing to compact yet: the context holds only the task and the latest exchanges")
+                self._window.toast.show_message(text)
+
+        self._tasks.start(compact(), "compact")
 
     def choose_prompt_size(self, size: str) -> None:
         """Set the prompt size for the next runs, and offer to undo the change."""

@@ -34,6 +34,7 @@ from ui.widgets.confirm_dialog import ConfirmDialog
 
 if TYPE_CHECKING:
     from core.engine.api.engine import Engine
+    from core.engine.prompting.profile_files import ProfileFile
 
 
 class SettingsController(QObject):
@@ -57,6 +58,7 @@ class SettingsController(QObject):
         self._changes = 0
         self._dialog: SettingsDialog | None = None
         self._page_controllers: Sequence[SettingsPageController] = ()
+        self._removed_profiles: list[ProfileFile] = []  # they can be restored until Journeyman quits
         self.tasks.start(self._prepare(), "read the settings")
         window.command_ended.connect(self._refresh)
         window.restyled.connect(self._restyle)
@@ -129,7 +131,9 @@ class SettingsController(QObject):
             ProvidersController(look, dialog, bridge, tasks, self._change, self._read, self.providers_listed.emit),
             SchedulesController(look, dialog, bridge, tasks),
             ExternalAgentsController(look, dialog, bridge, tasks, self._read, self.providers_listed.emit),
-            AgentProfilesController(look, dialog, bridge, tasks, self.agent_profiles_changed.emit),
+            AgentProfilesController(
+                look, dialog, bridge, tasks, self.agent_profiles_changed.emit, self._removed_profiles
+            ),
             PackagesController(look, dialog, bridge, tasks, servers.refresh),
             PermissionRulesController(look, dialog, bridge, tasks, self._session_folder(), self._read),
             SemanticSearchController(look, dialog, bridge, tasks, self._note_change),

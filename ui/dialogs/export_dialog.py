@@ -23,7 +23,7 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox, RadioButton
-from ui.widgets.dialog_parts import fit_to_content, grow_to_fit, show_form_error
+from ui.widgets.dialog_parts import click_on_ctrl_enter, fit_to_content, grow_to_fit, show_form_error
 from ui.widgets.labels import allow_breaks, label
 from ui.widgets.radio_group import radio_group
 
@@ -157,6 +157,7 @@ class ExportDialog(QDialog):
         self._show.clicked.connect(self._show_folder)
         self._cancel.clicked.connect(self.reject)
         self._go.clicked.connect(self._request_export)
+        click_on_ctrl_enter(self, self._go)
         self._go.setDefault(True)
         self.finished.connect(self.canceled)
         column.addWidget(self._bar)

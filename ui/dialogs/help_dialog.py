@@ -38,6 +38,7 @@ class HelpDialog(QDialog):
         self._pages.setFont(look.fonts.text)
         self._pages.addItems([page_title(text) for text in self._texts])
         widest = self._pages.sizeHintForColumn(0) + 2 * self._pages.frameWidth() + look.size(8)
+        widest += self._pages.verticalScrollBar().sizeHint().width()
         self._pages.setFixedWidth(max(look.size(PAGES_WIDTH), widest))
         self._text = QTextBrowser()
         self._text.setObjectName("help.text")

@@ -24,7 +24,7 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.announce import announce
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import resize_in_screen
+from ui.widgets.dialog_parts import click_on_ctrl_enter, resize_in_screen
 from ui.widgets.labels import allow_breaks, error_text, label
 from ui.widgets.tooltip import tooltip_text
 
@@ -84,6 +84,7 @@ class SessionImportDialog(QDialog):
         self._go = Button(look, self.tr("Import"), name="import.go", tone="primary")
         self._go.setEnabled(False)
         self._go.clicked.connect(self._import_selected)
+        click_on_ctrl_enter(self, self._go)
         row = QHBoxLayout()
         row.addWidget(files)
         row.addStretch(1)

@@ -43,11 +43,11 @@ class DiffView(QTableView):
     revert_requested = Signal(int, bool)
     """The index of a hunk to revert, and whether to ask first, because a key is pressed by accident more easily."""
     revert_blocked = Signal()
-    """The user wants to revert a hunk of a diff whose hunks cannot be reverted."""
+    """The user wants to revert a hunk, but none is selected, or it cannot be reverted."""
     keep_requested = Signal(int)
     """The index of a hunk to keep, or to show again if it is kept."""
-    comment_blocked = Signal()
-    """The user wants to comment, but no line of text is selected."""
+    refused = Signal(str)
+    """Why the selected lines cannot be copied or commented on."""
     comment_requested = Signal(object, object)
     """The first and the last line of text to comment on."""
     file_requested = Signal(int, bool)
@@ -177,9 +177,9 @@ class DiffView(QTableView):
     def revert_current_hunk(self) -> None:
         """Request to revert the hunk that contains the selected line."""
         hunk = self.current_hunk()
-        if not self._rows.can_revert:
+        if not self._rows.can_revert or hunk < 0 or self._rows.is_kept(hunk):
             self.revert_blocked.emit()
-        elif hunk >= 0 and not self._rows.is_kept(hunk):
+        else:
             self.revert_requested.emit(hunk, True)
 
     def keep_current_hunk(self) -> None:
@@ -196,11 +196,10 @@ class DiffView(QTableView):
 
         If lines of both texts are selected, the comment is on the text that contains the current line.
         """
-        last = self.current_line()
         if self._make_comment is None:
             return
-        if last is None:
-            self.comment_blocked.emit()
+        if (last := self.current_line()) is None:
+            self.refused.emit(self.tr("Select a line to comment on it."))
             return
         positions = sorted({index.row() for index in self.selectionModel().selectedRows()})
         lines = [
@@ -230,6 +229,8 @@ class DiffView(QTableView):
         lines = [row.text.rstrip("\r\n") for row in rows if row and row.sign not in NOT_LINES]
         if lines:
             QGuiApplication.clipboard().setText("\n".join(lines))
+        else:
+            self.refused.emit(self.tr("Select lines to copy them."))
 
     def comment_widget(self, name: str) -> CommentWidget | None:
         """Return the widget of the comment with this ID; None if the comment is not shown."""
@@ -321,9 +322,8 @@ class DiffView(QTableView):
         for position, name in self._rows.comment_rows():
             if self._rows.side_by_side:
                 self.setSpan(position, 0, 1, 2)
-            comment = self._make_comment(name)
-            self.setIndexWidget(self._rows.index(position, 0), comment)
-            self.setRowHeight(position, self._comment_height(comment))
+            self.setIndexWidget(self._rows.index(position, 0), self._make_comment(name))
+        self._fit_comments()
 
     def _fit_comments(self) -> None:
         for position, _ in self._rows.comment_rows():

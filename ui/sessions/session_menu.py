@@ -8,7 +8,7 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from core.domain.sessions import SessionRow
-from ui.style.icons import icon
+from ui.style.icons import menu_icon, set_menu_style
 from ui.style.theme import Look
 
 
@@ -56,6 +56,7 @@ def session_menu(look: Look, rows: Sequence[SessionRow], on_action: OnAction, pa
     """
     menu = QMenu(parent)
     menu.setObjectName("sessions.menu")
+    set_menu_style(menu, look)
     menu.setAccessibleName(_tr("Actions for the session") if len(rows) == 1 else _tr("Actions for the sessions"))
     menu.aboutToHide.connect(menu.deleteLater)
     if all(row.trashed for row in rows):
@@ -92,6 +93,7 @@ def heading_menu(look: Look, count: int, on_action: OnAction, parent: QWidget) -
     """Return the menu of the trash, whose actions concern all sessions in it."""
     menu = QMenu(parent)
     menu.setObjectName("sessions.menu")
+    set_menu_style(menu, look)
     menu.setAccessibleName(_tr("Actions for the trash"))
     menu.aboutToHide.connect(menu.deleteLater)
     text = _tr("Empty trash (1 session)…") if count == 1 else _tr("Empty trash ({} sessions)…").format(count)
@@ -102,7 +104,7 @@ def heading_menu(look: Look, count: int, on_action: OnAction, parent: QWidget) -
 def _add(
     menu: QMenu, look: Look, action: MenuAction, text: str, glyph: str, on_action: OnAction, keys: str = ""
 ) -> None:
-    entry = QAction(icon(glyph, look.theme.second), text, menu)
+    entry = QAction(menu_icon(glyph, look), text, menu)
     entry.setObjectName(f"sessions.menu.{action}")
     if keys:  # only displayed in the menu; the list handles the keys
         entry.setShortcut(QKeySequence(keys))

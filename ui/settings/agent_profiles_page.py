@@ -58,8 +58,12 @@ class AgentProfilesPage(QWidget):
         column.addWidget(self._undo)
         column.addWidget(self._rows)
 
-    def show_profiles(self, files: Sequence["ProfileFile"]) -> None:
-        """Replace the rows of the page."""
+    def show_profiles(self, files: Sequence["ProfileFile"], removed: Sequence[str] = ()) -> None:
+        """Replace the rows of the page, and offer to restore the profiles with the names `removed`, the last first."""
+        had_focus = self._undo.focusProxy() is self.window().focusWidget()
+        self._undo.show_offers([(name, _removed_text(name)) for name in removed])
+        if had_focus and self._undo.isHidden():
+            self._add.setFocus()
         content = QWidget()
         column = QVBoxLayout(content)
         column.setContentsMargins(0, 0, 0, 0)
@@ -71,18 +75,10 @@ class AgentProfilesPage(QWidget):
             column.addWidget(self._row(file))
         self._rows.replace_content(content)
 
-    def offer_undo(self, name: str) -> None:
-        """Show that a profile was removed, and offer to restore it."""
-        text = _tr("Removed: {}").format(name)
-        self._undo.offer(name, text)
+    def focus_undo(self, name: str) -> None:
+        """Announce that a profile was removed, and focus the button that restores it."""
         self._undo.setFocus()  # because the focused button was removed with the profile
-        announce(self, text)
-
-    def withdraw_undo(self, name: str) -> None:
-        """Stop offering to restore a profile, because that was done."""
-        self._undo.withdraw(name)
-        if self._undo.isHidden():
-            self._add.setFocus()
+        announce(self, _removed_text(name))
 
     def _row(self, file: "ProfileFile") -> QWidget:
         look, frame = self._look, styled_frame("well")
@@ -108,6 +104,10 @@ class AgentProfilesPage(QWidget):
             button.clicked.connect(lambda _=False, action=action: self.action_requested.emit(action, file.name))
             row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return frame
+
+
+def _removed_text(name: str) -> str:
+    return _tr("Removed: {}").format(name)
 
 
 def _summary(profile: "AgentProfile") -> str:

@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter
 from ui.widgets.labels import label
 
 
@@ -42,6 +42,7 @@ class ModelAddressDialog(QDialog):
         self._field.textChanged.connect(lambda text: self._download.setEnabled(bool(text.strip())))
         cancel.clicked.connect(self.reject)
         self._download.clicked.connect(self._submit)
+        click_on_ctrl_enter(self, self._download)
         self._field.setFocus()
 
     def _submit(self) -> None:

@@ -27,6 +27,7 @@ API_FORMAT_NAMES: Final = {
     "ollama": "Ollama",
 }
 OutcomeText = tuple[str, str]  # text and tone
+TESTED: Final = frozenset({"done", "waiting"})  # the tones of the results of tests in which the model replied
 
 
 class ProviderAction(StrEnum):
@@ -72,6 +73,7 @@ class ProviderCard(QFrame):
         self._outcomes = outcomes
         self._chosen = default_model
         self._results: dict[str, QLabel] = {}
+        self._figures: dict[str, tuple[ModelRow, QLabel]] = {}
         self.setObjectName(f"settings.server.{row.name}")
         self.setProperty("surface", "well")
         column = QVBoxLayout(self)
@@ -92,7 +94,13 @@ class ProviderCard(QFrame):
             column.addWidget(more, 0, Qt.AlignmentFlag.AlignLeft)
 
     def show_test(self, model: str, outcome: OutcomeText) -> None:
-        """Show the progress or result of testing a model."""
+        """Show the progress or result of testing a model.
+
+        The result of a test says whether the model supports tool calls, so the figures of the model no longer do.
+        """
+        if shown := self._figures.get(model):
+            row, figures = shown
+            figures.setText(allow_breaks(model_figures(row, tested=outcome[1] in TESTED)))
         if result := self._results.get(model):
             result.setText(allow_breaks(outcome[0]))
             set_style_properties(result, tone=outcome[1])
@@ -147,7 +155,9 @@ class ProviderCard(QFrame):
         texts.setSpacing(0)
         short = visible(model.name.partition("/")[2] or model.name)
         texts.addWidget(label(short, self._look.fonts.mono, wrap=True))
-        texts.addWidget(label(model_figures(model), self._look.fonts.second, "second", wrap=True))
+        figures = label("", self._look.fonts.second, "second", name=f"settings.model.{model.name}.figures", wrap=True)
+        self._figures[model.name] = model, figures
+        texts.addWidget(figures)
         default: QWidget = label(_tr("default for new sessions"), self._look.fonts.second, "done")
         if model.name != self._chosen:
             accessible_name = _tr("Set {} as the default for new sessions").format(short)
@@ -184,8 +194,8 @@ def api_key_text(row: "ProviderRow") -> str:
     return _tr("API key: not set") if row.needs_key else _tr("No API key needed")
 
 
-def model_figures(model: "ModelRow") -> str:
-    """Return a line with the context window, price and tool support of a model, including which of them are unknown."""
+def model_figures(model: "ModelRow", *, tested: bool = False) -> str:
+    """Return a line with the context window and price of a model and, unless it was tested, its tool support."""
     window = (
         _tr("{} tokens of context").format(f"{model.context_window:,}")
         if model.context_window
@@ -200,7 +210,7 @@ def model_figures(model: "ModelRow") -> str:
             in_=f"{model.price_in:g}", out=f"{model.price_out:g}", source=model.price_from
         )
     tools = {True: _tr("supports tool calls"), False: _tr("no tool calls"), None: ""}[model.tools]
-    return " · ".join(part for part in (window, price, tools) if part)
+    return " · ".join(part for part in (window, price, "" if tested else tools) if part)
 
 
 def outcome_text(trial: "ModelCheck") -> OutcomeText:

@@ -10,7 +10,7 @@ from core.domain.problems import ErrorDetails
 from core.domain.rules import ANY, PermissionRule, RuleDraft
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row, grow_to_fit, open_folder_picker, show_form_error
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit, open_folder_picker, show_form_error
 from ui.widgets.drop_down import DropDown
 from ui.widgets.input_dialog import InputDialog
 from ui.widgets.labels import label
@@ -67,6 +67,7 @@ class RuleDialog(InputDialog):
         self._folder.setText(rule.scope_id if rule and rule.scope == "folder" else folder)
         self._scope.currentIndexChanged.connect(self._update_state)
         self._save.clicked.connect(self._emit_saved)
+        click_on_ctrl_enter(self, self._save)
         self._update_state()
         self._pattern.setFocus()
 

@@ -92,8 +92,8 @@ class TrustedFoldersPage(QWidget):
 def rule_lines(rule: PermissionRule) -> tuple[str, str, str]:
     """Return two lines of text about a rule, and the tone (color) of the second line."""
     if not is_folder_trust(rule):
-        scope = _tr("in {}").format(visible(rule.scope_id)) if rule.scope_id else _tr("everywhere")
-        return visible(rule.description), scope, "second"
+        scopes = {"always": _tr("everywhere"), "run": _tr("until its run ends")}
+        return visible(rule.description), scopes.get(rule.scope, _tr("in {}").format(visible(rule.scope_id))), "second"
     trusted = rule.effect == "allow"
     return visible(rule.scope_id), _tr("Trusted") if trusted else _tr("Not trusted"), "done" if trusted else "second"
 

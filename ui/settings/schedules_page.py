@@ -11,7 +11,7 @@ from core.domain.steps import first_line as first_line
 from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import open_folder_picker
+from ui.widgets.dialog_parts import click_on_ctrl_enter, open_folder_picker
 from ui.widgets.drop_down import DropDown
 from ui.widgets.labels import label, styled_frame
 
@@ -51,6 +51,7 @@ class SchedulesPage(QWidget):
         self._missed = self._combo_box("missed", MISSED_POLICIES)
         self._add = Button(look, _tr("Add schedule"), name="settings.schedules.add", tone="primary")
         self._add.clicked.connect(self._emit_added)
+        click_on_ctrl_enter(self, self._add)
         self._rows = QVBoxLayout()
         self._rows.setSpacing(8)
         self._lay_out()

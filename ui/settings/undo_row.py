@@ -1,5 +1,7 @@
 """A row with a text about what was removed, and a button that undoes the removal."""
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QCoreApplication, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout
 
@@ -30,6 +32,11 @@ class UndoRow(QFrame):
         row.addWidget(self._text, 1)
         row.addWidget(button)
         self.hide()
+
+    def show_offers(self, offers: Sequence[tuple[str, str]]) -> None:
+        """Offer to undo these removals, given by their keys and texts, instead of those before."""
+        self._offered = list(offers)
+        self._show_last()
 
     def offer(self, key: str, text: str) -> None:
         """Offer to undo a removal, which `text` describes."""

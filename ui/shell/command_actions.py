@@ -80,6 +80,7 @@ def window_states(
         "waiting": waiting,
         "going": row is not None and row.status in {"running", "waiting"},
         "running": row is not None and row.status == "running",
+        "paused": row is not None and row.status == "paused",
         "session": row is not None,
         "message": row is not None or not on_page,
         "repeat": row is not None and can_repeat,

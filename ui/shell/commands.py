@@ -31,6 +31,7 @@ COMMANDS: Final = (
     Command("composer.focus", "Write a message", "Ctrl+L", "message-square", "session", RUN),
     Command("composer.attach", "Attach files", "Ctrl+Shift+A", "paperclip", "message", RUN),
     Command("run.pause", "Pause after this turn", "Ctrl+Shift+P", "circle-pause", "running", RUN),
+    Command("run.resume", "Resume the run", "", "play", "paused", RUN),
     Command("run.compact", "Compact the context", "", "scissors", "session", RUN),
     Command("run.stop", "Stop the run", "Ctrl+.", "square", "going", RUN),
     Command("run.edit", "Edit and resend a message", "Ctrl+E", "pencil", "repeat", RUN),
@@ -100,6 +101,7 @@ COMMANDS: Final = (
 SLASH: Final = {
     "stop": "run.stop",
     "pause": "run.pause",
+    "resume": "run.resume",
     "compact": "run.compact",
     "new": "run.new",
     "fork": "session.fork",

@@ -319,6 +319,7 @@ class MainWindow(QWidget):
             "run.demo": self.start.demo_requested.emit,
             "run.stop": lambda: self.view.page.stop.emit(),
             "run.pause": lambda: self.view.page.pause.emit(),
+            "run.resume": lambda: self.view.page.resume.emit(),
             "run.compact": lambda: self.view.context.compact_requested.emit(),
             "run.edit": lambda: self.view.page.edit_message(),
             "run.model": lambda: self.view.page.rerun_message(),

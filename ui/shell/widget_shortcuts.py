@@ -45,7 +45,7 @@ WIDGET_SHORTCUTS: Final[Mapping[str, Mapping[str, str]]] = {
         "Shift+P": "Previous file",
         "K": "Keep the hunk; in the list of files, the file",
         "Shift+K": "Keep all hunks of the file",
-        "U": "Revert the hunk",
+        "U": "Revert the hunk; in the list of files, the file",
         "C": "Comment on the selected lines",
         "]": "Next comment",
         "[": "Previous comment",

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row, grow_to_fit, show_input_error
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, grow_to_fit, show_input_error
 from ui.widgets.drop_down import DropDown
 from ui.widgets.labels import label
 
@@ -68,6 +68,7 @@ class NameDialog(QDialog):
         self._field.textChanged.connect(lambda _: self._validate())
         cancel.clicked.connect(self.reject)
         self._confirm_button.clicked.connect(self._submit)
+        click_on_ctrl_enter(self, self._confirm_button)
         self._validate()
         self._field.setFocus()
 

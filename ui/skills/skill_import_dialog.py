@@ -11,7 +11,7 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.check_box import CheckBox
-from ui.widgets.dialog_parts import button_row, resize_in_screen
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, resize_in_screen
 from ui.widgets.labels import label, styled_frame
 
 MAX_FINDINGS: Final = 5  # findings of each skill that are listed
@@ -50,6 +50,7 @@ class SkillImportDialog(QDialog):
         self._import_button = Button(look, "", name="skill.import.yes", tone="primary")
         cancel.clicked.connect(self.reject)
         self._import_button.clicked.connect(self._agree)
+        click_on_ctrl_enter(self, self._import_button)
         column = QVBoxLayout(self)
         column.setContentsMargins(20, 16, 20, 16)
         column.setSpacing(10)

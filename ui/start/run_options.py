@@ -9,7 +9,7 @@ from core.domain.question import Autonomy, UnansweredPolicy
 from ui.style.number_formats import amount, money
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row, resize_in_screen, show_form_error
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter, resize_in_screen, show_form_error
 from ui.widgets.drop_down import DropDown
 from ui.widgets.fitting_scroll_area import FittingScrollArea
 from ui.widgets.labels import label
@@ -103,6 +103,7 @@ class RunOptionsDialog(QDialog):
         usual.clicked.connect(lambda: self._choose(None))
         cancel.clicked.connect(self.reject)
         apply.clicked.connect(self._apply)
+        click_on_ctrl_enter(self, apply)
         column.addLayout(button_row(usual, cancel, apply))
         resize_in_screen(self, look.size(SIZE[0]), look.size(SIZE[1]))
 

@@ -8,9 +8,9 @@ from typing import Final
 from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPixmap, QPixmapCache
 from PySide6.QtSvg import QSvgRenderer
-from PySide6.QtWidgets import QAbstractButton
+from PySide6.QtWidgets import QAbstractButton, QMenu
 
-from ui.style.theme import RESOURCES
+from ui.style.theme import MENU_ICON, RESOURCES, Look, set_style_properties
 
 STROKE: Final = "1.75"
 
@@ -53,6 +53,16 @@ def set_icon(button: QAbstractButton, name: str, color: QColor, size: int) -> No
     """Set the icon of a button and its size, because Qt would use the icon size of the system style."""
     button.setIcon(icon(name, color, size))
     button.setIconSize(QSize(size, size))
+
+
+def set_menu_style(menu: QMenu, look: Look) -> None:
+    """Give a menu the font and the icon size of the text size. Its icons are to be made with `menu_icon`."""
+    set_style_properties(menu, icon_size=look.size(MENU_ICON))  # see the rules that `style_sheet` adds
+    menu.setFont(look.fonts.text)
+
+
+def menu_icon(name: str, look: Look) -> QIcon:
+    return icon(name, look.theme.second, look.size(MENU_ICON))
 
 
 def status_icon(status: str) -> str:

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 RESOURCES: Final = Path(__file__).resolve().parents[2] / "resources"
 
 TEXT_SIZE: Final = 13
+MENU_ICON: Final = 16  # pixels; the size of an icon in a menu at a text size of 100%
 
 FONT_FILES: Final = (
     "Inter-Regular.ttf",
@@ -192,9 +193,14 @@ def set_style_properties(widget: QWidget, **properties: object) -> None:
 
 
 def style_sheet(theme: Theme) -> str:
-    """Return `theme.qss` with each `{token}` replaced by the theme's color of this name."""
+    """Return `theme.qss` with each `{token}` replaced by the theme's color of this name.
+
+    Only a style sheet can set the size of the icons in a menu. Hence, there is a rule for each size.
+    """
     source = (RESOURCES / "theme.qss").read_text(encoding="utf-8")
-    return re.sub(r"\{(\w+)\}", lambda match: theme.color(match[1]).name(), source)
+    colored = re.sub(r"\{(\w+)\}", lambda match: theme.color(match[1]).name(), source)
+    sizes = range(MENU_ICON // 2, 2 * MENU_ICON + 1)
+    return colored + "".join(f'QMenu[icon_size="{size}"] {{ icon-size: {size}px; }}\n' for size in sizes)
 
 
 def palette(theme: Theme) -> QPalette:

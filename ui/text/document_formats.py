@@ -29,6 +29,9 @@ CODE_TOP_MARGIN: Final = 2
 CODE_BOTTOM_MARGIN: Final = 10
 MARKER_GAP: Final = 250  # width of the space between a bullet and its text, in percent of the normal width
 CODE_PADDING: Final = 10
+# The width and height of the button at the top right of a code block. Code wraps to the left of it.
+COPY_BUTTON: Final = 26
+COPY_BUTTON_GAP: Final = 2
 CODE_LINE_DISTANCE: Final = 2  # pixels between the lines of a code block
 HEADING_GROWTH: Final = (4, 2)  # pixels by which headings of level 1 and 2 are larger than the text
 PARAGRAPH_SPACING: Final = 8
@@ -57,7 +60,7 @@ class DocumentFormats:
         self.quoted = _character_format(self.plain.font(), look.theme.second)
         self.marker = _marker_format(self.plain)
         self.code = _character_format(look.fonts.mono, look.theme.text)
-        self.code_line = _code_line_format()
+        self.code_line = _code_line_format(look.size(COPY_BUTTON) + COPY_BUTTON_GAP)
         self.image_block = _image_block_format(self.plain.font())
         self.rule = _rule_format(look.theme)
         self.table = _table_format(look.theme)
@@ -194,8 +197,9 @@ def _image_block_format(font: QFont) -> QTextBlockFormat:
     return spaced
 
 
-def _code_line_format() -> QTextBlockFormat:
+def _code_line_format(right_margin: int) -> QTextBlockFormat:
     code_line = QTextBlockFormat()
+    code_line.setRightMargin(right_margin)
     code_line.setLineHeight(CODE_LINE_DISTANCE, QTextBlockFormat.LineHeightTypes.LineDistanceHeight.value)
     return code_line
 

@@ -13,7 +13,7 @@ from ui.style.icons import icon
 from ui.style.theme import Look, blend
 from ui.text.answer_images import AnswerImages, fit_images, image_link_of_path
 from ui.text.code_blocks import code_frames, code_text, draw_code_frames
-from ui.text.document_formats import CODE_PADDING
+from ui.text.document_formats import CODE_PADDING, COPY_BUTTON
 from ui.text.markdown import MarkdownStream
 from ui.text.safe_document import SafeDocument
 
@@ -186,7 +186,7 @@ class ReplyText(QTextBrowser):
         size = self._look.size(16)
         button.setIcon(icon("copy", self._look.theme.second, size))
         button.setIconSize(QSize(size, size))
-        button.setFixedSize(self._look.size(26), self._look.size(26))
+        button.setFixedSize(self._look.size(COPY_BUTTON), self._look.size(COPY_BUTTON))
 
     def _copy(self, index: int) -> None:
         frames = code_frames(self.document())

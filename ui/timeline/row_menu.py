@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from core.domain.steps import Step
 from ui.base.step_presentation import translate
-from ui.style.icons import icon
+from ui.style.icons import menu_icon, set_menu_style
 from ui.style.theme import Look
 
 TEXT_KINDS = frozenset({"user", "reply"})
@@ -72,11 +72,11 @@ def row_menu(
     menu = QMenu(parent)
     menu.setObjectName("row.menu")
     menu.setAccessibleName(translate("Actions for the step"))
-    menu.setFont(look.fonts.text)
+    set_menu_style(menu, look)
     menu.setToolTipsVisible(True)
     menu.aboutToHide.connect(menu.deleteLater)
     for entry in _entries(state):
-        action = QAction(icon(entry.glyph, look.theme.second), entry.text, menu)
+        action = QAction(menu_icon(entry.glyph, look), entry.text, menu)
         action.setObjectName(f"row.menu.{entry.action}")
         if entry.keys:
             # Only displayed in the menu; the window's commands handle the keys.
@@ -96,8 +96,8 @@ def _link_menu(look: Look, links: Sequence[tuple[str, str]], on_link: Callable[[
     menu = QMenu(translate("Open a link or image"), parent)
     menu.setObjectName("row.menu.links")
     menu.setAccessibleName(menu.title())
-    menu.setIcon(icon("share", look.theme.second))
-    menu.setFont(look.fonts.text)
+    menu.setIcon(menu_icon("share", look))
+    set_menu_style(menu, look)
     for text, address in links[:MAX_LINKS]:
         shown = text if len(text) <= LINK_LENGTH else f"{text[: LINK_LENGTH - 1]}…"
         action = QAction(shown.replace("&", "&&"), menu)

@@ -48,6 +48,7 @@ class RunHeader(QWidget):
         self._branch = ""
         self._folder = ""
         self._shown = _Progress()
+        self._pausing: set[str] = set()  # active sessions that pause after their current turn
         self._title = ElidedLabel("", look.fonts.title, name="run.title")
         self._title.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self._pill = StatusPill(look)
@@ -61,7 +62,6 @@ class RunHeader(QWidget):
         self._export = tool_button("run.export", self.tr("Export this session"), export_tooltip)
         self._export.clicked.connect(self.export)
         self._pause = Button(look, self.tr("Pause"), name="run.pause", icon="pause")
-        self._pause.setToolTip(self.tr("Pause after this turn"))
         self._pause.clicked.connect(self.pause)
         self._resume = Button(look, self.tr("Resume"), name="run.resume", icon="play")
         self._resume.setToolTip(self.tr("Resume this run"))
@@ -104,17 +104,35 @@ class RunHeader(QWidget):
         if folder == self._folder:
             self._branch = name
 
+    def mark_pausing(self, session: str) -> None:
+        """Show that the session pauses after its current turn, until it is no longer active."""
+        self._pausing.add(session)
+        if session == self._shown.session and self._shown.status in ACTIVE_STATUSES:
+            self._show_pausing()
+            announce(self._pause, self._pause.toolTip())
+
+    def _show_pausing(self) -> None:
+        pausing = self._shown.session in self._pausing
+        self._pause.setText(self.tr("Pausing…") if pausing else self.tr("Pause"))
+        self._pause.setToolTip(
+            self.tr("The run pauses after this turn") if pausing else self.tr("Pause after this turn (Ctrl+Shift+P)")
+        )
+        self._pause.setEnabled(not pausing)
+
     def show_session(self, row: SessionRow, duration_us: int) -> None:
         if row.folder != self._folder:
             self._folder, self._branch = row.folder, ""
         self._title.show_text(visible(row.title))
         self._pill.show_status(row.status)
+        if row.status not in ACTIVE_STATUSES:
+            self._pausing.discard(row.id)
         self._stop.setVisible(row.status in ACTIVE_STATUSES or row.status == "paused")
-        self._pause.setVisible(row.status == "running")
+        self._pause.setVisible(row.status == "running" or row.id in self._pausing)
         self._resume.setVisible(row.status == "paused")
         self.show_facts(row, duration_us)
         before = self._shown
         self._shown = _Progress(row.id, row.turns, row.status)
+        self._show_pausing()
         was_active = before.session == row.id and before.status in ACTIVE_STATUSES
         if was_active and row.status in HALTED_STATUSES:
             # Because the user stopped or paused the run here; other ends are announced by the window.

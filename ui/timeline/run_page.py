@@ -411,6 +411,10 @@ class RunPage(QWidget):
         """Show the error that paused the run; None hides it."""
         self._failed_bar.show_error(error)
 
+    def mark_pausing(self, session: str) -> None:
+        """Show that a run pauses after its current turn, until it pauses or ends."""
+        self._header.mark_pausing(session)
+
     def show_draft(self, text: str) -> None:
         """Show the text of a streaming reply that has arrived so far."""
         self._model.show_draft(text)

@@ -257,8 +257,9 @@ class TimelineModel(NestedRows):
         return max(0, step.ended_at - step.started_at)
 
     def _now_or_last_event(self, step: Step) -> int:
-        """Return the current time; for an interrupted step, the time of the last event, after which nothing ran."""
-        last = self.step_of_row(self._count - 1) if step.status in INTERRUPTED_STATUSES else None
+        """Return the current time; for an interrupted step or a paused run, the time of the last event."""
+        is_halted = step.status in INTERRUPTED_STATUSES or (step.kind == "run" and step.status == "paused")
+        last = self.step_of_row(self._count - 1) if is_halted else None
         return last.started_at if last else self._clock()
 
     def first_row(self, run: int) -> int:

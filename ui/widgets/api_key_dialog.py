@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
 from ui.style.theme import Look
 from ui.widgets.button import Button
-from ui.widgets.dialog_parts import button_row
+from ui.widgets.dialog_parts import button_row, click_on_ctrl_enter
 from ui.widgets.drop_down import DropDown
 from ui.widgets.labels import label
 
@@ -50,6 +50,7 @@ class ApiKeyDialog(QDialog):
         self._field.textChanged.connect(lambda text: self._save.setEnabled(bool(text.strip())))
         cancel.clicked.connect(self.reject)
         self._save.clicked.connect(self._submit)
+        click_on_ctrl_enter(self, self._save)
         self._field.setFocus()
 
     def _submit(self) -> None:

@@ -29,10 +29,12 @@ def button_row(*buttons: QWidget) -> QHBoxLayout:
     return row
 
 
-def click_on_ctrl_enter(dialog: QDialog, button: QAbstractButton) -> None:
+def click_on_ctrl_enter(form: QWidget, button: QAbstractButton) -> None:
     """Make Ctrl+Enter click a button of the form, even from a field in which Enter has another meaning."""
     for keys in ("Ctrl+Return", "Ctrl+Enter"):
-        QShortcut(QKeySequence(keys), dialog).activated.connect(button.click)
+        shortcut = QShortcut(QKeySequence(keys), form)
+        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        shortcut.activated.connect(button.click)
 
 
 def grow_to_fit(dialog: QDialog) -> None:

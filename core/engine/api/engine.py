@@ -351,9 +351,12 @@ class Engine(Maintenance, UserDecisions):
     async def pause(self, session: str) -> None:
         await self._runs.pause(session)
 
-    async def compact_context(self, session: str) -> None:
-        """Compact the context: after the current turn if a run is active, otherwise at once."""
-        await self._runs.compact(session)
+    async def compact_context(self, session: str) -> bool:
+        """Compact the context: after the current turn if a run is active, otherwise at once.
+
+        Return False if no run is active and there is nothing to compact.
+        """
+        return await self._runs.compact(session)
 
     async def stop(self, session: str) -> None:
         await self._runs.stop(session)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from core.domain.clock import now
 from core.domain.events import RunInterrupted
+from core.domain.ids import run_id
 from core.domain.modes import Mode
 from core.domain.permissions import PendingPermissionRequest, RuleScope
 from core.domain.problems import Problem
@@ -22,7 +23,7 @@ from core.engine.policy.permission_lists import PermissionList, find_permission_
 from core.engine.policy.rule_input import rule_from_draft, rule_tools
 from core.engine.policy.trust import FolderTrust, find_instructions, inspect_folder, save_trust
 from core.engine.services.skills import SkillService
-from core.engine.state.unresolved_calls import UnresolvedCallsError, root_session
+from core.engine.state.unresolved_calls import UNFINISHED, UnresolvedCallsError, root_session
 from core.store.data_folder import DataFolder
 from core.store.rule_store import LoadedRules
 from core.store.untrusted_files import mark_reviewed, read_untrusted_files
@@ -95,8 +96,20 @@ class UserDecisions(Queries):
         await self._approvals.set_mode(session, mode)
 
     def rules(self) -> LoadedRules:
-        """Return the saved rules, or the reason why the rules file cannot be read."""
-        return self._book.read()
+        """Return the saved rules that are in effect, or the reason why the rules file cannot be read.
+
+        Rules for a run that has ended are left out, because they can never apply again.
+        """
+        loaded = self._book.read()
+        if loaded.rules is None:
+            return loaded
+        in_effect = (rule for rule in loaded.rules if rule.scope != "run" or self._is_unfinished(rule.scope_id))
+        return LoadedRules(tuple(in_effect))
+
+    def _is_unfinished(self, run: str) -> bool:
+        """Return whether a run, given by the ID that rules use, has not ended yet."""
+        row = self._reader.session(run.rpartition("/")[0])
+        return row is not None and row.status in UNFINISHED and run == run_id(row.id, row.runs)
 
     def rule_tools(self) -> tuple[str, ...]:
         """Return the built-in tools that a rule can name."""

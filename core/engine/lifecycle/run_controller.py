@@ -264,17 +264,20 @@ class RunController:
             await self.pause(session)
         await self.wait_idle(session)
 
-    async def compact(self, session: str) -> None:
-        """Compact the context: after the current turn if a run is active, otherwise at once."""
+    async def compact(self, session: str) -> bool:
+        """Compact the context: after the current turn if a run is active, otherwise at once.
+
+        Return False if no run is active and there is nothing to compact.
+        """
         async with self.session_lock(session):
             if live := self._live.get(session):
                 live.context.compaction_requested = True
-                return
+                return True
             self._refuse_closing()
             refuse_imported(row := self._row(session))
             tool_context = self._open_tools(Path(row.folder), session)
             try:
-                await compact_idle_session(await self._run_context(session, tool_context, None))
+                return await compact_idle_session(await self._run_context(session, tool_context, None))
             finally:
                 await tool_context.close()
 

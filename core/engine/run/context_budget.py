@@ -6,7 +6,6 @@ from itertools import takewhile
 
 from core.domain.events import ContextCompacted, RequestSent, SessionEvent, ToolReturned
 from core.domain.messages import Message
-from core.domain.problems import Problem
 from core.domain.text import Text
 from core.domain.tiers import NO_TIERS, ModelChoice, TierCondition, choose_model
 from core.engine.policy.untrusted import with_untrusted_event
@@ -162,11 +161,12 @@ def _request_tokens(run: RunContext, choice: ModelChoice) -> int:
     return round(sum(sum(part.values()) for part in parts) * conversation.token_ratio(choice.model))
 
 
-async def compact_idle_session(run: RunContext) -> None:
-    """Compact a session without an active run, on the user's request. Raise Problem if nothing can be compacted."""
-    if not await compact(run, choose_request_model(run), REQUESTED_REASON, 0.0):
-        why = "The context holds only the task and the most recent exchanges."
-        raise Problem("There is nothing to compact yet.", why, "")
+async def compact_idle_session(run: RunContext) -> bool:
+    """Compact a session without an active run, on the user's request.
+
+    Return False if the context holds only the task and the most recent exchanges, which are not compacted.
+    """
+    return await compact(run, choose_request_model(run), REQUESTED_REASON, 0.0)
 
 
 async def compact_after_rejection(run: RunContext, choice: ModelChoice, fault: ModelError) -> bool:

@@ -192,12 +192,22 @@ def test_messages_are_queued_until_a_request_sends_them() -> None:
     assert said(8) == [asked, *before]
     assert said(12) == [asked, *before, ("Queued", "two", 9)]
     one, three, two = ("You said", "one", 4), ("You said", "THREE", 8), ("You said", "two", 9)
-    assert said(13) == [asked, one, ("Removed", "two", 7), three, two, one, three, two], "they follow the earlier rows"
+    assert said(13) == [asked, one, ("Removed", "two", 7), three, two, one, two, three], "they follow in their order"
     assert [step.status for step in rows_of(entries)[0].values() if step.status == "moved"] == ["moved"] * 3
     rows = rows_of(entries)[0]
     assert [(rows[at].kind, rows[at].message_seq) for at in sorted(rows)[-4:]] == [
-        ("user", 4), ("user", 6), ("user", 5), ("thinking", 13)
+        ("user", 4), ("user", 5), ("user", 6), ("thinking", 13)
     ]  # fmt: skip
+
+
+def test_rows_of_reordered_messages_follow_in_the_order_in_which_they_were_sent() -> None:
+    words = [UserMessage(Text(word)) for word in ("one", "two", "three")]
+    events: list[SessionEvent] = [UserMessage(Text("go")), RunStarted("m"), RequestSent("m", 1), *words]
+    events += [QueueChanged("moved", 6, (6, 4, 5), Text("three")), UserMessage(Text("four")), RequestSent("m", 2)]
+    rows, _ = rows_of([EventRecord("s", seq, 1, seq, event) for seq, event in enumerate(events, 1)])
+    sent = [step for at, step in sorted(rows.items()) if step.kind == "user" and step.status == "done"]
+    assert [step.object for step in sent] == ["go", "three", "one", "two", "four"]
+    assert not any(step.metrics for step in sent)
 
 
 def test_an_invented_tool_name_stays_on_one_line() -> None:

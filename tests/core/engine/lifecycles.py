@@ -139,7 +139,7 @@ class Lifecycle:
             self.do(self.scene.engine.pause(self.session))
 
     def compact(self) -> None:
-        """Request a compaction at any moment. If nothing can be compacted, the engine raises Problem."""
+        """Request a compaction at any moment, even if nothing can be compacted."""
         with suppress(Problem):
             self.do(self.scene.engine.compact_context(self.session))
         assert not self.going or self.status != "failed", "a compaction ended the run"

@@ -90,6 +90,12 @@ def test_neither_a_stop_nor_a_restart_loses_the_queue(tmp_path: Path) -> None:
             await scene.engine.queue.send_now(session, one)
             await scene.until(RequestSent)
             assert await user_messages(scene, session) == ["Go.", "ONE", "two", "three"]
+            rows = scene.services.reader.steps(session, 0, 99)
+            assert [row.object for row in rows if row.kind == "user" and row.status == "done"][1:] == [
+                "ONE",
+                "two",
+                "three",
+            ]
             await scene.engine.stop(session)
 
     run_bounded(main())

@@ -295,7 +295,7 @@ def test_allowed_tools_apply_after_approval_and_for_this_run(tmp_path: Path, yes
             await scene.engine.answer(question.id, Answer(option))
             await (scene.engine.wait_idle(session) if yes else scene.until(PermissionRequested))
             assert bool(scene.engine.permission_requests()) != yes
-            rules = [rule for rule in scene.engine.rules().rules or () if rule.tool == "run"]
+            rules = [rule for rule in scene.services.rules.read().rules or () if rule.tool == "run"]
             assert [(rule.pattern, rule.scope, rule.author) for rule in rules] == (
                 [("git commit *", "run", "skill notes")] if yes else []
             )

@@ -27,7 +27,7 @@ from ui.style.theme import Look
 
 OLD = "".join(f"line {n}\n" for n in range(40))
 NEW = OLD.replace("line 5\n", "line five\n").replace("line 30\n", "")
-BODIES = {"old": OLD.encode(), "new": NEW.encode(), "first": b"one\n", "png": b"\x89PNG\0\0"}
+BODIES = {"empty": b"", "old": OLD.encode(), "new": NEW.encode(), "first": b"one\n", "png": b"\x89PNG\0\0"}
 ROW = SessionRow("s", "Title", status="done", rows=9)
 
 
@@ -278,6 +278,79 @@ def test_a_hunk_of_an_earlier_step_is_not_reverted_and_the_reason_is_shown(panel
     with qtbot.waitSignal(panel.refused) as told:
         press(find(panel, DiffView, "changes.lines"), Qt.Key.Key_U)
     assert told.args == ["Later steps changed this file again. Show all its changes to revert a hunk."]
+
+
+def test_u_and_copy_say_why_they_do_nothing(panel: ChangesPanel, qtbot: QtBot) -> None:
+    reverted = {"kind": "files_rewound", "seq": 3, "run": 1, "at": 0, "files": [{"path": "a.md", "before": "old"}]}
+    lines = (changed(1, "code.py", "old", "new", 1, 2), changed(2, "a.md", "", "old", 40), reverted)
+    panel.show_past(ROW, past(*lines, changed(4, "counted.txt", "", "", 84)), loading=False)
+    files, view = find(panel, QListView, "changes.files"), find(panel, DiffView, "changes.lines")
+
+    def told(widget: QWidget, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> object:
+        with qtbot.waitSignal(panel.refused) as refusal, qtbot.assertNotEmitted(panel.revert_file_requested):
+            press(widget, key, modifier)
+        return refusal.args
+
+    assert told(view, Qt.Key.Key_U) == ["Select a hunk to revert it."]
+    assert told(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier) == ["Select lines to copy them."]
+    press(view, Qt.Key.Key_N)
+    press(view, Qt.Key.Key_K)  # which goes on to the next hunk
+    press(view, Qt.Key.Key_P)
+    assert told(view, Qt.Key.Key_U) == ["You have kept this hunk. Show it again (K) to revert it."]
+    with qtbot.waitSignal(panel.revert_file_requested) as request:
+        press(files, Qt.Key.Key_U)
+    assert request.args == ["code.py"]
+    panel.show_file("a.md")
+    assert told(files, Qt.Key.Key_U) == ["There is nothing to revert: the file is the same as before."]
+    panel.show_file("counted.txt")
+    assert told(files, Qt.Key.Key_U) == ["The file cannot be reverted, because its contents were not recorded."]
+
+
+def test_n_and_p_pass_files_without_a_diff(panel: ChangesPanel, qtbot: QtBot) -> None:
+    lines = (changed(1, "a.py", "old", "new", 1, 2), changed(2, "b.txt", "", "empty"), changed(3, "c.txt", "empty", ""))
+    panel.show_past(ROW, past(*lines, changed(4, "d.py", "old", "new", 1, 2)), loading=False)
+    panel.activateWindow()
+    files, view = find(panel, QListView, "changes.files"), find(panel, DiffView, "changes.lines")
+    plain, next_ = find(panel, QLabel, "changes.plain"), find(panel, QPushButton, "changes.next")
+
+    def step(key: Qt.Key) -> str:
+        press(view if view.isVisible() else files, key)
+        return f"{files.currentIndex().data()} {view.current_hunk() if view.isVisible() else plain.text()}"
+
+    files.setFocus()
+    qtbot.waitUntil(files.hasFocus)
+    press(files, Qt.Key.Key_N)
+    assert view.hasFocus() and view.current_hunk() == 0, "from the list of files, N goes to the first hunk"
+    said = [step(Qt.Key.Key_N) for _ in range(5)]
+    new, deleted = "b.txt new The file is new and empty.", "c.txt deleted The file was empty, and was deleted."
+    assert said == ["a.py +1 −2 1", new, deleted, "d.py +1 −2 0", "d.py +1 −2 1"]
+    assert view.hasFocus()
+    assert [step(Qt.Key.Key_P) for _ in range(4)] == ["d.py +1 −2 0", deleted, new, "a.py +1 −2 1"]
+    panel.show_file("b.txt")
+    click(next_)
+    click(next_)
+    assert files.currentIndex().data() == "d.py +1 −2" and view.current_hunk() == 0
+
+
+@pytest.mark.qt_log_ignore("This plugin does not support", extend=True)
+def test_reverts_and_their_undoing_have_different_names(panel: ChangesPanel, qtbot: QtBot) -> None:
+    steps = [{"before": "old"}, {"after": "old"}, {"before": "old"}]
+    rewinds = [
+        {
+            "kind": "files_rewound",
+            "seq": seq,
+            "run": 1,
+            "at": 0,
+            "files": [{"path": "a.md", **step}],
+            "undoes_seq": undoes,
+        }
+        for seq, (step, undoes) in enumerate(zip(steps, (0, 2, 0), strict=True), 2)
+    ]
+    panel.show_past(ROW, past(changed(1, "a.md", "", "old", 40), *rewinds), loading=False)
+    click(find(panel, QPushButton, "changes.which"))
+    menu = find(panel, QMenu, "changes.which.menu")
+    assert [action.text() for action in menu.actions()][2:] == ["reverted", "revert undone", "reverted"]
+    menu.close()
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)

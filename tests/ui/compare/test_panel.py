@@ -73,6 +73,16 @@ def test_steps_that_look_alike_but_had_other_arguments_say_so() -> None:
     assert pair_note(PARTED.pairs[0]) == pair_note(PARTED.pairs[8]) == ""
 
 
+def test_the_texts_of_two_equal_thoughts_are_both_read() -> None:
+    left, right = ([step(1, text, "thinking"), step(2, "ls", status=status)]
+                   for text, status in (("Look first.", "done"), ("Read first.", "failed")))  # fmt: skip
+    alignment = align_runs(left, right)
+    texts = [accessible_line_text(line, alignment) for line in comparison_lines(alignment, ())]
+    assert texts[0] == "Step 1, equal. left: Thought Look first., 1.0s, done, right: Thought Read first., 1.0s, done"
+    assert texts[-1].startswith("Step 2, different. left: Ran ls, 1.0s, done, right:")
+    assert alignment.equal == 1, "a step that ended differently is not counted as equal"
+
+
 class Scene:
     """A Compare page with two sessions, recording what it requests."""
 
@@ -82,6 +92,7 @@ class Scene:
         self.excluded: list[str] = []
         self.started: list[str] = []
         self.told: list[str] = []
+        self.rows: dict[str, SessionRow] = {}
         self.panel = ComparePanel(
             look=look,
             bridge=self,
@@ -107,7 +118,7 @@ class Scene:
         self.told.append(text)
 
     def row(self, name: str) -> SessionRow:
-        return SessionRow(name, f"Title of {name}", model="a/b", cost=0.5)
+        return self.rows.get(name) or SessionRow(name, f"Title of {name}", model="a/b", cost=0.5)
 
     def said(self, name: str) -> str:
         return find(self.panel, QLabel, name).text()
@@ -144,6 +155,14 @@ def test_one_session_asks_for_the_other(scene: Scene) -> None:
     for side in ("left", "right"):
         click(find(scene.panel, QPushButton, f"compare.{side}.choose"))
     assert scene.excluded == ["s1", "s9", "s1"], "a session is not offered for both sides"
+
+
+def test_sessions_with_the_same_title_are_told_apart_by_their_start(scene: Scene) -> None:
+    starts = {"s1": 1_700_000_000 * SECOND, "s2": 1_700_086_400 * SECOND}
+    scene.rows = {name: SessionRow(name, "Same title", created_at=at) for name, at in starts.items()}
+    scene.panel.activate(("s1", "s2"))
+    titles = [find(scene.panel, QLabel, f"compare.{side}.title").accessibleName() for side in ("left", "right")]
+    assert all(title.startswith("Same title · 2023-11-1") for title in titles) and titles[0] != titles[1]
 
 
 def test_the_keyboard_starts_in_the_list_of_steps(scene: Scene) -> None:

@@ -30,7 +30,7 @@ NEAR = ProviderRow(
     reachable=True,
     models=(
         ModelRow("ollama/qwen3", context_window=40_960, price_in=0, price_out=0),
-        ModelRow("ollama/odd"),
+        ModelRow("ollama/odd", tools=True),
         *(
             ModelRow(f"ollama/m{n}", context_window=8, price_in=1, price_out=2.5, price_from="its server")
             for n in range(9)
@@ -151,12 +151,14 @@ def test_a_check_result_stays_with_its_model_after_a_refresh(dialog: SettingsDia
     dialog.providers.show_test("ollama/odd", outcome_text(ModelCheck("ollama/odd", 0.4, 1.25, True, False)))
     dialog.providers.show_providers(FOUND)
     let_go()
-    result = find(dialog, QLabel, "settings.model.ollama/odd.result")
+    result, figures = (find(dialog, QLabel, f"settings.model.ollama/odd.{part}") for part in ("result", "figures"))
+    assert "tool calls" not in figures.text(), "the result of the test says it"
     assert result.isVisible() and "first token after 0.40 s" in result.text() and "no tool calls" in result.text()
     dialog.providers.forget_tests()
     dialog.providers.show_providers(FOUND)
     let_go()
     assert not find(dialog, QLabel, "settings.model.ollama/odd.result").text()
+    assert "supports tool calls" in find(dialog, QLabel, "settings.model.ollama/odd.figures").text()
     assert outcome_text(ModelCheck("x", error=ErrorDetails("Gone.", "Away.", "Wait."))) == (
         "Gone. Away. Wait.",
         "failed",

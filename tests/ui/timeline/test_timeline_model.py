@@ -193,6 +193,16 @@ def test_open_step_lasts_until_now() -> None:
     assert model.index(0, 0).data() == "Step 1: Running make, 6.1s, running"
 
 
+def test_a_paused_run_lasts_until_the_pause() -> None:
+    rows = MemorySteps()
+    run, _ = rows.add("run", "paused"), rows.add("command", "done")
+    pause = rows.add("paused", "paused", object="paused by you")
+    model = TimelineModel(rows, lambda: pause.started_at + 3600 * SECOND)
+    model.open("s", 3)
+    assert model.duration_of(run) == pause.started_at - run.started_at
+    assert model.duration_of(pause) == 3600 * SECOND
+
+
 def test_interrupted_run_lasts_until_its_last_event() -> None:
     rows = MemorySteps()
     rows.add("run", "interrupted")

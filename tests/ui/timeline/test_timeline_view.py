@@ -12,7 +12,8 @@ from core.domain.sessions import SessionRow
 from core.domain.steps import Step
 from tests.ui.hands import click, press
 from tests.ui.timeline.session_data import ANSWER, START, MemorySteps, letter_session
-from ui.style.theme import Look
+from ui.style.theme import Look, load_fonts
+from ui.text.code_blocks import code_frames
 from ui.timeline import timeline_view
 from ui.timeline.reply_widgets import DRAFT
 from ui.timeline.timeline_model import TimelineModel
@@ -160,6 +161,26 @@ def test_a_reply_can_be_selected_and_its_code_copied(show: Show, qtbot: QtBot) -
     (button,) = [button for button in reply.findChildren(QToolButton) if button.isVisible()]
     click(button)
     assert QGuiApplication.clipboard().text().splitlines()[1] == "complaint.md      3 KB   the same as text"
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0])
+def test_the_copy_button_covers_no_code(show: Show, look: Look, scale: float) -> None:
+    rows = conversation(0)
+    rows.add("reply", text="> ```\n> " + "\n> ".join(["word " * 60, "x" * 400]) + "\n> ```\n")
+    view = show(rows)
+    view.restyle(Look(look.theme, load_fonts(scale)))
+    settle(view)
+    (reply,) = view.replies.shown.values()
+    (button,) = [button for button in reply.findChildren(QToolButton) if button.isVisible()]
+    document = reply.document()
+    block = code_frames(document)[0].firstCursorPosition().block()
+    for _ in range(2):
+        top = document.documentLayout().blockBoundingRect(block).topLeft()
+        lines = [block.layout().lineAt(number) for number in range(block.layout().lineCount())]
+        assert len(lines) > 2
+        boxes = [line.naturalTextRect().translated(top).toAlignedRect() for line in lines]
+        assert not any(box.intersects(button.geometry()) for box in boxes)
+        block = block.next()
 
 
 def test_link_is_emitted_and_not_opened(show: Show, qtbot: QtBot) -> None:

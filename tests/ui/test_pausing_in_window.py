@@ -1,0 +1,62 @@
+"""A run is paused and resumed in the window, and a session without anything to compact says so."""
+
+import json
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
+
+from tests.ui.hands import find, press, write
+from tests.ui.test_desktop_app import Person, live, until
+
+WAIT = {"name": "run", "arguments": {"command": "while [ ! -e go ]; do sleep 0.05; done"}}
+SCRIPT = json.dumps({"replies": [{"text": "", "calls": [WAIT]}, {"text": "", "calls": [WAIT]}, {"text": "Done."}]})
+
+
+def run_command(person: Person, words: str) -> None:
+    person.window.commands.open_commands()
+    field = find(person.window, QLineEdit, "palette.field")
+    write(field, words)
+    press(field, Qt.Key.Key_Return)
+
+
+def test_a_pause_is_visible_until_it_begins_and_the_palette_resumes_the_run(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window, actions = person.window, person.window.actions_by_id
+        await until(window.start.isVisible, "the start screen")
+        session, other = await person.start(SCRIPT)(), await person.start('{"replies": [{"text": "Done."}]}')()
+        window.show_session(session)
+        pause = find(window.view, QPushButton, "run.pause")
+        await until(lambda: pause.isVisible() and actions["run.pause"].isEnabled(), "the run")
+        assert (pause.text(), pause.isEnabled()) == ("Pause", True) and not actions["run.resume"].isEnabled()
+        actions["run.pause"].trigger()
+        await until(lambda: pause.text() == "Pausing…" and not pause.isEnabled(), "the sign")
+        window.show_session(other)
+        await until(lambda: window.row(other).status == "done" and not pause.isVisible(), "the other session")
+        window.show_session(session)
+        assert pause.isVisible() and pause.text() == "Pausing…", "it still pauses"
+        (home / "work" / "go").touch()
+        await until(lambda: window.row(session).status == "paused" and not pause.isVisible(), "the pause")
+        await until(actions["run.resume"].isEnabled, "the command")
+        (home / "work" / "go").unlink()
+        run_command(person, "resume")
+        await until(lambda: window.row(session).status == "running" and pause.isVisible(), "the resumed run")
+        assert (pause.text(), pause.isEnabled()) == ("Pause", True)
+        (home / "work" / "go").touch()
+        await until(lambda: window.row(session).status == "done", "the end")
+
+    live(qapp, home, act)
+
+
+def test_nothing_to_compact_is_a_passing_message_not_an_error(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        await until(window.start.isVisible, "the start screen")
+        session = await person.start('{"replies": [{"text": "Done."}]}')()
+        window.show_session(session)
+        await until(lambda: window.row(session).runs and window.row(session).status == "done", "the end")
+        window.actions_by_id["run.compact"].trigger()
+        await until(lambda: "Nothing to compact" in window.toast.accessibleName(), "the message")
+        assert window.toast.isVisible() and not person.notice()
+
+    live(qapp, home, act)
