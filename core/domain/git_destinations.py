@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from core.domain.git_config import is_harmless
 from core.domain.git_config_lines import ENTRY, config_lines
 
 _KEYS = {
@@ -17,6 +18,11 @@ class _Destination(NamedTuple):
     subsection: str
     key: str
     value: str
+
+
+def is_harmless_change(text: str, former: str) -> bool:
+    """Return whether a changed git configuration neither makes git run a program nor leads it elsewhere."""
+    return is_harmless(text, former) and not leads_elsewhere(text, former)
 
 
 def leads_elsewhere(text: str, former: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from core.domain.git_config import harmless_lines, is_harmless
 from core.domain.git_config_lines import ENTRY, HEADER
-from core.domain.git_destinations import leads_elsewhere
+from core.domain.git_destinations import is_harmless_change
 from core.workspace.file_change import FileChange
 from core.workspace.trusted_places import COMMONDIR, CONFIG_FILES, REBASE_TODO, STRATEGY_FILES, is_remote_file
 
@@ -55,8 +55,7 @@ def _revert_config(change: FileChange) -> FileRevert | None:
     before, after = ((body or b"").decode("utf-8", "replace") for body in (change.before, change.after))
     if change.before is None:
         return None if is_harmless(after, before) else FileRevert(harmless_lines(after).encode())
-    is_allowed = is_harmless(after, before) and not leads_elsewhere(after, before)
-    return None if is_allowed else FileRevert(change.before)
+    return None if is_harmless_change(after, before) else FileRevert(change.before)
 
 
 def _revert_commands(body: bytes, former: bytes) -> FileRevert | None:

@@ -40,7 +40,9 @@ def record_command(context: ToolContext, scan: FolderScan) -> CommandRecord | No
     if context.grant.read_only or (context.grant.unsandboxed and context.level == "none"):
         return None
     state = scan.trusted_state() | {"approved": sorted(context.grant.protected_paths)}
-    return CommandRecord(context.data, context.folder, state | {"history": context.history.stored_as})
+    record = CommandRecord(context.data, context.folder, state | {"history": context.history.stored_as})
+    scan.follow_own_writes(record.note_own_write)
+    return record
 
 
 def recover_commands(context: ToolContext) -> tuple[tuple[str, ...], list[str]]:

@@ -24,12 +24,12 @@ from core.workspace import forced_access
 from core.workspace.bubblewrap import git_folders
 from core.workspace.command_record import CommandRecord
 from core.workspace.committed_files import FileVersion
-from core.workspace.commondir_watch import CommondirWatch
 from core.workspace.file_change import FileChange, OriginalFile, UnrecordedChanges
 from core.workspace.folder_listing import inside_git
 from core.workspace.git_branch import worktree_git_folders
+from core.workspace.git_settings_watch import GitSettingsWatch
 from core.workspace.paths import is_in_any
-from core.workspace.threads import run_in_thread
+from core.workspace.threads import run_in_thread, run_to_completion
 from core.workspace.unsettled import shortened
 
 # Reverted files are first copied to this folder in the data folder, because the user may have created one meanwhile.
@@ -238,7 +238,8 @@ class TrustedFilesGuard:
     """Reverts changes to trusted files while a command runs, and ends a command that keeps making the same change.
 
     New names at the top of the folder and of `.git` are noticed at each check; the whole folder is scanned every few
-    seconds. A file `commondir` that leads git to other settings is reverted at once and ends the command.
+    seconds. Changed git settings and hooks are reverted at once. A file `commondir` that leads git to other settings
+    also ends the command.
     """
 
     def __init__(
@@ -254,12 +255,15 @@ class TrustedFilesGuard:
         self._active = _reverts_changes(context)
         self._scan_job: asyncio.Future[None] | None = None
         self._next = time.monotonic() + MIN_INTERVAL_S
+        self._earliest = 0.0  # a scan before this time would take too much of the processor
         self._stopped = threading.Event()
         self._has_ended = False
         self.counts: Counter[str] = Counter()  # how often each path was reverted
         self._redirections: dict[str, None] = {}  # paths of reverted `commondir` files, in order
         folders = _git_folders(context) if self._active else ()
-        self._watch = CommondirWatch(context.folder, folders, self._is_approved, self._note_redirection)
+        self._watch = GitSettingsWatch(
+            context.folder, folders, self._is_approved, self._note_redirection, self._check_setting
+        )
 
     @property
     def reverted(self) -> set[str]:
@@ -277,7 +281,7 @@ class TrustedFilesGuard:
             return REDIRECTED.format(visible_name(redirections[0]))
         if not self._active or (self._scan_job and not self._scan_job.done()):
             return ""
-        if repeated := sorted(path for path, count in self.counts.items() if count >= MAX_REVERTS):
+        if repeated := sorted(path for path, count in list(self.counts.items()) if count >= MAX_REVERTS):
             return PERSISTENT.format(visible_name(repeated[0]))
         names = self._top()
         appeared = any(map(self._context.scan.is_trusted, names - self._names))
@@ -308,7 +312,8 @@ class TrustedFilesGuard:
             self._names = self._top()
         ended = time.monotonic()
         interval = REPEATED_INTERVAL_S if reverted else MIN_INTERVAL_S
-        self._next = ended + max(interval, SCAN_SHARE * (ended - began))
+        self._earliest = ended + SCAN_SHARE * (ended - began)
+        self._next = max(ended + interval, self._earliest)
 
     def end(self, reverted: Iterable[str]) -> None:
         """Count the reverts of the final scan after the command, and scan no more.
@@ -322,9 +327,9 @@ class TrustedFilesGuard:
     async def stop(self) -> None:
         """Start no more scans, and wait for the running one."""
         self._stopped.set()
-        self._watch.stop()
         if self._scan_job:
             await asyncio.wait({self._scan_job})
+        await run_to_completion(self._watch.stop)  # not in the event loop: it may wait for a scan
 
     def close(self) -> None:
         """Remove the record of the command on disk: its changes were reverted, or it was not started."""
@@ -334,6 +339,26 @@ class TrustedFilesGuard:
 
     def _is_approved(self, path: str) -> bool:
         return is_in_any(path, self._context.grant.protected_paths)
+
+    def _check_setting(self, path: str) -> None:
+        """Revert a changed git setting or hook unless the change is harmless or approved, in the thread of the watch.
+
+        If the file cannot be checked on its own, make the next `check` scan the whole folder.
+        """
+        with self._context.scan.lock:
+            if self._has_ended:
+                return
+            try:
+                found = None if path.startswith("/") else self._context.scan.changes_of(path)
+                result = revert_unapproved(self._context, *found) if found else None
+            except (Problem, OSError, ValueError):
+                result = None
+            reverted = result.reverted if result else self._context.shared.revert() if path.startswith("/") else ()
+            self.counts.update(reverted)
+        if reverted and self._on_revert:
+            self._on_revert(reverted)
+        if not result:
+            self._next = self._earliest
 
     def _note_redirection(self, path: str) -> None:
         self._redirections[path] = None

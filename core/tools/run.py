@@ -9,7 +9,7 @@ from typing import Annotated
 
 from annotated_types import Gt, Le
 
-from core.domain.command_line import ReadLine, read_line, split_loosely
+from core.domain.command_line import ReadLine, program_name, read_line, split_loosely
 from core.domain.events import ToolCall
 from core.domain.irreversible_commands import irreversible_reason, possibly_irreversible_reason
 from core.domain.problems import Problem
@@ -78,7 +78,7 @@ async def run(parameters: RunArguments, context: ToolContext) -> ToolResult:
     request = CommandRequest(
         command=parameters.command, folder=context.folder, limits=limits, permit=permit,
         protected=sensitive.protected, hidden=sensitive.hidden, argv=context.grant.argv,
-        loses_history=_loses_history(parameters.command, context),
+        loses_history=_loses_history(parameters.command, context), pushes=_pushes(parameters.command, context),
     )  # fmt: skip
     if request.loses_history:
         await _drop_history(context, background=parameters.background)
@@ -288,6 +288,13 @@ def _loses_history(command: str, context: ToolContext) -> bool:
         ):
             return True
     return False
+
+
+def _pushes(command: str, context: ToolContext) -> bool:
+    """Return whether the user has approved a line that pushes, for which git may write where its branch was pushed."""
+    line = read_line(command)
+    parts: Sequence[Sequence[str]] = line.parts if isinstance(line, ReadLine) else split_loosely(command)
+    return context.grant.irreversible and any(program_name(words[0]) == "git" and "push" in words for words in parts)
 
 
 async def _drop_history(context: ToolContext, *, background: bool) -> None:

@@ -1,14 +1,19 @@
 """Records of running commands in the data folder, for reverting their changes if Journeyman is killed meanwhile.
 
+The first line of a record is the state before the command. Each further line is a file that Journeyman itself was about
+to write in the folder, such as after an approval in another session, so that this is not reverted.
+
 The recording process keeps its record locked. The modification time of a record is when the command was last seen
 running.
 """
 
+import base64
 import contextlib
 import hashlib
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,10 +34,13 @@ class CommandRecord:
         records.mkdir(mode=0o700, exist_ok=True)  # not with parents: a deleted data folder must stay deleted
         self._path = records / f"{folder_prefix(folder)}{os.getpid()}-{time.monotonic_ns()}.json"
         self._next_note = 0.0
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600)
+        self._lock = threading.Lock()
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+        self._file = os.open(self._path, flags, 0o600)
         lock(self._file)
         with open(os.dup(self._file), "w", encoding="utf-8", errors="surrogatepass") as file:  # noqa: PTH123 - a descriptor
             json.dump(state | {"folder": str(folder)}, file)
+            file.write("\n")
             file.flush()
             os.fsync(file.fileno())
 
@@ -43,12 +51,24 @@ class CommandRecord:
             with contextlib.suppress(OSError):
                 os.utime(self._path)
 
+    def note_own_write(self, path: str, body: bytes | None) -> None:
+        """Note, before it happens, that Journeyman itself writes a file in the folder, or removes it if `body` is None.
+
+        Callable from any thread.
+        """
+        line = json.dumps([path, None if body is None else base64.b64encode(body).decode()]) + "\n"
+        with self._lock, contextlib.suppress(OSError):  # on a full disk, the file can still be written in place
+            if self._file >= 0:
+                os.write(self._file, line.encode("utf-8", "surrogatepass"))
+                os.fsync(self._file)
+
     def close(self) -> None:
         """Delete the record, after the changes of the command have been recorded or reverted."""
-        if self._file >= 0:
-            self._path.unlink(missing_ok=True)
-            os.close(self._file)
-            self._file = -1
+        with self._lock:
+            if self._file >= 0:
+                self._path.unlink(missing_ok=True)
+                os.close(self._file)
+                self._file = -1
 
 
 def interrupted_commands(data: Path, folder: Path | None = None) -> Iterator[tuple[dict[str, Any], float]]:
@@ -78,12 +98,18 @@ def interrupted_folders(data: Path) -> list[Path]:
 
 
 def _read(record: IO[str]) -> dict[str, Any] | None:
-    """Return the state in a record; None if it is incomplete: then the process was killed before the command began."""
+    """Return the state in a record; None if it is incomplete: then the process was killed before the command began.
+
+    Its item `own_writes` maps the files that Journeyman itself wrote to their contents in base64, or None.
+    """
     try:
-        state: dict[str, Any] = json.load(record)
+        state: dict[str, Any] = json.loads(record.readline())
     except ValueError:
         return None
-    return state
+    own_writes: dict[str, str | None] = {}
+    with contextlib.suppress(ValueError):  # the process was killed while it wrote the last line
+        own_writes.update(json.loads(line) for line in record)
+    return state | {"own_writes": own_writes}
 
 
 def folder_prefix(folder: Path) -> str:

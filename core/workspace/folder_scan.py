@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from core.domain.problems import Problem
-from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only, path_in_git
+from core.domain.sensitive_paths import is_hidden_from_commands, is_protected, is_read_only
 from core.workspace import forced_access
 from core.workspace.broker import READ_LIMIT, WRITE_LIMIT, FileBroker
 from core.workspace.content_cache import ContentCache
@@ -35,6 +35,15 @@ from core.workspace.folder_listing import (
 from core.workspace.linked_files import links_outside, separate
 from core.workspace.own_writes import OwnWrites
 from core.workspace.paths import is_utf8_name, printable
+from core.workspace.snapshot_lines import (
+    git_folder_of,
+    inode_of,
+    is_git_link,
+    is_new_repository,
+    is_privileged,
+    mode_of,
+    path_of,
+)
 from core.workspace.trusted_places import CONFIG_FILES, NOTEWORTHY, TrustedPlaces, git_acts_on, is_noted, trusted_place
 
 FILE_SIZE = 1 << 20
@@ -110,7 +119,7 @@ class FolderScan:
     def trusted_state(self) -> dict[str, Any]:
         """Return the state of trusted files before the command as JSON values, which `from_state` accepts."""
         lines = list(filter(self._matters, self._snapshot))
-        known = {path: line for line in lines if self._known.get(path := _path(line)) == line}
+        known = {path: line for line in lines if self._known.get(path := path_of(line)) == line}
         bodies = {path: self._trusted.get(path) for path in known}
         return {
             "lines": [os.fsdecode(line) for line in lines],
@@ -124,7 +133,7 @@ class FolderScan:
     def from_state(cls, folder: Path, broker: FileBroker, state: Mapping[str, Any]) -> "FolderScan":
         """Return a scan whose "before" is a state from `trusted_state`, possibly of another process."""
         scan = cls(folder, broker=broker)
-        lines = {_path(line): line for line in map(os.fsencode, state["lines"])}
+        lines = {path_of(line): line for line in map(os.fsencode, state["lines"])}
         scan._snapshot = scan._seen = frozenset(lines.values())
         scan._noted = {line: path for path, line in lines.items() if is_noted(path)}
         for path, body in state["bodies"].items():
@@ -135,7 +144,20 @@ class FolderScan:
         scan._places_of = frozenset()
         scan._modes = dict(state.get("modes", {}))
         scan._any_folder = True
+        own = {path: body and base64.b64decode(body) for path, body in state.get("own_writes", {}).items()}
+        files = {path: None if body is None else OriginalFile(body, 0o644) for path, body in own.items()}
+        scan._own_writes = OwnWrites(folder, scan.lock, files)
         return scan
+
+    def follow_own_writes(self, before_write: Callable[[str, bytes | None], None]) -> None:
+        """From now on, call a function before Journeyman itself writes or removes a trusted file of the folder."""
+
+        def announce(path: str, body: bytes | None) -> None:
+            if self.is_trusted(path):
+                before_write(path, body)
+
+        if self._own_writes:
+            self._own_writes.before_write = announce
 
     def is_trusted(self, path: str) -> bool:
         """Return whether other programs act on this path: by its name, through a link, or as git is configured."""
@@ -182,10 +204,10 @@ class FolderScan:
             self._seen = self._snapshot
             self._racy = {line for line in fresh if float(line.split(b" ", 4)[3]) >= racy_since}
             self._noted = {line: path for line, path in self._noted.items() if line in self._snapshot}
-            self._noted |= {line: path for line in fresh if NOTEWORTHY.search(line) and is_noted(path := _path(line))}
+            self._noted |= {line: path for line in fresh if NOTEWORTHY.search(line) and is_noted(path := path_of(line))}
             self._sockets = {line: path for line, path in self._sockets.items() if line in self._snapshot}
             if not commands_run:
-                self._sockets |= {line: _path(line) for line in fresh if line.startswith(b"s")}
+                self._sockets |= {line: path_of(line) for line in fresh if line.startswith(b"s")}
             self._note_secrets(commands_run=commands_run)
             self._find_places(broker)
             self._keep_contents(broker, fresh)
@@ -207,7 +229,7 @@ class FolderScan:
         A command could move a folder around during the scan, so that a secret in it is not hidden from the next
         command.
         """
-        found = {_inode(line): path for line, path in self._noted.items() if is_hidden_from_commands(path)}
+        found = {inode_of(line): path for line, path in self._noted.items() if is_hidden_from_commands(path)}
         missing = [path for inode, path in self._secrets.items() if inode not in found] if commands_run else []
         self._secrets = {**self._secrets, **found} if commands_run else found
         if missing:
@@ -239,12 +261,31 @@ class FolderScan:
                 return (), UnrecordedChanges()
             return self.fork()._changes(broker, listing)
 
+    def changes_of(self, path: str) -> tuple[tuple[FileChange, ...], UnrecordedChanges] | None:
+        """Return the change of one trusted file since the last scan; None if it was a link or is unknown."""
+        line = next((line for line in self._snapshot if line.endswith(b" ./" + os.fsencode(path))), None)
+        own = self._own_writes.files if self._own_writes else {}
+        original = own[path] if path in own else self._original(path, line)
+        if original.link if original else line and path not in own:
+            return None
+        with self._open_broker() as broker:
+            change = _change_since(broker, path, original)
+        if not isinstance(change, str):
+            return ((change,) if change else ()), UnrecordedChanges()
+        originals = {path: original} if original else {}
+        return (), UnrecordedChanges((path,), created=() if original else (path,), originals=originals)
+
     def changes_of_state(self) -> tuple[tuple[FileChange, ...], UnrecordedChanges]:
         """Return the changes to trusted files since the state that `from_state` restored."""
         with self._open_broker() as broker:
             listing = take_snapshot(self.folder, self._git_trees, self._is_notable)
             self._restore_modes(broker, listing, self._modes)
             listing.lines = frozenset(filter(self._matters, listing.lines))
+            if self._own_writes:  # Leave out those that did not happen, because Journeyman was killed just before.
+                changed = {path_of(line) for line in self._snapshot ^ listing.lines}
+                self._own_writes.files = {
+                    path: each for path, each in self._own_writes.files.items() if path in changed
+                }
             return self._changes(broker, listing)
 
     def _matters(self, line: bytes) -> bool:
@@ -253,12 +294,12 @@ class FolderScan:
     def _is_notable(self, line: bytes) -> bool:
         """Return whether a path matters for security: in very large folders, only these paths are compared."""
         named = NOTEWORTHY.search(line) or _REPOSITORY.search(line)
-        return bool(named) or _is_privileged(line) or (bool(self._places.further) and self.is_trusted(_path(line)))
+        return bool(named) or is_privileged(line) or (bool(self._places.further) and self.is_trusted(path_of(line)))
 
     def _may_matter(self, line: bytes) -> bool:
-        path = _path(line)
-        is_special = bool(_REPOSITORY.search(line)) or "hooks/" in path or _is_privileged(line)
-        return is_special or _is_git_link(path, line) or self.is_trusted(path)
+        path = path_of(line)
+        is_special = bool(_REPOSITORY.search(line)) or "hooks/" in path or is_privileged(line)
+        return is_special or is_git_link(path, line) or self.is_trusted(path)
 
     def _changes(self, broker: FileBroker, listing: FolderListing) -> tuple[tuple[FileChange, ...], UnrecordedChanges]:
         lines = listing.lines
@@ -267,26 +308,26 @@ class FolderScan:
         racy = self._racy & lines
         before = set(filter(self._is_notable, self._snapshot)) if listing.partial else self._snapshot
         now = set(filter(self._is_notable, lines)) if listing.partial else lines
-        old = {_path(line): line for line in (before - now) | (racy & now)}
-        new = {_path(line): line for line in (now - before) | (racy & now)}
+        old = {path_of(line): line for line in (before - now) | (racy & now)}
+        new = {path_of(line): line for line in (now - before) | (racy & now)}
         altered: list[FileChange] = []
         unrecorded: list[str] = []
         protected: list[str] = []
         originals: dict[str, OriginalFile] = {}
         created: list[str] = []
-        is_new_repository = functools.cache(functools.partial(_is_new_repository, self._snapshot))
+        is_new = functools.cache(functools.partial(is_new_repository, self._snapshot))
         own = self._own_writes.files if self._own_writes else {}
         for path in sorted({*old, *new, *own}):
-            if inside_git(path) and not git_acts_on(path) and not _is_git_link(path, old.get(path), new.get(path)):
+            if inside_git(path) and not git_acts_on(path) and not is_git_link(path, old.get(path), new.get(path)):
                 continue
             original = self._original(path, old.get(path))
             change = self._compare(broker, path, old.get(path), new.get(path))
             if path in own:
-                original, change = own[path], _change_since_own_write(broker, path, own[path])
+                original, change = own[path], _change_since(broker, path, own[path])
             if change is None:
                 continue
             is_sensitive = is_protected(path) or self.is_trusted(path)
-            if is_sensitive and not (inside_git(path) and is_new_repository(_git_folder(path))):
+            if is_sensitive and not (inside_git(path) and is_new(git_folder_of(path))):
                 protected.append(path)
             if isinstance(change, FileChange):
                 altered.append(change)
@@ -296,7 +337,7 @@ class FolderScan:
                 originals[path] = original
             elif path in own or path not in old:
                 created.append(path)
-        privileged = [path for path, line in new.items() if _is_privileged(line) and not _is_privileged(old.get(path))]
+        privileged = [path for path, line in new.items() if is_privileged(line) and not is_privileged(old.get(path))]
         self._snapshot, self.git_places = lines, listing.git
         self._seen |= {line for line in new.values() if line.startswith(b"s")}  # sockets of commands are not hidden
         missed = UnrecordedChanges(
@@ -313,7 +354,9 @@ class FolderScan:
     def _loosened(self, listing: FolderListing, old: Mapping[str, bytes], new: Mapping[str, bytes]) -> dict[str, int]:
         folders = (path for path in listing.modes.keys() & self._modes.keys() if self._is_trusted_folder(path))
         found = {path: (self._modes[path], listing.modes[path]) for path in folders}
-        found |= {path: (_mode(old[path]), _mode(new[path])) for path in old.keys() & new.keys() if inside_git(path)}
+        found |= {
+            path: (mode_of(old[path]), mode_of(new[path])) for path in old.keys() & new.keys() if inside_git(path)
+        }
         return {path: before for path, (before, after) in found.items() if after & ~before & OTHERS_WRITE}
 
     def _is_trusted_folder(self, path: str) -> bool:
@@ -334,7 +377,7 @@ class FolderScan:
         ]
         if (lines := frozenset([*links, *configs])) == self._places_of:
             return
-        texts = [(path, self._config(broker, path)) for path in map(_path, configs)]
+        texts = [(path, self._config(broker, path)) for path in map(path_of, configs)]
         self._places.update(broker, (self._noted[line] for line in links), texts)
         self._places_of = lines
 
@@ -351,7 +394,7 @@ class FolderScan:
         if line.startswith(b"l"):
             return OriginalFile(self._links[path], 0, link=True) if path in self._links else None
         body = self._cache(trusted=self.is_trusted(path)).get(path)
-        return None if body is None else OriginalFile(body, _mode(line))
+        return None if body is None else OriginalFile(body, mode_of(line))
 
     def _open_broker(self) -> AbstractContextManager[FileBroker]:
         return nullcontext(self._broker) if self._broker else FileBroker(self.folder)
@@ -370,7 +413,7 @@ class FolderScan:
             self._known.pop(path, None)
         if not is_before_known or (new and after is None):
             return None if old == new else path
-        modes = (_mode(old), _mode(new))
+        modes = (mode_of(old), mode_of(new))
         if before == after and modes[0] == modes[1]:
             return None
         return path if _is_private(path) else FileChange(path, before, after, modes)
@@ -379,11 +422,11 @@ class FolderScan:
         """Keep the contents of the files of these lines: all trusted ones, then untrusted ones until the time limit."""
         untrusted: list[tuple[bytes, str]] = []
         for line in lines:
-            path = _path(line)
+            path = path_of(line)
             if self._known.get(path) == line:
                 continue
             may_be_trusted = line in self._noted or self._places.further
-            if _is_git_link(path, line) or (may_be_trusted and self.is_trusted(path)):
+            if is_git_link(path, line) or (may_be_trusted and self.is_trusted(path)):
                 self._keep_one(broker, path, line, trusted=True)
             elif not _left_out(path):
                 untrusted.append((line, path))
@@ -424,8 +467,8 @@ class FolderScan:
             return None
 
 
-def _change_since_own_write(broker: FileBroker, path: str, own: OriginalFile | None) -> FileChange | str | None:
-    """Return the change of a file since Journeyman itself wrote or removed it.
+def _change_since(broker: FileBroker, path: str, own: OriginalFile | None) -> FileChange | str | None:
+    """Return the change of a file since it had this state; None stands for no file.
 
     Like `_compare`, return only the path if the contents are unknown, and None if nothing changed.
     """
@@ -440,39 +483,6 @@ def _change_since_own_write(broker: FileBroker, path: str, own: OriginalFile | N
         return None
     modes = (own.mode if own else 0, stat.S_IMODE(status.st_mode) if status else 0)
     return path if _is_private(path) else FileChange(path, own.body if own else None, after, modes)
-
-
-def _mode(line: bytes | None) -> int:
-    return int(line.split(b" ", 1)[0][1:], 8) & 0o777 if line else 0
-
-
-def _inode(line: bytes) -> bytes:
-    return line.split(b" ", 2)[1].partition(b".")[0]
-
-
-def _is_privileged(line: bytes | None) -> bool:
-    kind = line.split(b" ", 1)[0] if line else b"f0"
-    return kind.startswith(b"f") and bool(int(kind[1:], 8) & forced_access.PRIVILEGES)
-
-
-def _path(line: bytes) -> str:
-    return os.fsdecode(line.split(b" ", 4)[4][2:])
-
-
-def _is_git_link(path: str, *lines: bytes | None) -> bool:
-    """Return whether a path in a git folder is or was a link, which could lead git elsewhere; HEAD is excepted."""
-    is_head = path.endswith("/HEAD") and "logs" not in path_in_git(path).split("/")  # old git versions made HEAD a link
-    return not is_head and inside_git(path) and any(line is not None and line.startswith(b"l") for line in lines)
-
-
-def _git_folder(path: str) -> bytes:
-    """Return the innermost git folder of a path, in the form in which paths of a snapshot begin: b"./…/.git/"."""
-    return os.fsencode(f"./{path}".rpartition("/.git/")[0]) + b"/.git/"
-
-
-def _is_new_repository(before: FolderSnapshot, git_folder: bytes) -> bool:
-    """Return whether a git folder is new. Then its hooks and configuration come from `git init` or `git clone`."""
-    return not any(line.split(b" ", 4)[4].startswith(git_folder) for line in before)
 
 
 def _left_out(path: str) -> bool:

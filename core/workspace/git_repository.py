@@ -168,7 +168,7 @@ class GitRepository:
             raise _changed_problem()
         target, upstream = f"{shown.head}:refs/heads/{status.branch}", f"{status.remote}/{status.branch}"
         run_git(status.root, "push", "-q", status.remote, target, hooks=self._hooks, seconds=NETWORK_SECONDS)
-        if status.upstream != upstream:  # it replaces the configuration, which ends the commands that run there
+        if status.upstream != upstream:
             run_git(status.root, "branch", "-q", f"--set-upstream-to={upstream}", status.branch, check=False)
         return upstream
 

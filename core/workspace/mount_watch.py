@@ -2,17 +2,21 @@
 
 The kernel drops a mount when a program outside the sandbox replaces the file under it, as editors and `git config` do;
 no kind of mount on a single file prevents that. The command itself cannot replace the file, because inside the sandbox
-it is a mount point.
+it is a mount point. Git settings may be replaced with harmless ones, such as the remote branch of a pushed branch: then
+they are watched until the command ends.
 """
 
 import contextlib
+import errno
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from core.domain.git_destinations import is_harmless_change
 from core.domain.visible import visible_name
 from core.workspace import forced_access
 from core.workspace.inotify import Inotify
+from core.workspace.regular_files import open_regular
 
 UNPROTECTED = (
     "stopped, because another program replaced {} while the command ran, so the sandbox no longer protected it; "
@@ -22,6 +26,8 @@ UNHIDDEN = (
     "stopped, because another program replaced {} while the command ran, so the sandbox no longer hid it; output since "
     "then is withheld, and files that the command wrote may contain it; run it again"
 )
+CONFIG = "config"  # the name of a git configuration
+MAX_CONFIG = 1 << 20  # bytes
 _PATH = forced_access.ENTER & ~getattr(os, "O_DIRECTORY", 0)
 _mounted: dict[int, frozenset[tuple[int, int]]] = {}  # the inodes below the mounts of each running command
 
@@ -62,6 +68,7 @@ class MountWatch:
         self._folders: dict[str, int] = {}  # open parent folders, by path
         self._secrets: list[int] = []  # open hidden files, so that their inodes are not reused
         self._mounts: list[tuple[int, str, WatchedMount]] = []  # each with its open parent folder and its name in it
+        self._configs: dict[str, str] = {}  # the contents of git configurations before the command, by path
         self._named: dict[tuple[int, str], WatchedMount] = {}  # by inotify watch of the parent folder, and name in it
         self._created: set[str] = set()  # paths whose creation by bubblewrap was seen
         self._inotify: Inotify | None = None
@@ -71,14 +78,17 @@ class MountWatch:
                 if folder not in self._folders:
                     self._folders[folder] = os.open(folder, forced_access.ENTER)
                 self._mounts.append((self._folders[folder], leaf, mount))
+                if leaf == CONFIG and os.access("HEAD", os.F_OK, dir_fd=self._folders[folder]):
+                    self._configs[mount.path] = _read(self._folders[folder], leaf, mount.inode)
                 if mount.hides:
                     self._secrets.append(os.open(leaf, _PATH, dir_fd=self._folders[folder]))
         if self._mounts:
             _mounted[id(self)] = frozenset(mount.inode for _, _, mount in self._mounts if mount.inode)
             with contextlib.suppress(OSError):  # without inotify, the periodic `check` must suffice
                 self._inotify = inotify = Inotify(self._handle)
+                configs = {descriptor for descriptor, _, mount in self._mounts if mount.path in self._configs}
                 for descriptor, leaf, mount in self._mounts:
-                    self._named[inotify.add(descriptor), leaf] = mount
+                    self._named[inotify.add(descriptor, contents=descriptor in configs), leaf] = mount
 
     def start(self, on_lost: Callable[[str], None]) -> None:
         """Set the callback for a lost mount, and check all mounts once.
@@ -125,13 +135,22 @@ class MountWatch:
     def _compare(self, folder: int, leaf: str, mount: WatchedMount) -> None:
         with contextlib.suppress(OSError):  # a removed file needs no protection until it is created again
             status = os.lstat(leaf, dir_fd=folder)
-            if mount.inode and (status.st_dev, status.st_ino) != mount.inode:
+            if mount.inode and _inode(status) != mount.inode and not self._is_harmless(folder, leaf, mount, status):
                 self._lose(mount)
 
+    def _is_harmless(self, folder: int, leaf: str, mount: WatchedMount, status: os.stat_result) -> bool:
+        """Return whether a file is a git configuration in which nothing but harmless settings have changed."""
+        former = self._configs.get(mount.path)
+        try:
+            return former is not None and is_harmless_change(_read(folder, leaf, _inode(status)), former)
+        except OSError:
+            return False
+
     def _handle(self, number: int, name: str) -> None:
-        if number < 0:
+        mount = self._named.get((number, name))
+        if number < 0 or (mount and mount.path in self._configs):
             self.check()
-        elif mount := self._named.get((number, name)):
+        elif mount:
             if mount.inode or mount.path in self._created:
                 self._lose(mount)
             self._created.add(mount.path)
@@ -144,3 +163,16 @@ class MountWatch:
         self.reason = self.reason or UNPROTECTED.format(visible_name(mount.name))
         if is_first and self._on_lost:
             self._on_lost(self.reason)
+
+
+def _inode(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _read(folder: int, leaf: str, inode: tuple[int, int] | None) -> str:
+    """Return the text of the file with this inode; raise OSError if there is another one, or if it is too large."""
+    with open(open_regular(leaf, follow=False, folder=folder), "rb") as file:  # noqa: PTH123 - a descriptor
+        body = file.read(MAX_CONFIG + 1)
+        if _inode(os.fstat(file.fileno())) != inode or len(body) > MAX_CONFIG:
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), leaf)
+    return body.decode("utf-8", "replace")

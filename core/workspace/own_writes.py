@@ -8,7 +8,7 @@ import os
 import stat
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from core.workspace.file_change import OriginalFile
@@ -30,6 +30,9 @@ class OwnWrites:
         self.files = dict(files or {})
         self.scan_lock = scan_lock
         self._prefix = f"{os.path.realpath(folder).rstrip('/')}/"
+        self.before_write: Callable[[str, bytes | None], None] | None = (
+            None  # is called with each path and its contents
+        )
         with _registering:
             _active.add(self)
 
@@ -39,6 +42,11 @@ class OwnWrites:
 
     def covers(self, path: str) -> bool:
         return path.startswith(self._prefix)
+
+    def announce(self, path: str, body: bytes | None) -> None:
+        """Announce a write to `before_write`."""
+        if self.before_write:
+            self.before_write(path.removeprefix(self._prefix), body)
 
     def note(self, path: str, file: OriginalFile | None) -> None:
         self.files[path.removeprefix(self._prefix)] = file
@@ -55,6 +63,8 @@ def noted(path: str, body: bytes | None) -> Iterator[None]:
     with contextlib.ExitStack() as locks:
         for lock in sorted({each.scan_lock for each in affected}, key=id):  # in one order, so that writers never block
             locks.enter_context(lock)
+        for each in affected:
+            each.announce(path, body)
         yield
         for each in affected:
             each.note(path, None if body is None else OriginalFile(body, _mode(path)))

@@ -1,6 +1,8 @@
 """What Journeyman itself writes while a command runs, on approval or to revert, is not taken for a change by it."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from core.workspace.broker import FileBroker
 from core.workspace.sandbox import Sandbox
 from core.workspace.threads import run_to_completion
 from tests.core.engine.harness import call_reply, open_engine, run_bounded, scripted_replies
-from tests.core.tools.test_trusted_guard import running, until
+from tests.core.tools.test_trusted_guard import run_next, running, until
 from tests.core.workspace.commands import await_, open_sandbox
 from tests.core.workspace.ground import Ground, create_ground
 
@@ -78,6 +80,50 @@ def test_what_the_command_then_changes_is_reverted_to_them(change: str, rung: st
     assert contents(ground.folder) == ("mine", "mine", "") and not (ground.folder / NEW).is_symlink()
     assert end.done and "reverted" in end.done.output and NEW in end.done.output
     assert not os.path.lexists(ground.folder / REMOVED)
+
+
+KILLED = """
+import asyncio, os, sys
+from pathlib import Path
+from core.tools.run import RunArguments, run
+from core.tools.tool_context import open_context
+from core.workspace.broker import FileBroker
+from tests.core.workspace.commands import open_sandbox
+folder = Path(sys.argv[1])
+
+async def main(sandbox):
+    def hear(call, printed):
+        if b"evil" in printed:
+            os.kill(os.getpid(), 9)
+        with FileBroker(folder) as broker:
+            for name in sys.argv[5:]:
+                broker.write(name, b"mine", allow_protected=True)
+            broker.remove(".mcp.json", allow_protected=True)
+        (folder / "go").touch()
+    context = open_context(folder, Path(sys.argv[2]), hear, lambda: sandbox).for_call("c1")
+    await run(RunArguments(sys.argv[4]), context)
+
+with open_sandbox(sys.argv[3]) as sandbox:
+    asyncio.run(main(sandbox))
+"""
+
+
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("change", ["true", "rm -f {0}; echo evil > {0}"])
+def test_they_stay_if_journeyman_is_killed_while_the_command_runs(change: str, rung: str, ground: Ground) -> None:
+    """The next start reverts what the command changed to what Journeyman wrote, on approval in another session."""
+    folder, data = ground.folder, ground.folder.parent / "data"
+    data.mkdir()
+    lines = "; ".join(change.format(name) for name in (NEW, REPLACED, "sub/.envrc"))
+    command = f"{LATER}mkdir -p sub; {{ {lines}; echo evil > .lazygit.yml; }} 2>/dev/null; echo evil; sleep 60"
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, str(folder), str(data), rung, command, NEW, REPLACED],
+        check=False, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert killed.returncode == -9, killed.stderr
+    assert "an earlier command was interrupted" in run_next(folder, data, rung).output
+    assert contents(folder) == ("mine", "mine", "")
+    assert not (folder / ".lazygit.yml").exists() and not (folder / "sub/.envrc").exists()
 
 
 @pytest.mark.parametrize("act", ["a revert by the user", "an approved call"])

@@ -37,7 +37,7 @@ def test_the_command_ends_and_what_it_wrote_is_reverted(background: bool, ground
             command = LURK.format(EVIL.replace("\n", "\\n"))
             call = asyncio.ensure_future(scene.use(command, "c1", background=background))
             await scene.recorder.wait_for(b"up")
-            git(folder, "config", "user.name", "me")
+            git(folder, "config", "core.pager", "mine")
             result = await call
             if background:
                 await until(lambda: bool(scene.ends))

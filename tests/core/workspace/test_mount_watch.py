@@ -89,8 +89,8 @@ def delete_and_create(path: Path, text: str) -> None:
 REPLACED: dict[str, Callable[[Path], object]] = {
     ".envrc": lambda folder: put(folder / ".envrc", "new"),
     "d/.envrc": lambda folder: delete_and_create(folder / "d/.envrc", "new"),
-    ".git/config": lambda folder: git(folder, "config", "user.name", "me"),
-    "d/.git/config": lambda folder: git(folder / "d", "config", "user.name", "me"),
+    ".git/config": lambda folder: git(folder, "config", "core.fsmonitor", "mine"),
+    "d/.git/config": lambda folder: git(folder / "d", "config", "core.fsmonitor", "mine"),
     ".git/hooks": lambda folder: replace_folder(folder / ".git/hooks"),
     ".vscode": lambda folder: replace_folder(folder / ".vscode"),
 }
@@ -152,6 +152,40 @@ def test_a_push_of_a_branch_that_has_been_pushed_ends_no_command(launcher: Bubbl
 
     finished = run_while(launcher, folder, FINE, act)
     assert finished.output == "up\nfine\n" and not finished.killed_because
+
+
+def test_the_first_push_of_a_branch_ends_no_command(launcher: Bubblewrap, ground: Ground) -> None:
+    """Git replaces the configuration, to record which remote branch belongs to the branch."""
+    folder, remote = ground.folder, ground.outside / "remote"
+    git(ground.outside, "init", "-q", "--bare", str(remote))
+    git(folder, "remote", "add", "origin", str(remote))
+
+    def act() -> None:
+        git(folder, "push", "-q", "-u", "origin", "master")
+        git(folder, "checkout", "-q", "-b", "b")
+        assert GitRepository(folder, run_programs=True).push(GitRepository(folder, run_programs=True).status())
+        (folder / "go").touch()
+
+    finished = run_while(launcher, folder, FINE, act)
+    assert finished.output == "up\nfine\n" and not finished.killed_because
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        "echo '[core] fsmonitor = evil' >> .git/config",
+        "cp .git/config n; echo '[alias] st = !evil' >> n; mv n .git/config",
+    ],
+)
+def test_settings_that_another_program_replaced_stay_watched(attack: str, launcher: Bubblewrap, ground: Ground) -> None:
+    """The mount is gone then, so the command can write them."""
+    command = f"while [ ! -e go ]; do sleep 0.02; done; {attack}; sleep 600"
+
+    def act() -> None:
+        git(ground.folder, "config", "branch.master.remote", ".")
+        (ground.folder / "go").touch()
+
+    assert "replaced .git/config " in run_while(launcher, ground.folder, command, act).killed_because
 
 
 def test_a_file_with_another_hard_link_is_replaced_even_if_that_ends_a_command(

@@ -1,6 +1,5 @@
-"""A command makes git follow other settings through the `commondir` of a linked worktree: it is reverted at once."""
+"""A command changes what git acts on, such as the `commondir` of a linked worktree: it is reverted at once."""
 
-import os
 import subprocess
 import sys
 import threading
@@ -11,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core.workspace import commondir_watch
-from core.workspace.commondir_watch import CommondirWatch
+from core.workspace import git_settings_watch
+from core.workspace.git_settings_watch import GitSettingsWatch
 from tests.core.tools.test_run import open_harness
 from tests.core.workspace.commands import open_sandbox
 from tests.core.workspace.ground import Ground, create_ground
@@ -38,7 +37,7 @@ def git(folder: Path, *words: str) -> None:
 def watch(folder: Path) -> Iterator[list[str]]:
     """Watch a folder, and yield the paths that are reverted."""
     reverted: list[str] = []
-    watching = CommondirWatch(folder, [".git"], lambda _: False, reverted.append)
+    watching = GitSettingsWatch(folder, [".git"], lambda _: False, reverted.append, lambda _: None)
     try:
         yield reverted
     finally:
@@ -48,9 +47,16 @@ def watch(folder: Path) -> Iterator[list[str]]:
 def wait_for(path: Path, text: str) -> None:
     """Wait until a file contains a text, or until it is gone if the text is empty."""
     deadline = time.monotonic() + 30
-    while (path.read_text() if os.path.lexists(path) and not path.is_symlink() else "") != text:
+    while _text(path) != text:
         assert time.monotonic() < deadline, path
         threading.Event().wait(0.005)  # the watch reports nothing if it overlooks the file
+
+
+def _text(path: Path) -> str:
+    try:
+        return "" if path.is_symlink() else path.read_text()
+    except FileNotFoundError:
+        return ""
 
 
 @pytest.mark.parametrize(
@@ -84,6 +90,20 @@ def test_that_of_a_new_worktree_is_removed(existing: bool, ground: Ground) -> No
     assert set(reverted) == {NAME}
 
 
+@pytest.mark.parametrize("rung", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("name", [".git/worktrees", ".git/worktrees/tree"])
+def test_a_link_in_place_of_the_folder_is_removed_at_once_and_ends_the_command(
+    name: str, rung: str, ground: Ground
+) -> None:
+    """Git reads the `commondir` that it leads to, which no watch sees."""
+    git(ground.folder, "worktree", "add", "-q", "tree")
+    attack = f"mkdir -p x/tree; echo ../../evil > x/tree/commondir; echo ../../evil > x/commondir; mv {name} old"
+    with open_sandbox(rung) as sandbox, open_harness(sandbox, ground.folder) as made:
+        done = made.use(f'{attack}; ln -s "$PWD/x" {name}; sleep 600')
+    assert done.failed and f"stopped, because it wrote {name}" in done.output, done.output
+    assert not (ground.folder / name).is_symlink()
+
+
 def test_git_may_add_and_remove_worktrees(ground: Ground) -> None:
     folder = ground.folder
     git(folder, "worktree", "add", "-q", "../old")
@@ -100,7 +120,7 @@ def test_git_may_add_and_remove_worktrees(ground: Ground) -> None:
 
 
 def test_a_command_cannot_use_up_the_open_files(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commondir_watch, "MAX_WATCHED", 12)
+    monkeypatch.setattr(git_settings_watch, "MAX_WATCHED", 12)
     with watch(ground.folder) as reverted:
         before = len(list(Path("/proc/self/fd").iterdir()))
         for number in range(100):
