@@ -136,7 +136,8 @@ def withdrawn_answer(reason: str) -> Answer:
 def is_same_question(first: Question, second: Question) -> bool:
     """Return whether two questions have the same texts and options and allow the same answers.
 
-    Case, white space and punctuation at the ends are ignored.
+    Options are the same only if their descriptions are, because these say what choosing one leads to. Case, white
+    space and punctuation at the ends are ignored.
     """
     return _comparable(first) == _comparable(second)
 
@@ -149,7 +150,7 @@ def _comparable(question: Question) -> list[tuple[object, ...]]:
     return [
         (
             _normalized(part.text),
-            sorted(_normalized(option.label) for option in part.options),
+            sorted((_normalized(option.label), _normalized(option.description)) for option in part.options),
             part.free_text,
             part.multi_select,
         )

@@ -7,11 +7,13 @@ from core.domain.memory import MemoryContent
 from core.domain.proposal import Proposal
 from core.memory.lessons import Lesson, derive_lessons, find_duplicates, same_lesson
 from core.memory.memories import Memories
+from core.memory.proposal_actions import rating_change
 from core.memory.run_memory import learning_context
 from core.memory.saving import LearningLimits
 from core.memory.serialization import from_proposal, to_proposal_details
 from core.store.proposal_store import ProposalStore
 
+OUTDATED = "outdated"  # who rejected a proposal that was withdrawn because ratings have changed
 LimitsOf = Callable[[str], LearningLimits]  # returns the learning limits of an agent, given its name
 
 
@@ -24,16 +26,24 @@ async def run_daily_maintenance(
 ) -> tuple[list[str], list[Proposal]]:
     """Archive decayed memories and propose changes; return the ids of the archived memories, and the new proposals.
 
-    A change that was proposed before is not proposed again, whatever the user decided.
+    A change that was proposed before is not proposed again, whatever the user decided. A pending lesson is withdrawn
+    if its runs are rated otherwise now; it is proposed again once enough runs support it.
     """
     archived = await memories.archive_decayed()
+    for proposal in proposals.find(state="pending", target_kind="memory"):
+        if rating_change(memories, proposal):
+            await proposals.resolve(proposal.id, "rejected", by=OUTDATED)
     created = [await proposals.create(candidate) for candidate in pending_proposals(memories, proposals, limits)]
     return archived, created
 
 
 def pending_proposals(memories: Memories, proposals: ProposalStore, limits: LimitsOf = _no_limits) -> list[Proposal]:
     """Return what the maintenance would propose now, without creating proposals."""
-    earlier = proposals.find(target_kind="memory")
+    earlier = [
+        proposal
+        for proposal in proposals.find(target_kind="memory")
+        if proposal.resolved_by != OUTDATED and not (proposal.state == "pending" and rating_change(memories, proposal))
+    ]
     return [
         candidate
         for candidate in _new_proposals(memories, limits)
@@ -71,7 +81,7 @@ def _new_proposals(memories: Memories, limits: LimitsOf) -> list[Proposal]:
             target="",
             text=lesson.content.text,
             reason=lesson.reason,
-            details=to_proposal_details(lesson.content),
+            details=to_proposal_details(lesson.content, [outcome.id for outcome in lesson.outcomes]),
             session=lesson.outcomes[0].session,
             author="review",
         )

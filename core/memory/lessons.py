@@ -42,7 +42,7 @@ def derive_lessons(outcomes: Iterable[Memory]) -> list[Lesson]:
     good: list[list[Memory]] = []
     bad: list[list[Memory]] = []
     for outcome in sorted(outcomes, key=lambda memory: -memory.created_at):
-        verdict = _result(outcome)
+        verdict = outcome_rating(outcome)
         if verdict and outcome.content.fields.get("tried"):
             _add_to_group(outcome, good if verdict == "good" else bad)
     lessons = [_heuristic(group) for group in good if _is_enough(group) and not _any_similar(group[0], bad)]
@@ -78,7 +78,7 @@ def same_lesson(lesson: MemoryContent, other: MemoryContent) -> bool:
     return bool(text and other_text) and _overlap(text, other_text) >= LIKE_TASKS
 
 
-def _result(outcome: Memory) -> str:
+def outcome_rating(outcome: Memory) -> str:
     """Return "good" or "bad" for an outcome with a rating, otherwise ""."""
     verdict = outcome.content.fields.get("rating", "")
     return ("good" if "well" in verdict else "bad") if verdict else ""

@@ -5,9 +5,10 @@ import json
 from core.domain.memory import MemoryAuthor, undone_changes
 from core.domain.problems import Problem
 from core.domain.proposal import MemoryChangeRef, MemoryResult, Proposal
+from core.memory.lessons import outcome_rating
 from core.memory.memories import Memories, with_text
 from core.memory.saving import MemorySource
-from core.memory.serialization import from_proposal
+from core.memory.serialization import from_proposal, outcomes_of
 
 
 class MemoryProposals:
@@ -66,6 +67,10 @@ class MemoryProposals:
         except Problem:
             return None
 
+    def rating_change(self, proposal: Proposal) -> str:
+        """Return, as a sentence, how the ratings of the runs behind a proposed lesson have changed; "" if not."""
+        return rating_change(self._memories, proposal)
+
     def _made(self, proposal: Proposal, memory: str) -> tuple[MemoryChangeRef, ...]:
         """Return the changes of a memory that a proposal made and that were not undone."""
         changes = self._memories.changes(memory)
@@ -98,6 +103,18 @@ class MemoryProposals:
             if change.content
         ]
         return texts[-1] if texts else ""
+
+
+def rating_change(memories: Memories, proposal: Proposal) -> str:
+    """Return, as a sentence, how the ratings of the runs behind a proposed lesson have changed; "" if they have not."""
+    if not (outcomes := outcomes_of(proposal.details)):
+        return ""
+    expected = "good" if from_proposal(proposal.text, proposal.details).kind == "heuristic" else "bad"
+    found = memories.store.read(lambda rows: [rows.get(outcome) for outcome in outcomes])
+    supporting = sum(outcome is not None and outcome_rating(outcome) == expected for outcome in found)
+    if supporting == len(outcomes):
+        return ""
+    return f"Ratings have changed since: {supporting} of these {len(outcomes)} runs are still rated {expected}."
 
 
 def _author(proposal: Proposal) -> MemoryAuthor:

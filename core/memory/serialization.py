@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from typing import Any, NamedTuple, cast
 
@@ -10,24 +10,32 @@ from core.domain.memory import Memory, MemoryContent, reworded
 from core.domain.problems import Problem
 
 FORMAT_VERSION = 1
+OUTCOMES = "outcomes"  # key in the details of a proposed lesson
 ITEM = re.compile(r"(?:[-*+]|\d{1,3}[.)])\s+")
 FENCE = re.compile(r"`{3,}[^`]*|~{3,}.*")
 NAMES = frozenset(field.name for field in fields(MemoryContent))
 
 
-def to_proposal_details(content: MemoryContent) -> str:
+def to_proposal_details(content: MemoryContent, outcomes: Sequence[str] = ()) -> str:
     """Return the content of a proposed memory as JSON, which is stored with the proposal.
 
-    It includes the proposed sentence, which shows later whether the user has edited the proposal's text.
+    It includes the proposed sentence, which shows later whether the user has edited the proposal's text. `outcomes` are
+    the IDs of the memories of outcomes that a proposed lesson is derived from.
     """
     details = {name: value for name, value in asdict(content).items() if value != ""}
-    return json.dumps(details, ensure_ascii=False)
+    return json.dumps(details | ({OUTCOMES: outcomes} if outcomes else {}), ensure_ascii=False)
+
+
+def outcomes_of(details: str) -> tuple[str, ...]:
+    """Return the IDs of the outcomes that a proposed lesson is derived from; () for any other proposal."""
+    return tuple(json.loads(details or "{}").get(OUTCOMES, ()))
 
 
 def from_proposal(text: str, details: str) -> MemoryContent:
     """Return the memory that an accepted proposal saves: `text`, with the properties from the JSON in `details`."""
-    content = MemoryContent(**{"text": text, **json.loads(details or '{"kind": "knowledge"}')})
-    return reworded(content, text)
+    properties = json.loads(details or '{"kind": "knowledge"}')
+    properties.pop(OUTCOMES, None)
+    return reworded(MemoryContent(**{"text": text, **properties}), text)
 
 
 def to_json(memories: Iterable[Memory]) -> str:

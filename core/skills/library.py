@@ -24,7 +24,13 @@ from core.domain.text import to_utf8
 from core.skills.listing import SkillListing, TrustCheck
 from core.skills.merge import diff_three_ways, merge_parts
 from core.skills.risk_scan import scan_file
-from core.skills.skill_archive import MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES, check_file_name
+from core.skills.skill_archive import (
+    MAX_FILE_BYTES,
+    MAX_FILES,
+    MAX_TOTAL_BYTES,
+    check_file_name,
+    check_no_file_is_folder,
+)
 from core.skills.skill_disk import DiskSkill, SkillDisk, blob_name, files_digest
 from core.skills.skill_md import ParsedSkill, decode_text, error_summary, parse_skill, set_field, skill_template
 from core.store.skill_store import SkillStore
@@ -452,6 +458,7 @@ def _changed(before: SkillContents, text: str, files: FileChanges) -> SkillConte
             after.pop(path, None)
         else:
             after[path] = (body, before[path][1] if path in before else body.startswith(b"#!"))
+    check_no_file_is_folder(after)
     sizes = [len(body) for body, _ in after.values()]
     if len(sizes) > MAX_FILES or max(sizes) > MAX_FILE_BYTES or sum(sizes) > MAX_TOTAL_BYTES:
         limit = (

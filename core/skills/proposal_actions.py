@@ -44,6 +44,10 @@ class SkillProposals:
         except Problem:
             return None
 
+    def rating_change(self, _proposal: Proposal) -> str:
+        """Return ""; no proposal about a skill is derived from ratings."""
+        return ""
+
     def can_undo_alone(self, proposal: Proposal) -> bool:
         """Return whether all later versions of the skill come from the session that made the proposal."""
         result = _result_of(proposal)

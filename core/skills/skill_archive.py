@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from core.domain.problems import Problem
@@ -237,6 +237,14 @@ def check_file_name(name: str) -> None:
     )
     if bad:
         raise _bad_name(name)
+
+
+def check_no_file_is_folder(paths: Iterable[str]) -> None:
+    """Raise Problem if one of the files of a skill is in a folder that has the path of another."""
+    names = set(paths)
+    for path in sorted(names):
+        if file := next((str(folder) for folder in PurePosixPath(path).parents if str(folder) in names), ""):
+            raise Problem(f"{path!r} is not possible next to {file!r}.", "A file is not a folder.", "Rename it.")
 
 
 def _check_overlap(entries: list[zipfile.ZipInfo]) -> None:

@@ -25,6 +25,7 @@ from core.domain.text import Text
 from core.store.data_file import DataFile
 from core.store.database import Database
 from core.store.journal import ExtraWrite, Journal
+from core.store.row_keys import BITS, MASK
 
 NAMES = tuple(field.name for field in fields(Proposal))
 COLUMNS = ", ".join(NAMES)
@@ -79,6 +80,18 @@ class ProposalStore:
             cause = "More than one proposal id starts with it." if len(proposals) > 1 else ""
             raise Problem(f"There is no proposal {name!r}.", cause, "List the proposals with `journeyman proposals`.")
         return proposals[0]
+
+    def is_rated_bad_since(self, proposal: Proposal) -> bool:
+        """Return whether the run that a proposal comes from is rated as bad, and was rated after the proposal."""
+        self._file.catch_up()
+        rated = self._file.rows(
+            "SELECT 1 FROM session WHERE id = ? AND coalesce(nullif(rating, ''), check_rating) = 'down' AND EXISTS"
+            f" (SELECT 1 FROM event WHERE id BETWEEN session.number << {BITS} AND session.number << {BITS} | {MASK}"
+            " AND kind = 'run_rated' AND at > ?)",
+            proposal.session,
+            proposal.created_at,
+        )
+        return bool(rated)
 
     async def create(self, draft: Proposal) -> Proposal:
         """Save a proposal as pending, with a new ID, and return it.

@@ -8,7 +8,7 @@ from io import BytesIO
 from itertools import islice
 from typing import Annotated
 
-from annotated_types import Ge
+from annotated_types import Ge, Le
 
 from core.domain.problems import Problem
 from core.tools.folder_walk import FolderWalk, printable_path
@@ -33,8 +33,8 @@ BEGINNINGS = (
 @dataclass(frozen=True, slots=True)
 class ReadArguments:
     path: Annotated[str, ParameterDescription("The file.")]
-    start: Annotated[int, Ge(1), ParameterDescription("First line.")] = 1
-    end: Annotated[int, Ge(0), ParameterDescription("Last line, included; 0: the end.")] = 0
+    start: Annotated[int, Ge(1), Le(10**12), ParameterDescription("First line.")] = 1
+    end: Annotated[int, Ge(0), Le(10**12), ParameterDescription("Last line, included; 0: the end.")] = 0
 
 
 async def run(parameters: ReadArguments, context: ToolContext) -> ToolResult:

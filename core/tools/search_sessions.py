@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from annotated_types import Ge, MaxLen, MinLen
+from annotated_types import Ge, Le, MaxLen, MinLen
 
 from core.tools.parameter_description import ParameterDescription
 
@@ -19,4 +19,4 @@ class SearchSessionsArguments:
     session: Annotated[
         str, ParameterDescription("Only this session; with `event`, read its run's report and the events around it.")
     ] = ""
-    event: Annotated[int, Ge(0), ParameterDescription("The number of a match in that session.")] = 0
+    event: Annotated[int, Ge(0), Le(10**12), ParameterDescription("The number of a match in that session.")] = 0

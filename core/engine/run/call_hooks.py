@@ -26,11 +26,11 @@ def parse_call(run: RunContext, call: ToolCall) -> Any:
 async def run_call_hooks(run: RunContext, call: ToolCall, parameters: Any) -> tuple[ToolCall, Any] | None:
     """Run the user's hooks for a call, before any permission request.
 
-    Return the call and its parameters as the hooks changed them, or None if a hook refused the call or supplied its
-    result, which is then recorded.
+    Return the call and its parameters as the hooks changed them, or None if a hook refused the call, stopped the run or
+    supplied the result of the call, which is then recorded.
     """
     outcome = await _hooks_before_call(run, call)
-    if outcome.refusal:
+    if outcome.refusal or (run.hook_stop and outcome.result is None):
         return None
     if outcome.arguments:
         try:

@@ -35,6 +35,7 @@ from core.engine.run.read_reply import read_reply
 from core.engine.run.run_context import RunContext
 from core.engine.run.text_calls import enable_known_text_calls, fall_back_to_text_calls
 from core.engine.run.untrusted_files import paths_label
+from core.engine.run.user_questions import repeats_question
 from core.engine.state.compaction import USER
 from core.models.model import ModelError
 from core.models.retry import retry_delay_s
@@ -56,7 +57,7 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
         await run.run_hooks("run_start")
     run.ended_turns = conversation.turns - bool(conversation.pending)
     while True:
-        if conversation.pending:
+        if conversation.pending and not run.hook_stop:
             await run.run_hooks("before_calls", calls=_described(run))
             await execute_pending_calls(run)
             await run.run_hooks("after_calls", turn=conversation.turns)
@@ -84,10 +85,17 @@ async def run_turns(run: RunContext) -> RunEnded | RunPaused:
 
 
 async def execute_pending_calls(run: RunContext) -> None:
-    """Execute the pending calls in order. Consecutive read-only calls are executed concurrently."""
-    while run.conversation.pending:
+    """Execute the pending calls in order. Consecutive read-only calls are executed concurrently.
+
+    A question that is asked twice waits for the first answer, which is then reused. Once a hook has stopped the run,
+    no further call is begun.
+    """
+    while run.conversation.pending and not run.hook_stop:
         calls = list(run.conversation.pending.values())
-        concurrent = next((index for index, call in enumerate(calls) if not _only_reads(call)), len(calls))
+        concurrent = next(
+            (n for n, call in enumerate(calls) if not _only_reads(call) or repeats_question(run, call, calls[:n])),
+            len(calls),
+        )
         if concurrent < 2:
             await handle_call(run, calls[0])
             continue

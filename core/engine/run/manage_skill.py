@@ -11,7 +11,7 @@ from core.domain.text import Text
 from core.engine.run.run_context import RunContext
 from core.engine.services.skills import SkillService
 from core.skills.library import LIBRARY_PREFIX
-from core.skills.skill_archive import check_file_name
+from core.skills.skill_archive import check_file_name, check_no_file_is_folder
 from core.skills.skill_md import error_summary, format_skill, parse_skill
 from core.store.proposal_store import ProposalStore
 from core.tools.skill_tools import MANAGE_SKILL, USE_SKILL, ManageSkillArguments, manage_skill_text
@@ -143,18 +143,14 @@ def _new_text(
 
 
 def _refuse_existing_file(skills: SkillService, arguments: ManageSkillArguments, row: SkillRow | None) -> None:
-    """Raise Problem if the new file exists, or if its path needs a folder where the skill has a file or vice versa."""
+    """Raise Problem if the new file exists, or if it cannot be next to the files that the skill has."""
     if row is None:
         return
     paths = {file.path for file in skills.library.open(row.key).files}
     if arguments.path in paths:
         do = f"Read it with {USE_SKILL}, then change it with action patch."
         raise Problem(f"The skill has a file {arguments.path!r} already.", "It was not overwritten.", do)
-    for path in paths:
-        if path.startswith(f"{arguments.path}/") or arguments.path.startswith(f"{path}/"):
-            raise Problem(
-                f"{arguments.path!r} is not possible next to {path!r}.", "A file is not a folder.", "Rename it."
-            )
+    check_no_file_is_folder({*paths, arguments.path})
 
 
 def _last_step(run: RunContext, reviewed: str) -> tuple[int, ...]:

@@ -1,9 +1,11 @@
 """Questions that the agent or a running tool call asks the user."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from core.domain.events import CallRefused, DecisionMade, RunStarted, ToolCall
 from core.domain.ids import question_id
+from core.domain.problems import Problem
 from core.domain.question import (
     Answer,
     Question,
@@ -16,6 +18,7 @@ from core.domain.text import Text
 from core.engine.run.question_slots import question_limit
 from core.engine.run.run_context import RunContext
 from core.tools.ask_user import AskUserArguments, to_question
+from core.tools.catalogue import ASK, read_arguments
 
 MINUTE_S = 60
 
@@ -71,6 +74,23 @@ class CallQuestions:
         """Withdraw the questions that are still open when the call ends, unless they are being answered right now."""
         for name in self.waiting - self.run.claimed:
             await self.run.record(QuestionAnswered(name, "", withdrawn_answer("the call that asked has ended")))
+
+
+def repeats_question(run: RunContext, call: ToolCall, earlier: Sequence[ToolCall]) -> bool:
+    """Return whether a call asks the same question as one of the `earlier` calls of its reply."""
+    if call.tool != ASK:
+        return False
+    question = _asked_by(run, call)
+    others = (_asked_by(run, other) for other in earlier if other.tool == ASK)
+    return question is not None and any(other and is_same_question(question, other) for other in others)
+
+
+def _asked_by(run: RunContext, call: ToolCall) -> Question | None:
+    """Return the question of an `ask_user` call, or None if its arguments are invalid."""
+    try:
+        return to_question(read_arguments(call.tool, run.full_text(call.arguments), run.tools), call.id)
+    except Problem:
+        return None
 
 
 def _earlier_answer(run: RunContext, question: Question) -> Answer | None:

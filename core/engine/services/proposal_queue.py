@@ -9,6 +9,8 @@ from core.domain.problems import Problem
 from core.domain.proposal import Proposal, ProposalKind, ProposalResult, ProposalState
 from core.store.proposal_store import ProposalStore
 
+RATED_BAD = "The run that it comes from was rated as bad since."
+
 
 class ProposalTarget(Protocol):
     """Applies proposals to one kind of target, such as memories."""
@@ -19,6 +21,10 @@ class ProposalTarget(Protocol):
 
     async def undo(self, proposal: Proposal) -> None:
         """Revert an applied proposal."""
+        ...
+
+    def rating_change(self, proposal: Proposal) -> str:
+        """Return, as a sentence, how the ratings that the proposal is based on have changed since; "" if not."""
         ...
 
     def current_text(self, proposal: Proposal) -> str | None:
@@ -35,7 +41,7 @@ class SkillTarget(ProposalTarget, Protocol):
 
 
 class ProposalQueue:
-    """Lists proposals and decides each of them once.
+    """Lists proposals and decides each of them once. Pending ones are listed with what their runs are rated now.
 
     After a crash between applying a proposal and recording its acceptance, the proposal is still pending and can be
     accepted again.
@@ -51,11 +57,11 @@ class ProposalQueue:
         self, state: ProposalState | None = "pending", kind: ProposalKind | None = None, session: str = ""
     ) -> tuple[Proposal, ...]:
         """List proposals, oldest first. `state` None lists proposals in every state."""
-        return tuple(self._store.find(state=state, target_kind=kind, session=session))
+        return tuple(map(self._updated, self._store.find(state=state, target_kind=kind, session=session)))
 
     def get(self, name: str) -> Proposal:
         """Return a proposal by its ID or by an unambiguous prefix."""
-        return self._store.get(name)
+        return self._updated(self._store.get(name))
 
     def current_text(self, name: str) -> str | None:
         """Return the current text of the file that the proposal would change, or None if it does not exist."""
@@ -105,6 +111,15 @@ class ProposalQueue:
         pending = await self.undo(name)
         if was_accepted:
             await self.accept(pending.id)
+
+    def _updated(self, proposal: Proposal) -> Proposal:
+        """Return a proposal; the reason of a pending one says if ratings have changed since it was made."""
+        if proposal.state != "pending":
+            return proposal
+        change = self._target_of(proposal).rating_change(proposal)
+        if not change and self._store.is_rated_bad_since(proposal):
+            change = RATED_BAD
+        return replace(proposal, reason=" ".join(filter(None, (proposal.reason, change))))
 
     @contextmanager
     def _claim(self, name: str, *states: ProposalState) -> Iterator[Proposal]:

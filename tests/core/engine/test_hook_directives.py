@@ -226,6 +226,40 @@ def test_a_hook_stops_the_run_with_its_reason(tmp_path: Path, moment: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("moment", "written"),
+    [("after_reply", []), ("before_calls", []), ("before_call", []), ("after_call", ["a.txt"])],
+)
+def test_a_hook_that_stops_the_run_also_prevents_its_further_calls(
+    tmp_path: Path, moment: str, written: list[str]
+) -> None:
+    async def main() -> None:
+        write(tmp_path, {"on": moment, "command": prints({"stop": "enough"})})
+        async with open_engine(tmp_path) as scene:
+            calls = [{"name": "write", "arguments": {"path": name, "content": name}} for name in ("a.txt", "b.txt")]
+            session, events = await ran(scene, {"calls": calls}, DONE)
+            assert sorted(file.name for file in scene.folder.iterdir()) == written
+            assert [each.call_id for each in kept(events, CallStarted)] == ["r1c1"][: len(written)]
+            assert kept(events, RunEnded)[0].reason == "ended by your hook: enough"
+            heard, _ = await replay(tmp_path, session)
+            assert [entry.event for entry in heard] == events and not scene.bugs
+
+    run_bounded(main())
+
+
+@pytest.mark.parametrize("tools", [("read", "find"), ("find", "read")])
+def test_a_hook_that_stops_the_run_ends_concurrent_calls_as_well(tmp_path: Path, tools: tuple[str, str]) -> None:
+    async def main() -> None:
+        write(tmp_path, {"on": "before_call", "command": prints({"stop": "enough"})})
+        async with open_engine(tmp_path) as scene:
+            arguments = {"read": {"path": "x"}, "find": {"pattern": "*"}}
+            calls = [{"name": name, "arguments": arguments[name]} for name in tools]
+            _, events = await ran(scene, {"calls": calls}, DONE)
+            assert not kept(events, CallStarted) and kept(events, RunEnded)[0].status == "stopped"
+
+    run_bounded(main())
+
+
+@pytest.mark.parametrize(
     ("moment", "printed", "why"),
     [
         ("after_call", {"arguments": {}}, "'arguments' has no effect at after_call"),

@@ -60,6 +60,22 @@ def test_P11_an_answered_question_is_not_asked_again(tmp_path: Path) -> None:
     run_bounded(main())
 
 
+def test_P11_a_question_asked_twice_in_one_reply_is_asked_once(tmp_path: Path) -> None:
+    async def main() -> None:
+        async with open_engine(tmp_path) as scene:
+            texts = ("Which tone?", "And which length?", "  which   TONE")
+            calls = [{"name": "ask_user", "arguments": {"question": text, "options": TWO}} for text in texts]
+            session = await begin(scene, scripted_replies({"calls": calls}, {"text": "ok"}))
+            await scene.until(QuestionAsked, 2)
+            for _, question in scene.engine.open_questions():
+                await scene.engine.answer(question.id, Answer("A"))
+            await scene.engine.wait_idle(session)
+            assert scene.status(session) == "done" and not scene.engine.open_questions()
+            assert [answer.answered_by for answer in answered(scene)] == ["user", "user", "earlier_answer"]
+
+    run_bounded(main())
+
+
 def test_P11_a_question_that_nobody_answered_is_asked_again(tmp_path: Path) -> None:
     async def main() -> None:
         async with open_engine(tmp_path) as scene:
@@ -260,3 +276,5 @@ def test_the_same_question_with_other_options_is_another_question() -> None:
     assert not is_same_question(one, Question("b", "Which?", options=(QuestionOption("B"),)))
     assert not is_same_question(one, replace(one, free_text=False)), "an earlier answer may not be among the options"
     assert not is_same_question(one, replace(one, multi_select=True))
+    deletes = replace(one, options=(QuestionOption("A", "Deletes the table."),))
+    assert not is_same_question(one, deletes), "the answer meant something else"

@@ -1,5 +1,6 @@
 """Lessons derived from outcomes, merges of near-duplicates, and what becomes of such proposals."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -201,3 +202,29 @@ def test_a_rejected_lesson_is_not_proposed_again_after_each_new_outcome(tmp_path
             run_now(memories.save(outcome.content, MemorySource("run", f"t{number}")))
         assert len(run_now(run_daily_maintenance(memories, proposals))[1]) == 1, "another lesson is still proposed"
         reader.close()
+
+
+def test_a_pending_lesson_whose_runs_are_rated_otherwise_says_so_and_is_withdrawn(tmp_path: Path) -> None:
+    with memories_at(tmp_path) as memories:
+        queue, proposals = tray_at(tmp_path, memories)
+        for outcome in deploys(3):
+            keep_outcome(memories, outcome)
+        [lesson] = run_now(run_daily_maintenance(memories, proposals))[1]
+        assert queue.get(lesson.id) == lesson and lesson.reason.startswith("3 similar runs went well")
+
+        def rate(verdict: str) -> None:
+            outcome = memories.listed(kind="outcome")[0]
+            fields = {name: text for name, text in outcome.content.fields.items() if name != "rating"}
+            content = replace(outcome.content, fields=fields | ({"rating": verdict} if verdict else {}))
+            run_now(memories.edit(outcome.id, content, by=MemorySource("run")))
+
+        rate("")  # the user removed the rating of a run
+        changed = "Ratings have changed since: 2 of these 3 runs are still rated good."
+        assert queue.list()[0].reason == f"{lesson.reason} {changed}" == queue.get(lesson.id).reason
+        assert run_now(run_daily_maintenance(memories, proposals))[1] == [] and queue.list() == ()
+        assert queue.get(lesson.id).state == "rejected"
+        rate("and went well")
+        [again] = run_now(run_daily_maintenance(memories, proposals))[1]
+        assert (again.text, again.reason) == (lesson.text, lesson.reason) and again.id != lesson.id
+        run_now(queue.accept(again.id))
+        assert [memory.content.text for memory in memories.listed(kind="heuristic")] == [lesson.text]
