@@ -90,7 +90,8 @@ class NewSessionController:
 
     async def _show_overview(self, overview: "ProvidersOverview") -> None:
         agent_models = await self._bridge.ask(_agent_models)
-        self._window.start.show_providers(_offers(overview, agent_models), overview.model)
+        last_model = self._window.state.text("model")
+        self._window.start.show_providers(_offers(overview, agent_models), overview.model, last_model)
 
     async def _load_agents(self) -> None:
         self._window.start.form.set_agents(await self._bridge.ask(_agents))
@@ -129,6 +130,7 @@ class NewSessionController:
         form.choose_default_model()
         self._window.state.set_draft(NEW_SESSION, "")
         self._window.state.set_text("folder", new.folder)  # so that the folder is selected for the next session
+        self._window.state.set_text("model", new.model)  # also the model, if there is no default model then
         self._window.show_session(session)
 
     async def _set_api_key(self, server: str, key: str) -> None:
