@@ -56,6 +56,32 @@ def test_a_failed_request_waits_for_the_user_and_is_tried_again(
     live(qapp, home, act)
 
 
+def test_the_next_request_is_the_bar_of_a_failed_request(
+    qapp: QApplication, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "INITIAL_DELAY_S", 0.001)
+
+    async def act(person: Person) -> None:
+        window, folder = person.window, home / "work"
+        folder.mkdir()
+        start = RunStarted(SCRIPTED, script=Text(FAILS_ONCE), mode="auto", interactive=True)
+        session = await person.program.engine.ask(lambda engine: engine.start("Write", folder, start))
+        await until(lambda: window.row(session).status == "paused", "the failed request")
+        window.show_start()
+        await activate(window)
+        window.actions_by_id["question.next"].trigger()
+        assert window.selection.session == session
+        bar = find(window.view, FailedRequestBar, "failed")
+        await until(bar.isVisible, "the bar")
+        retry_button = find(bar, QPushButton, "failed.retry")
+        await until(lambda: window.window().focusWidget() is retry_button, "its button has the focus")
+        window.view.composer.focus_input()
+        window.actions_by_id["question.next"].trigger()
+        assert window.window().focusWidget() is retry_button
+
+    live(qapp, home, act)
+
+
 async def _second_pause(session: str, engine: Engine) -> None:
     async with asyncio.timeout(BOUND_S):
         pauses = 0

@@ -73,6 +73,11 @@ def test_an_error_is_shown_although_another_file_was_imported(qapp: QApplication
         await until(lambda: window.selection.session, "the session")
         await until(lambda: "cannot be read" in person.notice(), "the error")
         assert toast(person) == "Imported 1 session."
+        window.actions_by_id["sessions.import"].trigger()
+        dialog = await until(lambda: window.findChild(SessionImportDialog), "the dialog")
+        dialog.import_requested.emit([str(CODEX)])
+        await until(lambda: not person.notice(), "the next import has replaced the error")
+        await until(lambda: "Nothing new" in toast(person), "its end")
 
     live(qapp, home, act)
 

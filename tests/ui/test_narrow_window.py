@@ -1,6 +1,7 @@
 """At 200% text in a window of 900 × 600, nothing is cut off at the right, and there is a visible way back."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ from pytestqt.qtbot import QtBot
 
 from core.domain.proposal import Proposal
 from tests.screens.sample_local_models import NOT_DOWNLOADED
+from tests.ui.ask.questions import TONE
 from tests.ui.hands import click, find, press
 from tests.ui.memory.test_page import add_memory
 from tests.ui.memory.test_page import opened as opened_memory
 from tests.ui.test_desktop_app import Person, live, until
+from ui.ask.ask_area import AskArea
 from ui.ask.option_row import OptionRow
 from ui.memory.proposal_card import MemoryProposalCard
 from ui.overview.panel import OverviewPanel
@@ -23,6 +26,13 @@ from ui.style.theme import Look, load_fonts, load_theme
 from ui.widgets.button import Button
 
 SIZE = (900, 600)
+OPTIONS = [
+    {"label": "Firm, with a 14-day deadline", "description": "Names the clause and the next step. " * 2},
+    {"label": "Friendly first reminder", "description": "No deadline, no legal reference."},
+    {"label": "Formal notice, copy to the council", "description": "Starts the official route at once."},
+]
+ASK = {"name": "ask_user", "arguments": {"question": "Which tone should it take?", "options": OPTIONS}}
+ASKS_TONE = json.dumps({"replies": [{"text": "I ask.", "calls": [ASK]}, {"text": "Done."}]})
 TEXT = "The heat pump Nordwerk N8 is quieter than Alpin A6 and Sole S10."
 
 
@@ -137,16 +147,9 @@ def test_large_text_hides_the_sidebar_of_a_small_window_until_it_is_asked_for(qa
 def test_the_overview_shows_every_option_of_a_question_in_full(
     qapp: QApplication, home: Path, size: tuple[int, int]
 ) -> None:
-    options = [
-        {"label": "Firm, with a 14-day deadline", "description": "Names the clause and the next step. " * 2},
-        {"label": "Friendly first reminder", "description": "No deadline, no legal reference."},
-        {"label": "Formal notice, copy to the council", "description": "Starts the official route at once."},
-    ]
-    ask = {"name": "ask_user", "arguments": {"question": "Which tone should it take?", "options": options}}
-
     async def act(person: Person) -> None:
         window = person.window
-        await person.start(json.dumps({"replies": [{"text": "I ask.", "calls": [ask]}, {"text": "Done."}]}))()
+        await person.start(ASKS_TONE)()
         window.selection.choose_page("overview")
         page = window.pages.page("overview")
         assert isinstance(page, OverviewPanel)
@@ -162,6 +165,57 @@ def test_the_overview_shows_every_option_of_a_question_in_full(
         await until(lambda: bar.maximum() == 0, "nothing of the card has to be scrolled")
 
     live(qapp, home, act)
+
+
+@pytest.mark.parametrize("late", ["nothing", "question", "sandbox", "size", "page"])
+def test_a_small_window_keeps_its_size_whatever_comes_last(qapp: QApplication, home: Path, late: str) -> None:
+    """If its minimum width grew over its width, the sidebar would come back and leave too little to the page."""
+
+    async def act(person: Person) -> None:
+        window, shell = person.window, person.shell
+        shell.resize(1600, 1000)
+        await until(lambda: window._bridge, "the engine")
+        show_page = partial(window.selection.choose_page, "overview")
+        show_sandbox = partial(window.status.show_sandbox, "reduced", "Why it is only partly sandboxed.")
+        for step, name in ((show_sandbox, "sandbox"), (show_page, "page")):
+            if name != late:
+                step()
+        if late != "question":
+            await person.start(ASKS_TONE)()
+            await until(lambda: window.session_index.waiting_count() == 1, "the question")
+        small_window(person)
+        if late == "question":
+            await person.start(ASKS_TONE)()
+        elif late in ("sandbox", "page"):
+            (show_sandbox if late == "sandbox" else show_page)()
+        elif late == "size":
+            shell.resize(1600, 1000)
+            await until(window.sessions.isVisible, "the sidebar")
+            shell.resize(*SIZE)
+        page = window.pages.page("overview")
+        assert isinstance(page, OverviewPanel)
+        card = await until(lambda: page.asking.card, "the question")
+        await until(lambda: card.form.isVisible() and window.sessions.isHidden(), "the page alone")
+        await until(lambda: not cut_off(page), "nothing is cut")
+        assert (shell.width(), shell.height()) == SIZE and page.width() == SIZE[0]
+        assert shell.minimumSizeHint().width() < SIZE[0]
+
+    live(qapp, home, act)
+
+
+@pytest.mark.parametrize("width", [420, 487, 640])
+def test_the_card_of_a_question_wraps_its_age_and_buttons(large: Look, qtbot: QtBot, width: int) -> None:
+    area = AskArea(large)
+    qtbot.addWidget(area)
+    area.show_requests("s", "A letter", [TONE])
+    area.resize(width, 700)
+    area.fit(700)
+    area.show()
+    card = area.card
+    assert card is not None and card.minimumSizeHint().width() <= 420
+    buttons = [find(card, Button, f"question.{name}") for name in ("later", "decline", "answer")]
+    qtbot.waitUntil(lambda: all(button.visibleRegion().boundingRect() == button.rect() for button in buttons))
+    assert not cut_off(area)
 
 
 def test_f6_goes_from_area_to_area_of_the_window(qapp: QApplication, home: Path) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit
 
 from tests.ui.hands import find, write
 from tests.ui.test_desktop_app import Person, live, until
+from tests.ui.test_new_session_in_window import begin, set_model
 from ui.base.tasks import ErrorSource
 from ui.settings.settings_dialog import SettingsDialog
 
@@ -74,5 +75,22 @@ def test_the_error_of_a_setting_disappears_when_it_is_set(qapp: QApplication, ho
         await until(lambda: "Saved" in footer.text(), "the error is gone")
         dialog.close()
         await asyncio.sleep(0)
+
+    live(qapp, home, act)
+
+
+def test_the_error_of_an_attachment_disappears_when_the_session_has_started(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window, folder = person.window, home / "work"
+        await until(window.start.isVisible, "the start screen")
+        folder.mkdir()
+        window.start.form.attached.add_paths([str(home / "missing.png")])
+        await until(person.notice, "the error")
+        await person.program.engine.ask(set_model)
+        await begin(window, folder)
+        session = await until(lambda: window.selection.session, "the session")
+        await until(lambda: not person.notice(), "the error is gone")
+        window.actions_by_id["run.stop"].trigger()
+        await until(lambda: window.row(session).status not in {"running", "waiting"}, "the end of the run")
 
     live(qapp, home, act)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import QCoreApplication, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QSize, Qt, QTimer
 from PySide6.QtGui import QFont, QHideEvent, QShowEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
@@ -50,6 +50,7 @@ class AgeLabel(QLabel):
         self.setObjectName("question.age")
         self.setProperty("tone", "second")
         self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
         self.setFont(font)
         self._ticks = QTimer(self, interval=AGE_INTERVAL_MS)
         self._ticks.setTimerType(Qt.TimerType.VeryCoarseTimer)
@@ -73,6 +74,12 @@ class AgeLabel(QLabel):
         else:
             self.setText(f"{age} · {_tr('waits until you answer')}" if self._show_waiting else age)
         self._ticks.setInterval(COUNTDOWN_INTERVAL_MS if counting_down else AGE_INTERVAL_MS)
+
+    # Overridden Qt methods
+
+    def sizeHint(self) -> QSize:
+        """Return the size of the text on one line; it wraps only if there is less room."""
+        return self.fontMetrics().size(0, self.text())
 
     def showEvent(self, event: QShowEvent) -> None:
         self.update_text()

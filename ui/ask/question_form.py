@@ -13,8 +13,10 @@ from ui.style.theme import Look
 from ui.text.visible import visible
 from ui.widgets.button import Button
 from ui.widgets.fitting_scroll_area import FittingScrollArea
+from ui.widgets.flow_layout import WrappingRow
 from ui.widgets.labels import ENTER_KEYS, hairline, label
 from ui.widgets.scroll_column import ScrollColumn
+from ui.widgets.stacking_row import StackingRow
 
 GAP: Final = 6
 
@@ -166,16 +168,10 @@ class QuestionForm(QFrame):
         content_layout.addStretch(1)
         self._scroll = FittingScrollArea(content)
         self._column = ScrollColumn(self, self._scroll, spacing=8)
-        button_row = QHBoxLayout()
-        button_row.setSpacing(8)
-        if len(self.inputs) == 1:
-            button_row.addWidget(self.inputs[0].field_frame, 1)
-            button_row.addStretch(0)
-        else:
-            button_row.addStretch(1)
-        for button in (self._later_button, self._decline, self._answer):
-            button_row.addWidget(button, 0, Qt.AlignmentFlag.AlignBottom)
-        self._column.addLayout(button_row)
+        buttons = WrappingRow(self._later_button, self._decline, self._answer)
+        beside = self.inputs[0].field_frame if len(self.inputs) == 1 else QWidget()
+        bottom = Qt.AlignmentFlag.AlignBottom | Qt.AlignmentFlag.AlignRight
+        self._column.addWidget(StackingRow(beside, buttons, alignment=bottom))
 
     def _lay_out_dialog(self, header: QWidget, tail: QWidget) -> None:
         content = QWidget()

@@ -14,6 +14,7 @@ from ui.widgets.radio_group import radio_group
 
 # Minimum and maximum number of lines of the text field if a dialog has a single question.
 LARGE_FIELD_LINES: Final = (2, 6)
+MIN_FIELD_WIDTH: Final = 100  # pixels; the buttons of a card move below the text field if they leave it less
 SMALL_FIELD_LINES: Final = (1, 3)  # minimum and maximum number of lines of all other text fields
 
 
@@ -43,6 +44,7 @@ class QuestionInput(QObject):
         shortcut = str(len(self.rows) + 1) if self.rows else ""  # the digit that focuses the text field
         self._shortcut_label = label(shortcut, look.fonts.second, "third")
         self.field_frame = self._build_field_frame()
+        self.field_frame.setMinimumWidth(look.size(MIN_FIELD_WIDTH))
         self._set_object_names(number)
         if not question.multi_select:
             radio_group(self, self.rows, optional=True)
@@ -106,6 +108,7 @@ class QuestionInput(QObject):
             row.restyle(look)
         self.text_field.apply_font(look.fonts.text)
         self._shortcut_label.setFont(look.fonts.second)
+        self.field_frame.setMinimumWidth(look.size(MIN_FIELD_WIDTH))
 
     def update_placeholder(self) -> None:
         """Set the placeholder: the text is a comment if an option is selected, and otherwise the answer itself."""

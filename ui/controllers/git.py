@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 
 from core.domain.problems import Problem
 from ui.base.bridge import Bridge
-from ui.base.tasks import SessionTasks
+from ui.base.tasks import ErrorSource, SessionTasks
 from ui.dialogs.commit_dialog import CommitDialog
 from ui.shell.main_window import MainWindow
 from ui.shell.session_view import SessionView
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from core.engine.api.engine import Engine
     from core.workspace.git_repository import GitRepository, GitStatus
 
+COMMIT = ErrorSource("commit")  # its errors are shown in the window once the dialog has been closed
 Work = Callable[["GitRepository"], Any]
 
 
@@ -90,6 +91,7 @@ class GitController(QObject):
         dialog.set_busy(True)
         try:
             result = await self._bridge.ask(partial(_work, folder, self._run_programs, work))
+            self._window.notice.resolve(COMMIT)
             if self._dialog is dialog:
                 finish(result)
         except Problem as problem:
@@ -108,7 +110,7 @@ class GitController(QObject):
         if self._dialog is dialog:
             dialog.show_error(problem.details)
         else:
-            self._window.show_error(problem.details)
+            self._window.show_error(problem.details, COMMIT)
 
     def _forget(self) -> None:
         self._dialog = None

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 NEW_SESSION: Final = "new"  # the name under which the draft of the start screen is stored
 MAX_RECENT_FOLDERS: Final = 10
+ATTACHING: Final = ErrorSource("attach")  # errors about attachments are shown until the session has started
 
 
 class NewSessionController:
@@ -43,7 +44,7 @@ class NewSessionController:
         start.form.draft_changed.connect(lambda text: window.state.set_draft(NEW_SESSION, text or self._starting))
         start.form.completion.files_requested.connect(self._list_completions)
         start.form.attached.rejected.connect(
-            lambda error, cause: window.show_error(ErrorDetails(error, cause), ErrorSource("attach"))
+            lambda error, cause: window.show_error(ErrorDetails(error, cause), ATTACHING)
         )
         start.form.restore_draft(window.state.draft(NEW_SESSION))
         start.api_key_entered.connect(
@@ -90,7 +91,8 @@ class NewSessionController:
 
     async def _show_overview(self, overview: "ProvidersOverview") -> None:
         agent_models = await self._bridge.ask(_agent_models)
-        self._window.start.show_providers(_offers(overview, agent_models), overview.model)
+        last_model = self._window.state.text("model")
+        self._window.start.show_providers(_offers(overview, agent_models), overview.model, last_model)
 
     async def _load_agents(self) -> None:
         self._window.start.form.set_agents(await self._bridge.ask(_agents))
@@ -125,10 +127,12 @@ class NewSessionController:
             raise
         finally:
             self._starting = ""
+        self._window.notice.resolve(ATTACHING)
         form.choose_options(None)
         form.choose_default_model()
         self._window.state.set_draft(NEW_SESSION, "")
         self._window.state.set_text("folder", new.folder)  # so that the folder is selected for the next session
+        self._window.state.set_text("model", new.model)  # also the model, if there is no default model then
         self._window.show_session(session)
 
     async def _set_api_key(self, server: str, key: str) -> None:

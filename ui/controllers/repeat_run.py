@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from core.domain.problems import ErrorDetails
+from core.domain.problems import Problem
 from core.domain.steps import Step
 from ui.base.bridge import Bridge
 from ui.base.tasks import SessionTasks
@@ -59,9 +59,7 @@ class RepeatController(QObject):
                 return
             if not entries:
                 palette.dismiss()
-                error = ErrorDetails(self.tr("No provider offers a model."), "", self.tr("Add a provider in Settings."))
-                self._window.show_error(error)
-                return
+                raise Problem(self.tr("No provider offers a model."), "", self.tr("Add a provider in Settings."))
             hint = self.tr("Model for the new session; files stay as they are now")
             palette.open_with(entries, hint, partial(self._rerun, session, message))
 

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QDialog
 
 from core.domain.problems import Problem
 from ui.base.bridge import Bridge
-from ui.base.tasks import Tasks
+from ui.base.tasks import ErrorSource, Tasks
 from ui.dialogs.session_import_dialog import FoundTranscript, SessionImportDialog
 from ui.shell.main_window import MainWindow
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from core.exchange.transcript_finder import TranscriptFile
 
 TICK_MS = 100
+FAILED_FILES: Final = ErrorSource("import files")  # errors that are shown until the next import begins
 TITLES_AT_ONCE = 20
 
 
@@ -91,6 +92,7 @@ class ImportController(QObject):
         if not paths:
             return
         if self._import is None:
+            self._window.notice.resolve(FAILED_FILES)
             self._import = current = _Import()
             current.task = self._tasks.start(self._import_queued(current), "import")
             self._timer.start()
@@ -146,7 +148,7 @@ class ImportController(QObject):
             self._dialog.show_error("\n".join(map(str, ended.problems)))
         else:
             for problem in ended.problems:
-                self._window.show_error(problem.details)
+                self._window.show_error(problem.details, FAILED_FILES)
         if ended.results:
             self._window.toast.show_message(self._summary(ended.results))
         self._tasks.start(self._show_indexing(), "index imports")

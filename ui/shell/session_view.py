@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from core.domain.import_events import source_program
 from core.domain.question import Answer
-from core.domain.sessions import SessionRow
+from core.domain.sessions import SessionRow, needs_decision
 from core.domain.steps import Step
 from core.store.queued_messages import QueuedMessage
 from core.timeline.idle_runs import ended_idle
@@ -76,6 +76,7 @@ class SessionView(QWidget):
         self.scan = HistoryScan(rows, parent=self)
         self.requests = HistoryScan(rows, REQUEST_KINDS, self)
         self._review_row = -1  # number of timeline rows when comments on changes were sent; -1 if none were
+        self._focus_waits_for_bar = False  # the user has gone to this session to decide, but the bar is not shown yet
         self._tabs_by_session: dict[str, str] = {}
         self.composer = ComposerPanel(look)
         self.asking = AskArea(look)
@@ -150,6 +151,7 @@ class SessionView(QWidget):
         if other:
             self._tabs_by_session[self._row.id] = self.page.current_tab
             self._review_row = -1
+            self._focus_waits_for_bar = False
         self._row = row
         if row.status != "running":
             self._count_proposals()
@@ -250,8 +252,10 @@ class SessionView(QWidget):
         """Focus what the user has to decide: the open request or how to continue; without these, the current tab."""
         if self.asking.card:
             self.asking.focus_card()
-        elif not self.page.focus_interruption():
+        elif not self.page.focus_decision():
             self.page.focus_tab()
+            # The bar of a failed request is shown only once the history scan has read the error.
+            self._focus_waits_for_bar = needs_decision(self._row)
 
     def go_to_tab(self, name: str) -> None:
         """Show a tab and focus it."""
@@ -382,6 +386,8 @@ class SessionView(QWidget):
     def _show_failed_request(self) -> None:
         """Show the error of a run that paused because a model request failed, until the run continues."""
         self.page.show_failed_request(self.scan.past.pause_error if self._row.status == "paused" else None)
+        if self._focus_waits_for_bar and self.page.panel_has_focus() and self.page.focus_decision():
+            self._focus_waits_for_bar = False
 
     def _count_proposals(self) -> None:
         """Count the open proposals of this session again.

@@ -17,6 +17,7 @@ from ui.widgets.tool_button import tool_button
 HEIGHT = 26
 GLYPH = 16
 SIDE = 26
+BUTTON_WIDTH = 56  # pixels to which a button may shrink, so that large text does not widen the window
 
 
 class StatusLine(QFrame):
@@ -76,7 +77,7 @@ class StatusLine(QFrame):
         for part in (self._sandbox, self._traces, self._models, self._servers, self._sidebar, self._back):
             part.hide()
         for button in (self._models, self._servers, self._sandbox, self._back, self._waiting, self._commands):
-            button.allow_shrinking()
+            button.allow_shrinking(BUTTON_WIDTH)
         self.show_work("")
         self.restyle(look)
         self.show_waiting(0)

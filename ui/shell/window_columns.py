@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QSplitter, QWidget
 
 from ui.base.window_state import WindowState
@@ -252,7 +252,11 @@ class WindowColumns(QSplitter):
         """
         is_cramped = self._central.is_split and self.width() < self._look.size(SIDEBAR) + center
         sidebar = max(self._fitting_sidebar_width(), self._sidebar.minimumWidth())
-        is_cramped = is_cramped or self.width() < sidebar + self._look.size(MIN_BESIDE_SIDEBAR)
+        needed = max(
+            sidebar + self._look.size(MIN_BESIDE_SIDEBAR),
+            self._sidebar.minimumWidth() + self.handleWidth() + self._middle.minimumSizeHint().width(),
+        )
+        is_cramped = is_cramped or self.width() < needed
         if is_cramped != self._center_is_cramped:
             self._center_is_cramped = self._center_needs_sidebar = is_cramped
             self._show_sidebar()
@@ -275,6 +279,18 @@ class WindowColumns(QSplitter):
         part = _focus_target(areas[(index + by) % len(areas)])
         if part is not None:
             part.setFocus(Qt.FocusReason.TabFocusReason)
+
+    # Overridden Qt methods
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a minimum without the sidebar if that gives way to the central area.
+
+        With it, Qt would make a window that has just become narrow wider again, and the sidebar would come back.
+        """
+        hint = super().minimumSizeHint()
+        if self._sidebar.isHidden() or self._center_is_cramped:
+            return hint
+        return QSize(hint.width() - self._sidebar.minimumWidth() - self.handleWidth(), hint.height())
 
 
 def _focus_target(area: QWidget) -> QWidget | None:

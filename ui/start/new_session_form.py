@@ -143,13 +143,15 @@ class NewSessionForm(QWidget):
         self._missing.setText(missing)
         self._start_button.setEnabled(bool(self.text()) and not missing)
 
-    def set_models(self, names: Sequence[str], default: str = "") -> None:
+    def set_models(self, names: Sequence[str], default: str = "", last_used: str = "") -> None:
         """List the models. The chosen one is kept if it is still available, unless the default has changed.
 
-        Without a default, the first model is only chosen for an empty list, and never in place of a removed one.
+        Without a default, a model is only chosen for an empty list, and never in place of a removed one: the one of the
+        last session, or the only one. Among several models, the user has to choose.
         """
         chosen = self._chosen_model() if default == self._default_model else ""
-        first = names[0] if names and not self._models.count() else ""
+        suggested = last_used or (names[0] if len(names) == 1 else "")
+        first = suggested if not self._models.count() else ""
         self._default_model = default
         self._models.clear()
         for name in names:

@@ -100,18 +100,22 @@ class StartPanel(QFrame):
         self._demo_entry.button.clicked.connect(lambda: self.demo_requested.emit())
         self._import_entry.button.clicked.connect(lambda: self.import_requested.emit())
 
-    def show_providers(self, offers: Sequence[ProviderOffer], default_model: str) -> None:
-        """Show the available providers. `default_model` is the default model of the settings; "" if there is none."""
-        self._is_loading, self._default_model = False, default_model
-        self._show_offers(offers)
+    def show_providers(self, offers: Sequence[ProviderOffer], default_model: str, last_model: str = "") -> None:
+        """Show the available providers.
 
-    def _show_offers(self, offers: Sequence[ProviderOffer]) -> None:
+        `default_model` is the default model of the settings, and `last_model` that of the last session that was started
+        here; "" if there is none.
+        """
+        self._is_loading, self._default_model = False, default_model
+        self._show_offers(offers, last_model)
+
+    def _show_offers(self, offers: Sequence[ProviderOffer], last_model: str = "") -> None:
         default = self._default_model
         models = [name for offer in offers for name in offer.models]
         if default and default not in models:
             models.insert(0, default)
         has_model = bool(models)
-        self.form.set_models(models, default)
+        self.form.set_models(models, default, last_model)
         self.form.setVisible(has_model)
         if self.window().focusWidget() is self:
             self.focus_content()

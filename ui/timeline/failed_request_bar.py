@@ -62,6 +62,12 @@ class FailedRequestBar(AccentFrame):
             announce(self, str(error))
         self._error = error
 
+    def focus_bar(self) -> bool:
+        """Focus Try again; return False if the bar is hidden."""
+        if not self.isHidden():
+            self._retry.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        return not self.isHidden()
+
     def restyle(self, look: Look) -> None:
         theme = look.theme
         self.set_colors(fill=theme.panel, line=theme.strong_line, edge=theme.failed)

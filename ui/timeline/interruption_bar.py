@@ -10,6 +10,7 @@ from core.domain.steps import Step
 from ui.base.step_presentation import interrupted_line, translate
 from ui.style.theme import Look
 from ui.widgets.accent_frame import RADIUS, AccentFrame
+from ui.widgets.announce import announce
 from ui.widgets.button import Button
 from ui.widgets.elided import ElidedLabel
 from ui.widgets.paint import draw_frame
@@ -47,6 +48,7 @@ class InterruptionBar(AccentFrame):
 
     def show_step(self, step: Step | None) -> None:
         """Show the tool call that was interrupted; None hides the bar."""
+        was_hidden = self.isHidden()
         self.setVisible(step is not None)
         if step:
             may_have_run = bool(step.metrics.get("calls"))
@@ -55,6 +57,8 @@ class InterruptionBar(AccentFrame):
             self._buttons["retry"].setText(retry)
             self._buttons["retry"].setAccessibleName(retry)
             self._buttons["skip"].setVisible(may_have_run)
+            if was_hidden or self.accessibleName() != interrupted_line(step):
+                announce(self, interrupted_line(step))
             self.setAccessibleName(interrupted_line(step))
 
     def focus_bar(self) -> bool:

@@ -205,9 +205,18 @@ class RunPage(QWidget):
         """Focus the panel of the current tab."""
         self._panels[self.current_tab].setFocus()
 
+    def panel_has_focus(self) -> bool:
+        """Return whether the panel of the current tab, or a part of it, has the focus in its window."""
+        panel, focused = self._panels[self.current_tab], self.window().focusWidget()
+        return focused is panel or panel.isAncestorOf(focused)
+
     def focus_interruption(self) -> bool:
         """Focus the bar about an interrupted step; return False if there is none."""
         return self._interruption_bar.focus_bar()
+
+    def focus_decision(self) -> bool:
+        """Focus the bar that asks how to continue a stopped run; return False if there is none."""
+        return self._interruption_bar.focus_bar() or self._failed_bar.focus_bar()
 
     @property
     def current_tab(self) -> str:

@@ -44,7 +44,7 @@ class Button(QPushButton):
         self._hint = ""
         self._has_menu = has_menu
         self._short = False
-        self._may_shrink = False
+        self._shrunk_width = 0  # pixels at the usual text size; 0 if the button may not shrink
         self._elide_mode = Qt.TextElideMode.ElideRight
         self.setObjectName(name)
         self.setAccessibleName(text)
@@ -88,9 +88,12 @@ class Button(QPushButton):
             self.updateGeometry()
             self.update()
 
-    def allow_shrinking(self) -> None:
-        """Let the button elide its text if there is not enough room, instead of requiring the full width."""
-        self._may_shrink = True
+    def allow_shrinking(self, least: int = SHRUNK_WIDTH) -> None:
+        """Let the button elide its text if there is not enough room, instead of requiring the full width.
+
+        `least` is its minimum width in pixels at the usual text size.
+        """
+        self._shrunk_width = least
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
     def has_icon(self) -> bool:
@@ -118,7 +121,8 @@ class Button(QPushButton):
 
     def minimumSizeHint(self) -> QSize:
         hint = self.sizeHint()
-        return QSize(min(hint.width(), self._look.size(SHRUNK_WIDTH)), hint.height()) if self._may_shrink else hint
+        least = self._look.size(self._shrunk_width) if self._shrunk_width else hint.width()
+        return QSize(min(hint.width(), least), hint.height())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Click the button on Enter, even in a dialog with another default button.

@@ -82,5 +82,6 @@ def open_folder_picker(
     dialog.setObjectName(name)
     dialog.setFileMode(QFileDialog.FileMode.Directory)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.fileSelected.connect(on_selected)
+    # The last one is the folder typed in the path field: for a path such as `../other`, Qt also reports its parent.
+    dialog.filesSelected.connect(lambda folders: on_selected(folders[-1]))
     dialog.open()

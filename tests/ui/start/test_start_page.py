@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QAccessible, QKeySequence, QShortcut
-from PySide6.QtWidgets import QComboBox, QFrame, QLabel, QLineEdit, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QComboBox, QFileDialog, QFrame, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from core.models.providers import LOCAL_PROVIDERS
@@ -58,6 +58,48 @@ def test_after_the_default_model_was_removed_one_must_be_chosen(look: Look, qtbo
     assert models.currentData() is None, "also when the models are listed again"
     models.setCurrentIndex(0)
     assert go.isEnabled()
+
+
+@pytest.mark.parametrize(
+    ("names", "last", "chosen"),
+    [
+        (("ollama/qwen3", "ollama/llama3"), "", None),
+        (("ollama/qwen3", "ollama/llama3"), "ollama/llama3", "ollama/llama3"),
+        (("ollama/qwen3", "ollama/llama3"), "ollama/removed", None),
+        (("ollama/qwen3",), "", "ollama/qwen3"),
+    ],
+)
+def test_without_a_default_model_the_one_of_the_last_session_is_chosen_or_none(
+    look: Look, qtbot: QtBot, names: tuple[str, ...], last: str, chosen: str | None
+) -> None:
+    panel = StartPanel(look, data_folder="x")
+    qtbot.addWidget(panel)
+    panel.choose_folder("/home/me/letters")
+    panel.form.fill("Write it")
+    panel.show_providers([HERE._replace(models=names)], "", last)
+    assert find(panel, QComboBox, "start.model").currentData() == chosen
+    assert find(panel, QLabel, "start.missing").text() == ("" if chosen else "Choose a model.")
+    assert find(panel, QPushButton, "start.go").isEnabled() == bool(chosen)
+
+
+@pytest.mark.parametrize("typed", ["letters", "../work/letters", "~/letters"])
+def test_enter_in_the_path_field_of_the_folder_picker_chooses_the_folder(
+    look: Look, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "work"))
+    letters = tmp_path / "work" / "letters"
+    letters.mkdir(parents=True)
+    panel = StartPanel(look, data_folder="x")
+    qtbot.addWidget(panel)
+    panel.show_providers([HERE], "ollama/qwen3")
+    panel.form.set_folder(str(tmp_path / "work"))
+    panel.show()
+    click(find(panel, QPushButton, "start.folder"))
+    field = find(find(panel, QFileDialog, "start.folders"), QLineEdit, "fileNameEdit")
+    qtbot.waitUntil(field.hasFocus)
+    write(field, typed)
+    press(field, Qt.Key.Key_Return)
+    assert panel.form.folder == str(letters)
 
 
 def test_it_says_where_data_is_kept(look: Look, qtbot: QtBot) -> None:
@@ -149,7 +191,7 @@ def test_a_run_starts_when_everything_is_filled_in(look: Look, qtbot: QtBot) -> 
     panel = StartPanel(look, data_folder="x")
     qtbot.addWidget(panel)
     panel.show()
-    panel.show_providers([HERE, LOCKED], "")
+    panel.show_providers([HERE, LOCKED], "", "ollama/qwen3")
     go, task = find(panel, QPushButton, "start.go"), find(panel, QPlainTextEdit, "start.task")
     assert not go.isEnabled() and "folder" in find(panel, QLabel, "start.missing").text()
     panel.choose_folder("/home/me/letters")
