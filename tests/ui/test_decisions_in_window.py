@@ -117,7 +117,9 @@ def test_the_settings_list_a_rule_for_a_run_until_the_run_ends(qapp: QApplicatio
             dialog = await until(lambda: window.findChild(SettingsDialog), "the settings")
             dialog.show_page("Permission rules")
             label = await until(lambda: dialog.findChild(QLabel, name), name)
-            texts = [each.text() for each in label.parentWidget().findChildren(QLabel)]
+            row = label.parentWidget()
+            assert row is not None
+            texts = [each.text() for each in row.findChildren(QLabel)]
             dialog.close()
             await until(lambda: window.findChild(SettingsDialog) is None, "the end of the settings")
             return texts

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QAccessible
+from PySide6.QtGui import QAccessible, QGuiApplication
 from PySide6.QtWidgets import (
     QApplication,
     QCheckBox,
@@ -140,6 +140,29 @@ def test_tab_goes_from_the_steps_to_the_card_at_their_end_and_then_to_the_messag
             names.append(at.objectName())
             press(at, Qt.Key.Key_Tab)
         assert "end.up" in names and len(names) < 12, names
+
+    live(qapp, home, act)
+
+
+def test_enter_rates_a_run_and_copies_code_in_the_steps(qapp: QApplication, home: Path) -> None:
+    async def act(person: Person) -> None:
+        window = person.window
+        reply = json.dumps({"replies": [{"text": "Run this:\n\n```\nmake all\n```\n"}]})
+        session = await person.start(reply)()
+        window.show_session(session)
+        await until(lambda: has_ended(person, session), "the end")
+        helped = await until(lambda: window.view.page.findChild(QToolButton, "end.up"), "the card")
+        copy = await until(lambda: window.view.page.findChild(QToolButton, "timeline.reply.copy"), "the code")
+        await until(lambda: helped.isVisible() and copy.isVisible(), "both buttons")
+        for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            before = helped.isChecked()
+            helped.setFocus()
+            press(helped, key)
+            await until(lambda: helped.isChecked() is not before, "the rating")  # noqa: B023 - called at once
+        QGuiApplication.clipboard().clear()
+        copy.setFocus()
+        press(copy, Qt.Key.Key_Return)
+        assert QGuiApplication.clipboard().text() == "make all"
 
     live(qapp, home, act)
 

@@ -488,8 +488,8 @@ class ChangesPanel(QWidget):
             self._toggle_side_by_side()
         elif key == Qt.Key.Key_U and not modifiers:
             self._revert_file()  # the diff view itself reverts the current hunk
-        elif key in STEPS and not modifiers & ~Qt.KeyboardModifier.ShiftModifier:
-            self.go_to_file(STEPS[key], False) if modifiers else self._go_to_hunk(STEPS[key])
+        elif (by := STEPS.get(Qt.Key(key))) and not modifiers & ~Qt.KeyboardModifier.ShiftModifier:
+            self.go_to_file(by, False) if modifiers else self._go_to_hunk(by)
             if not modifiers and self._diff_view.isVisible():
                 self._diff_view.setFocus()
         else:

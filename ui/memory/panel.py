@@ -40,6 +40,7 @@ from ui.memory.proposal_card import MemoryProposalCard
 from ui.memory.texts import folder_label, tr
 from ui.style.theme import Look
 from ui.text.visible import visible
+from ui.widgets.announce import announce
 from ui.widgets.labels import label
 from ui.widgets.local_shortcuts import LocalShortcuts
 from ui.widgets.proposal_keys import PROPOSAL_KEYS, ProposalAction
@@ -211,9 +212,10 @@ class MemoryPanel(PanelPage, LocalShortcuts):
 
     def _lines(self) -> list[MemoryLine]:
         tab, at = self.header.tab, self._clock()
-        if tab == PROPOSED:
-            return [proposal_line(item, self._title_of, at) for item in self._proposals.values()]
         query = self.header.search.text().strip().casefold()
+        if tab == PROPOSED:
+            lines = [proposal_line(item, self._title_of, at) for item in self._proposals.values()]
+            return [line for line in lines if all(word in line.accessible_text.casefold() for word in query.split())]
         listings = self._listed
         if query:  # literal matches are shown at once; when the results of the search arrive, they are added below
             literal = [item for item in listings if query in item.memory.content.text.casefold()]
@@ -257,9 +259,11 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             self._focus_list()
 
     def _empty_text(self) -> str:
-        if self.header.search.text().strip():
-            return tr("No memories match your search. Try fewer words or another tab.")
-        if self.header.tab == PROPOSED:
+        is_proposed = self.header.tab == PROPOSED
+        if self.header.search.text().strip() and not (is_proposed and not self._proposals):
+            none = tr("No proposals match your search.") if is_proposed else tr("No memories match your search.")
+            return none + " " + tr("Try fewer words or another tab.")
+        if is_proposed:
             return tr("There are no proposals. Agents propose memories after longer runs.")
         if self.header.tab == ARCHIVED:
             return tr("There are no archived memories. Memories are archived if they are unused for a long time.")
@@ -280,6 +284,8 @@ class MemoryPanel(PanelPage, LocalShortcuts):
             if self.header.search.text().strip() == query:
                 self._found = results
                 self._arrange()
+                if self._empty.isVisible():
+                    announce(self._empty, self._empty.text())
 
         self._start_task(look(), "search the memories")
 

@@ -328,6 +328,7 @@ class SessionsPanel(QFrame):
         item = self._model.item(index)
         if isinstance(item, SessionHeading) and item.collapsible:
             self._model.toggle_group(item.key)
+            announce(self._view, str(index.data(Qt.ItemDataRole.AccessibleTextRole)))
             return
         if isinstance(item, PageItem):
             self.page_item_chosen.emit(item.page, item.target)

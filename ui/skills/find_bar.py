@@ -9,12 +9,13 @@ from PySide6.QtWidgets import QGridLayout, QLineEdit, QTextEdit, QToolButton, QW
 
 from ui.skills.source_editor import SourceEditor
 from ui.skills.text_search import MAX_MATCHES, TextMatch, TextQuery, TextSearch, select_match
-from ui.style.icons import icon
+from ui.style.icons import set_icon
 from ui.style.theme import Look, blend, set_style_properties
 from ui.widgets.button import Button
 from ui.widgets.labels import ENTER_KEYS, label
 from ui.widgets.tool_button import tool_button
 
+MIN_FIELD_WIDTH: Final = 160
 MAX_HIGHLIGHTED: Final = 500  # only the matches nearest to the cursor are highlighted, at most this many
 
 
@@ -110,7 +111,9 @@ class FindBar(QWidget):
             (self._next_button, "chevron-down"),
             (self._close_button, "x"),
         ):
-            tool.setIcon(icon(name, look.theme.second))
+            set_icon(tool, name, look.theme.second, look.size(16))
+        for field in (self._find_field, self._replace_field):
+            field.setMinimumWidth(look.size(MIN_FIELD_WIDTH))
         for part in (
             self._find_field,
             self._replace_field,
@@ -223,13 +226,13 @@ class FindBar(QWidget):
         field.setPlaceholderText(title)
         field.setAccessibleName(title)
         field.setFont(self._look.fonts.mono)
-        field.setMinimumWidth(self._look.size(160))
+        field.setMinimumWidth(self._look.size(MIN_FIELD_WIDTH))
         field.installEventFilter(self)
         return field
 
     def _tool(self, name: str, icon_name: str, title: str) -> QToolButton:
         button = tool_button(name, title)
-        button.setIcon(icon(icon_name, self._look.theme.second))
+        set_icon(button, icon_name, self._look.theme.second, self._look.size(16))
         return button
 
     def _toggle(self, name: str, text: str, title: str, keys: str) -> QToolButton:

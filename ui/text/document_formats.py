@@ -29,7 +29,7 @@ CODE_TOP_MARGIN: Final = 2
 CODE_BOTTOM_MARGIN: Final = 10
 MARKER_GAP: Final = 250  # width of the space between a bullet and its text, in percent of the normal width
 CODE_PADDING: Final = 10
-# The width and height of the button at the top right of a code block. Code wraps to the left of it.
+# The width and height of the copy button at the top right of a code block. Lines of code wrap before it.
 COPY_BUTTON: Final = 26
 COPY_BUTTON_GAP: Final = 2
 CODE_LINE_DISTANCE: Final = 2  # pixels between the lines of a code block

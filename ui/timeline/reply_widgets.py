@@ -54,6 +54,7 @@ class ReplyText(QTextBrowser):
         self._flow = MarkdownStream(self.document(), look, file_links=True, images=images)
         self._copies: list[QToolButton] = []
         self._rests_until = 0.0
+        self._highlighted = ""
         self._fitted_width = 0  # the width in pixels to which images were last reduced
         self.anchorClicked.connect(self._follow)
 
@@ -120,6 +121,7 @@ class ReplyText(QTextBrowser):
         self._look = look
         self._flow.restyle(look)
         self._fitted_width = 0
+        self.highlight(self._highlighted)
         for button in self._copies:
             self._fit_copy_button(button)
 
@@ -151,6 +153,7 @@ class ReplyText(QTextBrowser):
 
         Return the rectangle of the first occurrence of the words in sequence, else of the first highlighted word.
         """
+        self._highlighted = query
         *whole_words, last_word = re.findall(r"\w+", query) or [""]
         word_pattern = "|".join([*(rf"\b{word}\b" for word in whole_words), rf"\b{last_word}\w*"])
         word_matches = self._matches(word_pattern, MAX_HIGHLIGHTS) if last_word else []
@@ -291,7 +294,7 @@ class ReplyWidgets:
 
     def clear_highlights(self) -> None:
         for reply in self._shown.values():
-            reply.setExtraSelections([])
+            reply.highlight("")
 
     def clear(self) -> None:
         for reply in self._shown.values():
@@ -320,7 +323,7 @@ class ReplyWidgets:
 
     def _recycle(self, reply: ReplyText) -> None:
         reply.hide()
-        reply.setExtraSelections([])
+        reply.highlight("")
         if len(self._spare) < MAX_SPARE:
             self._spare.append(reply)
         else:

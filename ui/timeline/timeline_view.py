@@ -6,7 +6,7 @@ from typing import Final
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QAbstractSlider, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QAbstractSlider, QWidget
 
 from core.domain.steps import Step
 from ui.style.theme import Look
@@ -350,7 +350,11 @@ class TimelineView(SingleColumnTable):
             case keys.Key_PageUp:
                 self.verticalScrollBar().triggerAction(QAbstractSlider.SliderAction.SliderPageStepSub)
             case keys.Key_Return | keys.Key_Enter:
-                self._open(position)
+                focused = self.window().focusWidget()
+                if isinstance(focused, QAbstractButton) and self.isAncestorOf(focused):  # Qt clicks it only in dialogs
+                    focused.click()
+                else:
+                    self._open(position)
             case keys.Key_Right | keys.Key_Left:
                 self._set_expanded(position, expand=event.key() == keys.Key_Right)
             case keys.Key_BracketLeft:

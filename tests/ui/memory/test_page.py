@@ -31,6 +31,7 @@ from core.engine.api.engine import Engine
 from core.memory.serialization import to_proposal_details
 from tests.ui.hands import click, find, press, write
 from tests.ui.test_desktop_app import Person, live, until
+from ui.memory import panel as memory_panel
 from ui.memory.journal_dialog import JournalDialog
 from ui.memory.memory_dialog import MemoryDialog
 from ui.memory.memory_lines import ARCHIVED, MemoryLine
@@ -298,6 +299,33 @@ def test_search_tabs_and_archive(qapp: QApplication, home: Path) -> None:
         await wait_until_shown(page, archived)
         press(page.list, Qt.Key.Key_R)
         await until(lambda: not lines(page), "it is restored")
+
+    live(qapp, home, act)
+
+
+def test_the_search_filters_the_proposals_and_announces_that_nothing_matches(
+    qapp: QApplication, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    announced: list[str] = []
+    monkeypatch.setattr(memory_panel, "announce", lambda _, text: announced.append(text))
+
+    async def act(person: Person) -> None:
+        await kept_when_ready(person, "Invoices carry the date of delivery.")
+        await proposed(person, "When a date is written: use the long form.")
+        await proposed(person, "Tests run with pytest.")
+        page = await opened(person, "proposed")
+        await until(lambda: len(lines(page)) == 2, "both proposals")
+        search = find(page, QLineEdit, "memory.search")
+        write(search, "run PYTEST")
+        await until(lambda: texts(page) == ["Tests run with pytest."], "the match")
+        await until(lambda: page.proposal_card.isVisible() and page.proposal_card.proposal, "the proposal")
+        write(search, "x")
+        none = "No proposals match your search. Try fewer words or another tab."
+        await until(lambda: announced == [none], "the announcement")
+        assert not lines(page) and page._empty.text() == none
+        page.header.choose_tab("all")
+        search.setText("unicorn")
+        await until(lambda: announced[1:] == ["No memories match your search. Try fewer words or another tab."], "this")
 
     live(qapp, home, act)
 

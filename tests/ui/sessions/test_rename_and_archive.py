@@ -10,6 +10,7 @@ from pytestqt.qtbot import QtBot
 from tests.ui.hands import find, press, write
 from tests.ui.sessions.test_model import FakeClock
 from tests.ui.sessions.test_rows import MINUTE, row
+from ui.sessions import panel as sessions_panel
 from ui.sessions.panel import SessionsPanel
 from ui.sessions.session_menu import SessionAction
 from ui.sessions.sessions_model import Role
@@ -88,6 +89,20 @@ def test_the_archive_opens_and_closes_by_key(panel: SessionsPanel) -> None:
     assert shown_rows(panel) == ["Today", "a", "b", "Archived", "c", "Trash"]
     press(table, Qt.Key.Key_Return)
     assert shown_rows(panel)[-2:] == ["Archived", "Trash"]
+
+
+def test_a_screen_reader_hears_whether_a_group_is_expanded(
+    panel: SessionsPanel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    announced: list[str] = []
+    monkeypatch.setattr(sessions_panel, "announce", lambda _, text: announced.append(text))
+    table = view(panel)
+    table.setFocus()
+    for _ in range(4):
+        press(table, Qt.Key.Key_Down)
+    press(table, Qt.Key.Key_Return)
+    press(table, Qt.Key.Key_Return)
+    assert announced == ["Trash, 1, expanded", "Trash, 1, collapsed"]
 
 
 def test_several_sessions_are_selected_by_shift_and_deleted_together(panel: SessionsPanel, qtbot: QtBot) -> None:

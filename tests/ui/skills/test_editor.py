@@ -4,7 +4,7 @@ from pathlib import Path
 from time import process_time
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QTextCharFormat, QTextCursor, QTextLayout
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
@@ -15,7 +15,7 @@ from ui.skills.editor import SkillEditor
 from ui.skills.editor_status import SkillSizes
 from ui.skills.skill_preview import preview_slice
 from ui.skills.source_editor import FindingMark, SourceEditor
-from ui.style.theme import Look
+from ui.style.theme import Look, load_fonts
 
 SKILL = "---\nname: letters\ndescription: Write letters.\n---\n\n# Letters\n\n1. Read (all) of it\n2. Write `it`\n"
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -162,6 +162,17 @@ def test_text_is_found_and_replaced(editor: SkillEditor, qtbot: QtBot) -> None:
     assert editor.text() == SKILL, "all replacements are undone at once"
     press(words, Qt.Key.Key_Escape)
     assert editor.source.hasFocus() and not editor.find_bar.isVisible()
+
+
+def test_the_buttons_of_the_find_bar_follow_the_text_size(editor: SkillEditor, look: Look) -> None:
+    editor.find_bar.open()
+    buttons = [find(editor, QToolButton, f"skill.find.{name}") for name in ("previous", "next", "close")]
+    fields = [find(editor, QLineEdit, f"skill.find.{name}") for name in ("text", "replacement")]
+    assert {button.iconSize().width() for button in buttons} == {16}
+    editor.restyle(Look(look.theme, load_fonts(2.0)))
+    assert {button.iconSize().width() for button in buttons} == {32}
+    assert {button.icon().actualSize(QSize(99, 99)).width() for button in buttons} == {32}
+    assert {field.minimumWidth() for field in fields} == {320}
 
 
 def test_a_pattern_that_took_too_long_is_searched_for_again_in_a_changed_text(

@@ -11,7 +11,7 @@ from core.domain.problems import ErrorDetails
 from core.domain.sessions import SessionRow
 from tests.ui.hands import click, find, press, write
 from tests.ui.timeline.session_data import START, MemorySteps, letter_session
-from ui.style.theme import Look, load_fonts
+from ui.style.theme import Look, load_fonts, load_theme
 from ui.timeline.minimap import Minimap
 from ui.timeline.run_end_card import CardRating, RunEnd, RunEndCard, RunFileChange
 from ui.timeline.run_page import RunPage
@@ -125,6 +125,22 @@ def test_match_deep_in_a_long_reply_is_highlighted_and_visible(page: RunPage, qt
     assert [mark.cursor.selectedText() for mark in shown.extraSelections()].count("5") == 2
     press(field, Qt.Key.Key_Escape)
     assert shown.extraSelections() == []
+
+
+def test_highlighted_matches_follow_the_theme_and_the_text_size(page: RunPage, qtbot: QtBot, rows: MemorySteps) -> None:
+    reply = rows.add("reply", text="A **needle** case", run=2)
+    page.show_session(ROW._replace(id="t", rows=len(rows.rows)))
+    page.view.update_layout()
+    page.view.select_row(reply.row)
+    page.view.replies.highlight(reply.row, "needle")
+    colors = []
+    for name, scale in (("light", 1.0), ("dark", 2.0)):
+        page.restyle(Look(load_theme(name), load_fonts(scale)))
+        page.view.update_layout()
+        (mark,) = page.view.replies.shown[reply.row].extraSelections()
+        assert mark.cursor.selectedText() == "needle"
+        colors.append(mark.format.background().color().name())
+    assert colors[0] != colors[1]
 
 
 def test_a_run_forks_at_the_selected_step(page: RunPage, qtbot: QtBot, rows: MemorySteps) -> None:
