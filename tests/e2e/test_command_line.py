@@ -46,6 +46,16 @@ def test_a_complete_run(terminal: Terminal) -> None:
     assert {row["id"] for row in found.lines} == {session, plain.out.split()[1]}
 
 
+def test_a_failed_run_has_an_error_code(terminal: Terminal) -> None:
+    terminal.script({"fault": "rate_limited", "retry_after_s": 3600})
+    done = terminal.run("--json")
+    assert done.code == 1 and done.lines[-1]["error"]["code"] == "rate_limited"
+    terminal.script({"fault": "cut", "text": "One", "after_chars": 2}, {"text": "Done."})
+    retried = terminal.run("--json")
+    assert [line["error"]["code"] for line in retried.lines if line["kind"] == "request_retried"] == ["cut"]
+    assert retried.code == 0 and retried.lines[-1]["error"] is None
+
+
 def test_answers_on_the_command_line(terminal: Terminal) -> None:
     terminal.script(ASK, ASK_MORE, SAY)
     done = terminal.run("--answer", "friendly", "--answer", "in verse", "--json")

@@ -471,7 +471,7 @@ class RunController:
             return RunEnded("failed", problem.details.message, problem.details)
         except Exception as error:  # A bug ends only this run; the program and the other runs continue.
             self._report(error)
-            details = ErrorDetails("Internal error", f"{type(error).__name__}: {error}")
+            details = ErrorDetails("Internal error", f"{type(error).__name__}: {error}", code="internal")
             return RunEnded("failed", details.message, details)
 
     def _row(self, session: str) -> SessionRow:
