@@ -6,7 +6,7 @@ import importlib
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 ATTEMPTS = 500
 DATA_DIR = "--data-dir"
 NO_FOLDER = ErrorDetails("The value of --data-dir is empty.", "", "Name a folder, or leave --data-dir out.")
+RUN_VARIABLES = {  # the environment variables with defaults for options of `run`
+    "JOURNEYMAN_MODEL": "--model",
+    "JOURNEYMAN_TEMPERATURE": "--temperature",
+    "JOURNEYMAN_MAX_OUTPUT_TOKENS": "--max-output-tokens",
+}
 NO_ANSWER = "Close it or end its process, then try again."
 
 
@@ -77,7 +82,26 @@ def _do(argv: list[str], args: "argparse.Namespace", folder: Path, out: Output) 
         from app.commands.replay import replay  # it reads keys from this terminal, so it cannot run in another process
 
         return replay(folder, args, out)
-    return run_command([*(f"--given={text}" for text in _given(args)), *argv], folder, out, safe=args.safe)
+    given = [f"--given={text}" for text in _given(args)]
+    return run_command([*given, *with_run_defaults(argv, args, os.environ)], folder, out, safe=args.safe)
+
+
+def with_run_defaults(argv: list[str], args: "argparse.Namespace", environ: Mapping[str, str]) -> list[str]:
+    """Return the arguments; those of `run` with the options that only our environment sets.
+
+    They are added here, because the process that holds the data folder may have another environment.
+    """
+    if args.command != "run":
+        return argv
+    is_set = {
+        "--model": bool(args.model or args.agent or args.script),  # a profile may name a model
+        "--temperature": args.temperature is not None,
+        "--max-output-tokens": any(word.startswith("--max-output-tokens") for word in argv),
+    }
+    names = [name for name in RUN_VARIABLES if environ.get(name) and not is_set[RUN_VARIABLES[name]]]
+    start = 2 if argv[0] == DATA_DIR else 0  # its value may be the name of the command
+    place = argv.index("run", start) + 1
+    return [*argv[:place], *(f"{RUN_VARIABLES[name]}={environ[name]}" for name in names), *argv[place:]]
 
 
 def _window(folder: Path, files: list[str], *, safe: bool) -> int:

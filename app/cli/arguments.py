@@ -35,7 +35,10 @@ A session is named by its ID or by enough of its first characters. Commands work
 {EXIT_CODES}
 
 Environment:
-  JOURNEYMAN_DATA_DIR   the data folder, where --data-dir is not given"""
+  JOURNEYMAN_DATA_DIR           the data folder, where --data-dir is not given
+  JOURNEYMAN_MODEL              the model of `run`, where neither --model nor --agent is given
+  JOURNEYMAN_TEMPERATURE        the sampling temperature of `run`, where --temperature is not given
+  JOURNEYMAN_MAX_OUTPUT_TOKENS  the most tokens of a reply of `run`, where --max-output-tokens is not given"""
 
 
 @cache

@@ -96,6 +96,10 @@ def _trust(add: AddCommand) -> None:
         _json(command)
     used = add("instructions", "List the instructions that a run in a folder would use, and their tokens.")
     used.add_argument("folder", metavar="DIR", nargs="?", default=".", help="The folder (default: the current one)")
+    prompt_help = "Print the whole prompt instead, as it would be sent before the task and the memories that fit it"
+    used.add_argument("--prompt", action="store_true", help=prompt_help)
+    used.add_argument("--agent", metavar="NAME", default="", help="With --prompt: of this agent profile")
+    used.add_argument("-m", "--model", metavar="MODEL", default="", help="With --prompt: for this PROVIDER/MODEL")
     _json(used)
 
 

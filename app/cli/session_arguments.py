@@ -56,8 +56,10 @@ def _statistics(add: AddCommand) -> None:
     by_help = "Show the success rate of each tool or decision, and of how many calls"
     view.add_argument("--by", choices=("tool", "decision"), help=by_help)
     _json(failures)
-    usage = add("usage", "Show tokens, cost and time by day, model or folder.")
-    usage.add_argument("--by", choices=("day", "model", "folder"), default="day", help="Group by (default: day)")
+    usage = add("usage", "Show tokens, cost and time by day, model, folder or agent profile.")
+    usage.add_argument(
+        "--by", choices=("day", "model", "folder", "agent"), default="day", help="Group by (default: day)"
+    )
     usage.add_argument("--days", type=whole_number, default=0, metavar="N", help="Only the last N days (default: all)")
     usage.add_argument("--csv", action="store_true", help="Print CSV, one row per reply")
     metrics_help = "Print the totals of each model as metrics for Prometheus"

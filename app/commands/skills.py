@@ -210,7 +210,8 @@ async def _rename(context: Invocation) -> int:
 async def _switch(context: Invocation, action: str) -> int:
     """Run a command of SWITCHES, such as `enable`, and print the new state of the skill."""
     engine = context.engine.skills
-    document = await engine.open(context.args.name, _folder(context))
+    name = await _untrusted(context) if action == "trust" else context.args.name
+    document = await engine.open(name, _folder(context))
     key = document.row.key
     match action:
         case "trust":
@@ -227,6 +228,19 @@ async def _switch(context: Invocation, action: str) -> int:
     state = next(row.state for row in await engine.list(_folder(context)) if row.key == key)
     context.out.write(f"{key}: {STATE_TEXTS.get(state, state) or 'enabled'}")
     return DONE
+
+
+async def _untrusted(context: Invocation) -> str:
+    """Return the key of the skill of the given name that is not trusted as it is now; the name itself if there is none.
+
+    Meanwhile another skill of that name is used, such as a built-in one.
+    """
+    name = context.args.name
+    rows = await context.engine.skills.list(_folder(context))
+    keys = [row.key for row in rows if row.name == name and row.state in ("untrusted", "changed")]
+    if len(keys) > 1:
+        raise Problem(f"More than one skill {name!r} is not trusted.", f"{', '.join(keys)}.", "Give one of these keys.")
+    return keys[0] if keys else name
 
 
 async def _key(context: Invocation) -> str:

@@ -30,9 +30,17 @@ async def trust(context: Invocation) -> int:
 
 
 async def instructions(context: Invocation) -> int:
-    """List the instructions that a run in the folder would use, with their estimated tokens."""
+    """List the instructions that a run in the folder would use, with their estimated tokens, or print its prompt."""
     args, out = context.args, context.out
     folder = check_workspace(context.folder / args.folder)
+    if args.prompt:
+        start = await context.engine.preview_start(folder, args.agent, args.model)
+        prompt = {"system_prompt": start.system_prompt.head, "session_context": start.session_context.head}
+        if args.json:
+            out.write_json({**prompt, "tools": start.tools})
+        else:
+            out.write("\n\n".join((*prompt.values(), f"Tools: {', '.join(start.tools)}")))
+        return DONE
     files = await asyncio.to_thread(context.engine.instructions, folder)
     for file in files:
         if args.json:

@@ -1,4 +1,4 @@
-"""The command `usage`: prints tokens, cost and time by day, model or folder."""
+"""The command `usage`: prints tokens, cost and time by day, model, folder or agent profile."""
 
 from datetime import timedelta
 
@@ -8,6 +8,8 @@ from core.domain.clock import SECOND, now
 from core.domain.memory import DAY
 from core.timeline.usage_export import usage_csv, usage_metrics
 from core.timeline.usage_totals import UsageTotals, group_usage, sum_usage
+
+DEFAULT_AGENT = "(default)"  # the name that is printed for runs without an agent profile
 
 
 async def usage(context: Invocation) -> int:
@@ -22,6 +24,8 @@ async def usage(context: Invocation) -> int:
         out.write(usage_metrics(rows).rstrip("\n"))
         return DONE
     sums = group_usage(rows, args.by)
+    if args.by == "agent" and not args.json:
+        sums = [total if total.name else total._replace(name=DEFAULT_AGENT) for total in sums]
     if args.json:
         for total in sums:
             out.write_json({args.by: total.name, **_plain(total)})

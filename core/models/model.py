@@ -146,7 +146,7 @@ class ModelError(Problem):
     Attributes:
         retryable: whether the same request may succeed later.
         retry_after_s: how many seconds to wait before a retry, as requested by the provider; 0.0 if unspecified.
-        kind: a key of `ERROR_KINDS` in `core/models/errors.py`, or "".
+        kind: a key of `ERROR_KINDS` in `core/models/errors.py`, or "". It is also the error's code.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class ModelError(Problem):
         retry_after_s: float = 0.0,
         kind: str = "",
     ) -> None:
-        super().__init__(message, cause, fix)
+        super().__init__(message, cause, fix, kind)
         self.kind = kind
         self.retryable = retryable
         self.retry_after_s = retry_after_s

@@ -94,13 +94,10 @@ class RecordedModel:
         if outcome.error is None:
             raise asyncio.CancelledError(outcome.interruption_reason)
         details = outcome.error
-        raise ModelError(
-            details.message,
-            details.cause,
-            details.fix,
-            retryable=outcome.retryable,
-            retry_after_s=outcome.retry_after_s,
-        )
+        # Without a kind, because what the engine did about it is recorded as well.
+        error = ModelError(details.message, retryable=outcome.retryable, retry_after_s=outcome.retry_after_s)
+        error.details = details
+        raise error
 
     def _delta(self, reply: Replied) -> ReplyDelta:
         return ReplyDelta(

@@ -60,18 +60,24 @@ async def _chunks(text: str, reply: ScriptedReply) -> AsyncIterator[ReplyDelta]:
 async def _fail(reply: ScriptedReply) -> AsyncIterator[ReplyDelta]:
     if reply.fault == "rate_limited":
         wait = f"It asks to wait {reply.retry_after_s:g} s." if reply.retry_after_s else ""
-        raise ModelError("The provider is rate limiting requests.", wait, retry_after_s=reply.retry_after_s)
+        raise ModelError(
+            "The provider is rate limiting requests.", wait, retry_after_s=reply.retry_after_s, kind="rate_limited"
+        )
     if reply.fault == "server_error":
-        raise ModelError("The provider returned a server error.", "It returned status 500.", "Try again later.")
+        raise ModelError(
+            "The provider returned a server error.", "It returned status 500.", "Try again later.", kind="server"
+        )
     if reply.fault == "too_long":
         cause = "The provider reported that the prompt is too long."
         raise ModelError("The conversation is too long for the model.", cause, retryable=False, kind="too_long")
     if reply.fault == "silence":
         await asyncio.sleep(reply.seconds)
-        raise ModelError("The provider stopped responding.", f"No data of the reply arrived for {reply.seconds:g} s.")
+        cause = f"No data of the reply arrived for {reply.seconds:g} s."
+        raise ModelError("The provider stopped responding.", cause, kind="timeout")
     async for delta in _chunks(reply.text[: reply.after_chars], reply):
         yield delta
-    raise ModelError("The reply was interrupted.", "The connection was closed before the reply was complete.")
+    cause = "The connection was closed before the reply was complete."
+    raise ModelError("The reply was interrupted.", cause, kind="cut")
 
 
 def _placeholders(messages: Any) -> dict[str, str]:

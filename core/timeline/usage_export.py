@@ -14,13 +14,16 @@ def usage_csv(rows: Iterable[UsageRow]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
-        ("day", "model", "folder", "replies", "input", "output", "cached", "cost_usd", "unpriced_replies", "seconds")
+        (
+            *("day", "model", "folder", "replies", "input", "output", "cached"),
+            *("cost_usd", "unpriced_replies", "seconds", "agent"),
+        )
     )
     for row in rows:
-        names = escape_formulas((row.day, row.model, row.folder))
+        *names, agent = escape_formulas((row.day, row.model, row.folder, row.agent))
         counts = (row.replies, row.input, row.output, row.cached)
         cost = "" if row.unpriced == row.replies else f"{row.cost:.6f}"
-        writer.writerow((*names, *counts, cost, row.unpriced, f"{row.duration / SECOND:.3f}"))
+        writer.writerow((*names, *counts, cost, row.unpriced, f"{row.duration / SECOND:.3f}", agent))
     return text.getvalue()
 
 

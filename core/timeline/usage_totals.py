@@ -1,11 +1,11 @@
-"""Token usage and cost, grouped by day, model or folder."""
+"""Token usage and cost, grouped by day, model, folder or agent profile."""
 
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from core.store.usage import UsageRow
 
-UsageGrouping = Literal["day", "model", "folder"]
+UsageGrouping = Literal["day", "model", "folder", "agent"]
 
 
 class UsageTotals(NamedTuple):
@@ -57,7 +57,7 @@ def sum_usage(rows: Iterable[UsageRow], name: str = "") -> UsageTotals:
 
 
 def group_usage(rows: Iterable[UsageRow], by: UsageGrouping) -> list[UsageTotals]:
-    """Return the totals of each group: days with the newest first, models or folders with the most tokens first."""
+    """Return the totals of each group: days with the newest first, others with the most tokens first."""
     groups: dict[str, list[UsageRow]] = {}
     for row in rows:
         groups.setdefault(getattr(row, by), []).append(row)

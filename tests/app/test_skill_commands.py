@@ -108,6 +108,17 @@ def test_a_project_skill_is_distinguished_and_trusted_separately(run_command: Ty
     assert "changed since you trusted it" in run_command("skills", "list")
 
 
+def test_the_untrusted_one_of_two_skills_of_a_name_is_trusted(run_command: Typist, tmp_path: Path) -> None:
+    """The built-in skill of that name is in use until then, and again after the other one has changed."""
+    folder = tmp_path / "work" / ".agents" / "skills" / "code-review"
+    place = create_skill(folder, TEXT.replace("notes", "code-review", 1))
+    assert f"folder:{folder}: enabled" in run_command("skills", "trust", "code-review")
+    (place / "SKILL.md").write_text((place / "SKILL.md").read_text() + "More.\n")
+    assert "code-review  (folder, changed since you trusted it)" in run_command("skills", "list")
+    assert f"folder:{folder}: enabled" in run_command("skills", "trust", "code-review")
+    assert "code-review  (folder)" in run_command("skills", "list")
+
+
 def test_proposals_are_listed_accepted_undone_and_rejected(run_command: Typist, tmp_path: Path) -> None:
     opened = open_data_folder(run_command.home)
     assert opened.database

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import urllib.request
@@ -44,6 +45,16 @@ def test_a_complete_run(terminal: Terminal) -> None:
     assert plain.code == 0 and "Done." in plain.out and plain.out.startswith("Session ")
     found = terminal("sessions", "--search", "日本", "--json")
     assert {row["id"] for row in found.lines} == {session, plain.out.split()[1]}
+
+
+def test_a_failed_run_has_an_error_code(terminal: Terminal) -> None:
+    terminal.script({"fault": "rate_limited", "retry_after_s": 3600})
+    done = terminal.run("--json")
+    assert done.code == 1 and done.lines[-1]["error"]["code"] == "rate_limited"
+    terminal.script({"fault": "cut", "text": "One", "after_chars": 2}, {"text": "Done."})
+    retried = terminal.run("--json")
+    assert [line["error"]["code"] for line in retried.lines if line["kind"] == "request_retried"] == ["cut"]
+    assert retried.code == 0 and retried.lines[-1]["error"] is None
 
 
 def test_answers_on_the_command_line(terminal: Terminal) -> None:
@@ -244,6 +255,44 @@ def test_the_instructions_of_a_folder_are_listed_with_their_tokens(terminal: Ter
     used = terminal("instructions", "--json").lines
     assert [Path(line["name"]).name for line in used] == ["AGENTS.md", "AGENTS.md", "style.md"]
     assert all(line["tokens"] > 0 and not line["error"] for line in used)
+
+
+def test_the_prompt_of_a_run_is_shown_before_it_is_sent(terminal: Terminal) -> None:
+    (terminal.folder / "AGENTS.md").write_text("Use tabs, always.")
+    assert terminal("trust").code == 0
+    (terminal.home / "agents").mkdir()
+    (terminal.home / "agents" / "tester.toml").write_text('role = "You only test."\ntools = ["read", "run"]\n')
+    (shown,) = terminal("instructions", "--prompt", "--agent", "tester", "--json").lines
+    terminal.script({"text": "Done."})
+    sent = next(line for line in terminal.run("--agent", "tester", "--json").lines if line["kind"] == "run_started")
+    assert shown["system_prompt"] == sent["system_prompt"] and "You only test." in shown["system_prompt"]
+    contexts = [each["session_context"] for each in (shown, sent)]
+    first, second = (re.sub(re.search(r"Data token: (\w+)", text)[1], "TOKEN", text) for text in contexts)  # type: ignore[index]
+    assert first == second and "Use tabs, always." in first
+    assert shown["tools"] == sent["tools"]
+    plain = terminal("instructions", "--prompt", "--agent", "tester").out
+    assert shown["system_prompt"] in plain and f"Tools: {', '.join(shown['tools'])}" in plain
+    assert len(terminal("sessions", "--json").lines) == 1, "a preview is no session"
+    assert terminal("instructions", "--prompt", "--agent", "nobody").code == 1
+
+
+def test_options_of_a_run_have_defaults_in_the_environment(terminal: Terminal) -> None:
+    variables = {"JOURNEYMAN_TEMPERATURE": "0.25", "JOURNEYMAN_MAX_OUTPUT_TOKENS": "900"}
+    terminal.script({"text": "Done."})
+
+    def started(*words: str, **environ: str) -> dict[str, Any]:
+        done = terminal("run", "--json", *words, **environ)
+        return next(line for line in done.lines if line["kind"] == "run_started")
+
+    start = started("--script", "script.json", "--", "Go.", **variables)
+    assert (start["temperature"], start["max_output_tokens"], start["model"]) == (0.25, 900, "scripted")
+    start = started("Go.", "--script", "script.json", "--temperature", "0", "--max-output-tokens", "0", **variables)
+    assert (start["temperature"], start["max_output_tokens"]) == (0.0, 0)
+    wrong = terminal("run", "Go.", JOURNEYMAN_MODEL="nobody/none")
+    assert wrong.code == 1 and "nobody" in wrong.err
+    wrong = terminal("run", "Go.", "--script", "script.json", JOURNEYMAN_TEMPERATURE="warm")
+    assert wrong.code == 2 and "--temperature" in wrong.err
+    assert terminal("sessions", JOURNEYMAN_TEMPERATURE="warm").code == 0
 
 
 def test_an_mcp_server_is_added_by_signing_in(terminal: Terminal) -> None:

@@ -45,6 +45,7 @@ from core.engine.state.live_updates import LiveUpdate, LiveUpdates
 from core.engine.state.stored_conversation import change_model
 from core.engine.state.unresolved_calls import UNFINISHED, Resolution, root_session
 from core.memory.memories import Memories
+from core.models.catalog import SCRIPTED
 from core.models.model_check import ModelCheck
 from core.settings.settings_file import SettingsFile
 from core.store.blobs import blob_hash
@@ -196,6 +197,11 @@ class Engine(Maintenance, UserDecisions):
     async def sandbox_status(self) -> SandboxStatus:
         """Return how well commands are sandboxed on this system. The first call runs a command to find out."""
         return await probe_sandbox(self._opened.path.parent)
+
+    async def preview_start(self, folder: Path, agent: str = "", model: str = "") -> RunStarted:
+        """Return the event that a run in the folder would start with, which has its prompt. Nothing is recorded."""
+        began = RunStarted(model or self.default_model(agent) or SCRIPTED, profile=agent)
+        return await self._runs.prepare_start(began, folder)
 
     async def start(
         self,

@@ -83,7 +83,7 @@ class RunController:
         self._journal = journal
         self._reader = reader
         self._report = report
-        self._prepare_start = prepare_start
+        self.prepare_start = prepare_start
         self._open_tools = open_tools
         self._factory = factory
         self._live: dict[str, LiveRun] = {}
@@ -166,7 +166,7 @@ class RunController:
         typed: int | None = None,
     ) -> None:
         model = self.check_start(began)
-        began = await self._prepare_start(began, Path(opened.folder))
+        began = await self.prepare_start(began, Path(opened.folder))
         async with self.session_lock(name):
             self._refuse_closing()
             events = (replace(opened, session_id=name), *origin, UserMessage(Text(task), attached, typed), began)
@@ -396,9 +396,7 @@ class RunController:
     async def _with_system_prompt(self, session: str, event: SessionEvent) -> SessionEvent:
         """Add the system prompt to a RunStarted event; return any other event unchanged."""
         return (
-            await self._prepare_start(event, Path(self._row(session).folder))
-            if isinstance(event, RunStarted)
-            else event
+            await self.prepare_start(event, Path(self._row(session).folder)) if isinstance(event, RunStarted) else event
         )
 
     async def _launch(self, session: str, folder: str, *events: SessionEvent, model: Model | None = None) -> None:
@@ -436,7 +434,7 @@ class RunController:
                 if all_sent or live.stop_reason or self._closing:
                     return
                 run.tool_context = self._open_tools(run.tool_context.folder, run.session)
-                start_events = (await self._prepare_start(next_run_start(run.conversation), run.tool_context.folder),)
+                start_events = (await self.prepare_start(next_run_start(run.conversation), run.tool_context.folder),)
         except Problem as problem:  # The event log cannot be written. The next start marks the run as interrupted.
             self._report(problem)
         finally:
@@ -474,7 +472,7 @@ class RunController:
             return RunEnded("failed", problem.details.message, problem.details)
         except Exception as error:  # A bug ends only this run; the program and the other runs continue.
             self._report(error)
-            details = ErrorDetails("Internal error", f"{type(error).__name__}: {error}")
+            details = ErrorDetails("Internal error", f"{type(error).__name__}: {error}", code="internal")
             return RunEnded("failed", details.message, details)
 
     def _row(self, session: str) -> SessionRow:

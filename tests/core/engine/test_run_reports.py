@@ -18,6 +18,8 @@ from core.domain.events import (
     ReplyInterrupted,
     RequestSent,
     RunEnded,
+    RunInterrupted,
+    RunPaused,
     RunStarted,
     ToolReturned,
     UserMessage,
@@ -25,6 +27,7 @@ from core.domain.events import (
 from core.domain.messages import Message
 from core.domain.problems import Problem
 from core.domain.question import QuestionAsked
+from core.domain.search_query import STATUSES
 from core.domain.text import Text
 from core.engine.history.session_analytics import SessionAnalytics
 from core.engine.state import token_counts
@@ -74,6 +77,7 @@ def test_V_B8_every_status_can_be_reached(tmp_path: Path) -> None:
             await scene.engine.wait_idle(ends["paused"])
             await scene.until(QuestionAsked)
             await scene.engine.stop(ends["stopped"])
+            assert ends.keys() == set(STATUSES), "every status that the search offers"
             found = {status: scene.status(session) for status, session in ends.items()}
             assert found == {status: status for status in ends} | {"interrupted": "running"}
             summaries = {status: (await only_run(scene, ends[status])).status for status in ends}
@@ -83,6 +87,11 @@ def test_V_B8_every_status_can_be_reached(tmp_path: Path) -> None:
         async with open_engine(tmp_path) as scene:
             assert scene.status(ends["interrupted"]) == "interrupted" and scene.status(ends["waiting"]) == "waiting"
             assert (await only_run(scene, ends["interrupted"])).status == "interrupted"
+            written = {status: (await scene.events(session))[-1] for status, session in ends.items()}
+            ended = {status: event.status for status, event in written.items() if isinstance(event, RunEnded)}
+            assert ended == {"done": "completed", "limit": "limit", "failed": "failed", "stopped": "stopped"}
+            assert isinstance(written["paused"], RunPaused) and isinstance(written["interrupted"], RunInterrupted)
+            assert isinstance(written["running"], RunInterrupted), "the crash interrupted it as well"
 
     run_bounded(main())
 

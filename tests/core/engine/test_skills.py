@@ -1,6 +1,7 @@
 """Skills in a run: offered if trusted, read once, never compacted away, and granted nothing by themselves."""
 
 import asyncio
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -452,33 +453,33 @@ def test_files_and_archives_are_proposed_and_protected_ones_refused(tmp_path: Pa
     run_bounded(test())
 
 
-def test_K8_an_agent_and_two_editors_at_once_overwrite_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("order", [*itertools.permutations(("first", "agent", "second"))])
+def test_K8_an_agent_and_two_editors_at_once_overwrite_nothing(tmp_path: Path, order: tuple[str, ...]) -> None:
     async def test() -> None:
         async with open_engine(tmp_path) as scene:
             desk, skills = scene.engine.proposals, scene.engine.skills
+            scene.engine.settings.change(learning="add")  # which adds new memories, and never changes a skill
             await kept(scene)
             patch = {"action": "patch", "name": "notes", "reason": "It was wrong."}
             _, (one,) = await proposed(
                 scene, USE, call_reply("manage_skill", old_string="Write.", new_string="Write: agent.", **patch)
             )
-            ends = await asyncio.gather(
-                skills.save("notes", TEXT.replace("Write.", "Write: first."), base=1),
-                desk.accept(one.id),
-                skills.save("notes", TEXT.replace("Write.", "Write: second."), base=1),
-                return_exceptions=True,
-            )
+            assert (await skills.read_text("library/notes")) == TEXT and one.state == "pending"
+            texts = {name: TEXT.replace("Write.", f"Write: {name}.") for name in order}
+            saves = [desk.accept(one.id) if n == "agent" else skills.save("notes", texts[n], base=1) for n in order]
+            ends = await asyncio.gather(*saves, return_exceptions=True)
             won = [end for end in ends if isinstance(end, SkillSaved | Proposal)]
             lost = [end for end in ends if isinstance(end, SkillSaveConflict | Problem)]
             assert (len(won), len(lost)) == (1, 2)
             opened = await skills.open("notes")
             assert [version.number for version in opened.versions] == [2, 1]
-            winner = "Write: " + ("first.", "agent.", "second.")[ends.index(won[0])]
-            assert opened.text == TEXT.replace("Write.", winner) and skills.library.text(opened.row.key, 1) == TEXT
+            assert opened.text == texts[order[ends.index(won[0])]] and skills.library.text(opened.row.key, 1) == TEXT
             for end in lost:  # each of the others is shown the text that won, or can still be decided
                 if isinstance(end, SkillSaveConflict):
                     assert end.theirs == opened.text and end.merged is None
                 else:
                     assert "same lines" in str(end) and desk.get(one.id).state == "pending"
+                    assert desk.current_text(one.id) == opened.text
 
     run_bounded(test())
 

@@ -325,7 +325,7 @@ def test_a_small_window_or_the_user_makes_the_prompt_compact(
                 prompt_size=setting,
             )
             began = RunStarted("box/m", prompt_size=asked)
-            start = await scene.services.runs._prepare_start(began, scene.folder)
+            start = await scene.services.runs.prepare_start(began, scene.folder)
             assert start.prompt_size == ("compact" if compact else "full")
             assert (start.tools == ("read", "write", "edit", "run", "ask_user")) is compact
             assert ("more_tools" in start.tools) is not compact

@@ -2,18 +2,22 @@
 
 import asyncio
 import json
+import re
 import ssl
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.domain.events import ToolCall
-from core.domain.problems import Problem
+from core.domain.problems import Problem, StorageProblem
 from core.domain.text import Text
 from core.models.api_client import UNKNOWN_LIMITS
 from core.models.api_formats import API_FORMATS
 from core.models.endpoint import ProviderEndpoint, RequestTimeouts
+from core.models.errors import ERROR_KINDS, ErrorContext, make_error
 from core.models.json_values import USAGE_NOTE
+from core.models.mask import KeyMask
 from core.models.model import RequestedCall
 from core.models.retry import MAX_ATTEMPTS, retry_delay_s
 from tests.core.models.replies import (
@@ -428,3 +432,21 @@ def test_a_reply_may_be_canceled_at_any_time() -> None:
             return server
 
     assert asyncio.run(run()).connections == 1
+
+
+def test_the_codes_of_errors_never_change() -> None:
+    """Scripts tell errors apart by their codes in the output of `--json`, as the help lists them."""
+    help_page = (Path(__file__).parents[3] / "resources" / "help" / "command-line.md").read_text("utf-8")
+    table = help_page.partition("## Error codes")[2].partition("\n## ")[0]
+    listed = re.findall(r"^\| `([a-z_]+)` \|", table, re.MULTILINE)
+    expected = {
+        "too_long", "credit", "key", "forbidden", "model", "no_tools", "filtered", "rate_limited", "overloaded",
+        "server", "rejected", "not_a_server", "moved", "refused", "unreachable", "tls", "timeout", "cut", "garbled",
+        "too_much",
+    }  # fmt: skip
+    assert set(ERROR_KINDS) == expected
+    assert sorted(listed) == sorted({*expected, "empty", "storage", "internal"})
+    context = ErrorContext("origin", "model", KeyMask(""))
+    assert {make_error(kind, context).details.code for kind in ERROR_KINDS} == expected
+    assert StorageProblem("It is full.").details.code == "storage"
+    assert Problem.from_details(make_error("key", context).details).details.code == "key"

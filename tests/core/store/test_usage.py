@@ -5,7 +5,17 @@ from pathlib import Path
 import pytest
 
 from core.domain.clock import now
-from core.domain.events import ContextCompacted, Replied, RequestSent, RunStarted, SessionEvent, SessionForked, Usage
+from core.domain.events import (
+    ContextCompacted,
+    Replied,
+    RequestSent,
+    RunEnded,
+    RunStarted,
+    SessionEvent,
+    SessionForked,
+    Usage,
+    UserMessage,
+)
 from core.domain.memory import DAY
 from core.domain.text import Text
 from core.store.journal import Journal
@@ -61,6 +71,27 @@ def test_usage_is_totaled_by_day_model_and_folder(tmp_path: Path) -> None:
     assert [one.name for one in group_usage(rows, "folder")] == ["/tmp/x", "/tmp/y"]
 
 
+def test_usage_is_totaled_by_agent_profile(tmp_path: Path) -> None:
+    """Each run of a session may have another profile."""
+
+    async def work(journal: Journal) -> None:
+        session = await create_session(journal, "/tmp/x", "First")
+        for profile, tokens in (("tester", 100), ("", 30), ("tester", 7)):
+            for event in (
+                UserMessage(Text("Go.")),
+                RunStarted("a/big", profile=profile),
+                RequestSent("a/big", 1),
+                Replied(Text("one"), usage=Usage(tokens, 1)),
+                RunEnded("completed"),
+            ):
+                await journal.append(session, event)
+
+    path = tmp_path / "j.db"
+    write(path, work)
+    agents = group_usage(read_usage(path), "agent")
+    assert [(total.name, total.replies, total.tokens) for total in agents] == [("tester", 2, 109), ("", 1, 31)]
+
+
 def test_only_new_usage_is_counted(tmp_path: Path) -> None:
     path = tmp_path / "j.db"
     fill(path)
@@ -113,5 +144,5 @@ def test_the_exported_table_leaves_unknown_costs_empty_and_has_no_formulas(tmp_p
     rows = [row._replace(folder="=evil") for row in read_usage(path)]
     lines = usage_csv(rows).splitlines()
     assert lines[0].startswith("day,model,folder,replies,input,output,cached,cost_usd,unpriced_replies,seconds")
-    assert lines[1].endswith(",a/big,'=evil,1,100,10,40,0.250000,0,1.000")
-    assert lines[3].endswith(",b/small,'=evil,1,50,5,0,,1,1.000")
+    assert lines[1].endswith(",a/big,'=evil,1,100,10,40,0.250000,0,1.000,")
+    assert lines[3].endswith(",b/small,'=evil,1,50,5,0,,1,1.000,")
