@@ -14,7 +14,7 @@ from core.domain.command_tables import program_sets
 from core.domain.text import normalized
 from core.domain.visible import visible_name
 from core.engine.policy.proposed_call import ProposedCall
-from core.engine.policy.script_paths import INTERPRETERS, PROGRAMS
+from core.engine.policy.script_paths import INTERPRETERS, PROGRAMS, runs_own_output
 
 WRITTEN_BY_CONTENT = "You have not written `{}`, but untrusted content that the run has read contains it."
 NAMED_BY_CONTENT = "{} is a new file that you have not named, but untrusted content that the run has read has."
@@ -47,6 +47,9 @@ RUNS_COMPUTED = re.compile(
     r"(?:[ \t]{0,20}(?:$|[;&|)<>\n`])|[\"'])"
     rf"|{_BEFORE}\w*sh[ \t]{{1,20}}-s\b"
     rf"|(?<![\w./-])(?:source|\.|{PROGRAMS})[ \t]{{1,20}}<\("
+    # A script whose name is a variable or a pattern, or which is in a folder of which no change is recorded.
+    rf"|(?<![\w./-])(?:source|\.|{PROGRAMS})[ \t]{{1,20}}(?:-(?!\w{{0,20}}[ce]\b)[\w-]{{0,40}}[ \t]{{1,20}}){{0,6}}"
+    r"[\"']?(?:[\w./-]{0,80}[$`*?\[{]|(?:[\w./-]{0,80}/)?\.git/)"
     # A command whose name is a variable or the output of a command, `eval`, and `sh -c` with such text.
     rf"|{_BEGINNING}\"?(?:[`]|\$[({{\w'])"
     r"|(?<![\w./-])eval\b"
@@ -122,7 +125,7 @@ def _decoded(texts: Sequence[str]) -> list[str]:
 
 def _runs_computed_text(command: str, user_words: Sequence[str]) -> bool:
     """Return whether a command executes text that is known only at run time, and the user has not written it."""
-    is_computed = bool(RUNS_COMPUTED.search(command[:MAX_COMPARED])) or len(command) > MAX_COMPARED
+    is_computed = len(command) > MAX_COMPARED or bool(RUNS_COMPUTED.search(command)) or runs_own_output(command)
     return is_computed and not is_written(command, user_words)
 
 

@@ -2,13 +2,44 @@
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from types import MappingProxyType
 
-from core.domain.command_line import program_name, split_loosely
+from core.domain.command_line import ASSIGNMENT, program_name, split_loosely
+from core.domain.command_tables import words_of
 
 INTERPRETERS = frozenset({"python", "pypy", "node", "nodejs", "deno", "bun", "perl", "ruby", "php", "lua"})
 PROGRAMS = rf"(?:\w*sh|{'|'.join(sorted(INTERPRETERS))})[\d.]*"
+# Programs that run files of a language which no argument names, such as imported modules and tests.
+RUNNERS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        **dict.fromkeys(words_of("python pypy ipython pytest py.test tox nox coverage uv poetry pdm hatch"), (".py",)),
+        **dict.fromkeys(
+            words_of("node nodejs deno bun npm npx pnpm yarn jest mocha vitest tsx ts-node"),
+            (".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx"),
+        ),
+        **dict.fromkeys(words_of("ruby rake rspec bundle"), (".rb",)),
+        **dict.fromkeys(words_of("perl prove"), (".pl", ".pm", ".t")),
+        **dict.fromkeys(words_of("php phpunit"), (".php",)),
+        "lua": (".lua",),
+    }
+)
+COPIES = words_of("cp mv ln install rsync dd tee")
+# Programs that write decoded or otherwise computed text to a file that an argument names.
+DECODERS = words_of(
+    "base64 base32 basenc xxd openssl gpg uudecode gunzip gzip bunzip2 bzip2 unxz xz zstd brotli lz4 tee"
+)
+CODE_OPTIONS = frozenset({"-c", "-e", "--eval"})
+MODULE_ENDS = (".py", "/__main__.py", "/__init__.py")  # the files of a Python module
 MAX_FILES = 50  # paths returned for one command line, because callers read each file
+_LITERAL = re.compile(r"\s*(?:echo|printf)\s(?:[^\\$`]|\\[nt\"'])*")  # prints only what the command line contains
+# Code that an interpreter runs from an argument, as in `python -c "open('a.sh', 'w')"`.
+_CODE = re.compile(
+    rf"(?:{'|'.join(sorted(INTERPRETERS))})[\d.]{{0,8}}[ \t]+(?:-\w+[ \t]+){{0,3}}-{{1,2}}(?:c|e|eval)[ \t]+"
+    r"([\"'])(.{0,5000}?)\1",
+    re.DOTALL,
+)
 _RUNS_FILE = re.compile(rf"\.|source|{PROGRAMS}")
 
 
@@ -26,16 +57,68 @@ def marked_scripts(command: str, content_mark: Callable[[str], str]) -> list[str
     return [f"{mark} {path}" for path, mark in marks if mark]
 
 
+def imported_suffixes(command: str) -> tuple[str, ...]:
+    """Return the suffixes of files that the programs of a command line may run although no argument names them."""
+    names = {program_name(word) for words in split_loosely(command) for word in words}
+    return tuple(dict.fromkeys(suffix for name in sorted(names & RUNNERS.keys()) for suffix in RUNNERS[name]))
+
+
+def runs_own_output(command: str) -> bool:
+    """Return whether a command line runs a file that it creates, with contents that the line itself does not show."""
+    commands = split_loosely(command)
+    run = _run_names(commands)
+    if not run or "<<" in command:
+        return False
+    for segment in re.split(r"[;&|\n<]", command.replace(">|", ">")):
+        source, *targets = re.split(r">+", segment)
+        names = {posixpath.basename(words[0].strip("\"'")) for target in targets if (words := target.split())}
+        if not run.isdisjoint(names) and not _LITERAL.fullmatch(source):
+            return True
+    named_in_code = {name for _, code in _CODE.findall(command) for name in re.split(r"[^\w.-]+", code)}
+    return not run.isdisjoint(named_in_code) or any(
+        program_name(words[0]) in DECODERS and not run.isdisjoint(map(posixpath.basename, words)) for words in commands
+    )
+
+
+def _run_names(commands: Sequence[Sequence[str]]) -> set[str]:
+    """Return the names of the files that these commands run: as a path, or by a shell or an interpreter."""
+    names = {posixpath.basename(word) for words in commands for word in words[:1] if "/" in word}
+    for words in commands:
+        for index, word in enumerate(words):
+            if _runs_file(word):
+                names |= {posixpath.basename(each) for each in _possible_scripts(words[index:])}
+    return names
+
+
+def _possible_scripts(words: Sequence[str]) -> Iterator[str]:
+    """Yield the first argument of an interpreter, which may be its script, and the possible values of its options."""
+    for before, word in pairwise(words):
+        if before in CODE_OPTIONS:
+            return
+        if not word.startswith("-"):
+            yield word
+            if not before.startswith("-"):
+                return
+
+
 def _paths(command: str) -> Iterator[str]:
     folders = [""]
     commands = split_loosely(command)
     has_interpreter = any(_runs_file(words[0]) for words in commands)
+    run = _run_names(commands)
     for words in commands:
         if words[0] == "cd" and len(words) > 1:
             folders.append(posixpath.join(folders[-1], words[1]))
+        if words[0] in COPIES and not run.isdisjoint(map(posixpath.basename, words)):
+            yield from words[1:]  # the line runs what it copies
         is_input = has_interpreter  # The first word may be a script, as `sh < script` was split at `<`.
         is_argument = False
-        for word in words:
+        for before, word in zip(("", *words), words, strict=False):
+            if assignment := ASSIGNMENT.match(word):  # such as BASH_ENV=script
+                yield posixpath.normpath(word[assignment.end() :])
+            if before == "-m" and is_argument:
+                module = word.replace(".", "/")
+                yield from (posixpath.join(folder, f"{module}{end}") for folder in folders for end in MODULE_ENDS)
             if is_input or "/" in word or (is_argument and not word.startswith("-")):
                 yield from (posixpath.normpath(posixpath.join(folder, word)) for folder in folders)
             is_input = False

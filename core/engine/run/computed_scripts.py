@@ -3,6 +3,7 @@
 Neither the command that creates such a script nor the one that runs it contains what is run.
 """
 
+import posixpath
 import re
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,9 +16,10 @@ from core.domain.text import Text
 from core.domain.untrusted_file import UntrustedFile
 from core.domain.visible import visible_name
 from core.engine.policy.dictation import dictated_command
-from core.engine.policy.script_paths import script_paths
+from core.engine.policy.script_paths import MAX_FILES, imported_suffixes, script_paths
 from core.engine.run.run_context import RunContext
 from core.engine.run.untrusted_files import matching_files
+from core.store.untrusted_files import absolute_path
 from core.workspace.folder_scan import DERIVED
 
 SHELL_SUFFIXES = frozenset({"", ".sh", ".bash", ".zsh", ".ksh"})
@@ -52,7 +54,7 @@ async def find_scripts(run: RunContext, command: str) -> list[Script]:
     if run.is_replay or not run.reader.has_untrusted_files():
         return []
     scripts: list[Script] = []
-    for path in script_paths(command):
+    for path in (*script_paths(command), *_imported(run, command)):
         parts = PurePosixPath(path).parts
         if not DERIVED.isdisjoint(parts) and not PROGRAM_FOLDERS.isdisjoint(parts[-2:-1]):
             continue
@@ -64,11 +66,20 @@ async def find_scripts(run: RunContext, command: str) -> list[Script]:
     return scripts
 
 
+def _imported(run: RunContext, command: str) -> list[str]:
+    """Return the untrusted files in the folder that the programs of a command may run without naming them."""
+    suffixes = imported_suffixes(command)
+    folder = absolute_path(str(run.tool_context.folder), "")
+    rows = run.reader.untrusted_files(folder) if suffixes else ()
+    return [posixpath.relpath(row.path, folder) for row in rows if row.path.endswith(suffixes)][:MAX_FILES]
+
+
 def _text(run: RunContext, path: str) -> str:
-    """Return the contents of a file if it is text, else ""."""
+    """Return the contents of a file if it is text, else "". A shell also runs text that contains NUL bytes."""
     with suppress(Problem, OSError, ValueError):
         body = run.tool_context.broker.read(path, MAX_SCRIPT_BYTES)
-        return "" if b"\0" in body else body.decode("utf-8", "replace")
+        is_script = body.startswith(b"#!") or PurePosixPath(path).suffix in SHELL_SUFFIXES - {""}
+        return "" if b"\0" in body and not is_script else body.decode("utf-8", "replace")
     return ""
 
 
