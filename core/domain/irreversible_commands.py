@@ -1,7 +1,7 @@
 """Recognizes commands whose effect cannot be undone, even if another command runs them."""
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 
 from core.domain.command_arguments import is_option
@@ -198,10 +198,18 @@ _IRREVERSIBLE_BY_PROGRAM: Mapping[str, tuple[tuple[str, ...], ...]] = MappingPro
 )
 
 
-def irreversible_reason(argv: Sequence[str], *, own_environment: bool = False) -> str:
+# The programs that are tried as inner commands of one line. Commands nest, so trying all of a long line takes minutes.
+MAX_TRIES = 300
+TOO_MANY = "The command names too many programs to check whether it can be undone"
+
+
+def irreversible_reason(
+    argv: Sequence[str], *, own_environment: bool = False, tries: Iterator[int] | None = None
+) -> str:
     """Return why the effect of a command cannot be undone; "" if it can.
 
     `own_environment`: the command line sets environment variables, which can make a harmless command do something else.
+    `tries` has an item for each program that may still be tried as an inner command.
     """
     program = program_name(argv[0])
     if program.startswith("mkfs."):
@@ -210,17 +218,17 @@ def irreversible_reason(argv: Sequence[str], *, own_environment: bool = False) -
         for line in _IRREVERSIBLE_BY_PROGRAM.get(program, ()):
             if _begins_like(line, argv):
                 return f"`{' '.join(line)}` cannot be undone"
-    return _irreversible_inside(program, argv)
+    return _irreversible_inside(program, argv, iter(range(MAX_TRIES)) if tries is None else tries)
 
 
-def _irreversible_inside(program: str, argv: Sequence[str]) -> str:
+def _irreversible_inside(program: str, argv: Sequence[str], tries: Iterator[int]) -> str:
     """Return why a command that `argv` runs in turn, as `find -exec` does, cannot be undone; "" if it can."""
     if program == "git" and _overwrites_files(argv[1:]):
         return "`git checkout` of files cannot be undone"
     commands = [
         command for word in _possible_commands(program, argv) for command in split_loosely(re.sub(r"[=!]", " ", word))
     ]
-    return possibly_irreversible_reason([word for command in commands for word in command])
+    return possibly_irreversible_reason([word for command in commands for word in command], tries)
 
 
 def _possible_commands(program: str, argv: Sequence[str]) -> Sequence[str]:
@@ -288,15 +296,18 @@ def _contains_in_order(expected: Sequence[str], words: Sequence[str]) -> bool:
     return all(any(is_option(item, word) for word in remaining) for item in expected)
 
 
-def possibly_irreversible_reason(words: Sequence[str]) -> str:
+def possibly_irreversible_reason(words: Sequence[str], tries: Iterator[int] | None = None) -> str:
     """Return why a command line that could not be parsed may be irreversible; "" if nothing suggests that.
 
-    Every word is tried as the start of a command.
+    Every word is tried as the start of a command. `tries` is as in `irreversible_reason`.
     """
+    tries = iter(range(MAX_TRIES)) if tries is None else tries
     for index, word in enumerate(words):
         program = program_name(word.rpartition("=")[2])
-        if (program in _IRREVERSIBLE_BY_PROGRAM or program.startswith("mkfs.")) and (
-            reason := irreversible_reason((program, *words[index + 1 : index + 50]))
-        ):
+        if program not in _IRREVERSIBLE_BY_PROGRAM and not program.startswith("mkfs."):
+            continue
+        if next(tries, None) is None:
+            return TOO_MANY
+        if reason := irreversible_reason((program, *words[index + 1 : index + 50]), tries=tries):
             return reason
     return ""

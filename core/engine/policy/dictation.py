@@ -6,7 +6,7 @@ import unicodedata
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice, pairwise
 
 from core.domain.command_line import ASSIGNMENT, DURATION, UNWRAPPED, program_name, split_loosely
@@ -33,6 +33,8 @@ _IS_SCRIPT = re.compile(rf"(?:(?<![\w./-])(?:{_RUNNERS}){OPTIONS_BETWEEN} {_FOLD
 
 BASE64 = re.compile(r"(?<![\w+/-])[A-Za-z0-9+/_-]{12,20000}={0,2}(?![\w+/=-])")
 URL_SAFE = str.maketrans("-_", "+/")
+MAX_SEARCHES = 200  # commands of a line searched for in the untrusted content
+MAX_WRAPPERS = 20  # commands around a command, as in `sudo env timeout 5 make`
 MAX_TOKENS = 2_000  # base64 tokens decoded in all texts together
 MAX_COMPARED = 20_000  # characters; a longer command counts as one that runs computed text
 _WRAPPERS = r"sudo|doas|env|timeout|nohup|nice|xargs|stdbuf|time|exec|command|setsid"
@@ -98,8 +100,18 @@ def dictated_command(command: str, untrusted_texts: Sequence[str], user_words: S
         _plain((*untrusted_texts, *_decoded(untrusted_texts))),
         _plain((*user_words, *_decoded(user_words))),
     )
-    for words in (words for text in (command, *_decoded([command])) for words in split_loosely(text)):
-        for part in _unwrapped(words):
+    occurs = cache(content.__contains__)
+    searches = 0
+    commands = (tuple(words) for text in (command, *_decoded([command])) for words in split_loosely(text))
+    for words in dict.fromkeys(commands):
+        for depth, part in enumerate(_unwrapped(words)):
+            if depth > MAX_WRAPPERS:
+                return " ".join(words)
+            if not all(map(occurs, _required_words(part))):
+                continue
+            searches += 1
+            if searches > MAX_SEARCHES:  # The rest would take too long, so assume the worst.
+                return " ".join(words)
             is_script = "/" in part[0] or ("." in part[0] and len(part) < len(words))
             found = len(part) > 1 and " ".join(part) in content
             found = found or any(_contains(content, each, is_script=is_script) for each in _with_other_options(part))
@@ -161,6 +173,13 @@ def _runs_another(word: str) -> bool:
         or bool(ASSIGNMENT.match(word))
         or bool(DURATION.fullmatch(word))
     )
+
+
+def _required_words(words: Sequence[str]) -> list[str]:
+    """Return the words that occur in each text in which `_with_other_options` finds a match."""
+    values = {word for option, word in pairwise(words) if option.startswith("-")}
+    operands = (word.removeprefix("./") for word in words[1:] if not word.startswith("-") and word not in values)
+    return [posixpath.basename(words[0]), *operands]
 
 
 def _with_other_options(words: Sequence[str]) -> Iterator[str]:

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from core.domain.events import CallRefused, RunStarted
+from core.domain.irreversible_commands import TOO_MANY, possibly_irreversible_reason
 from core.domain.modes import Mode
 from core.domain.permissions import Allowed, NeedsApproval, PermissionRequested
 from core.domain.text import Text
+from core.engine.policy import dictation
 from core.engine.policy.dictation import COMPUTED, dictated_command, dictated_file, dictation_reason
 from core.engine.policy.policy import PolicyContext
 from core.engine.policy.proposed_call import ProposedCall
@@ -314,3 +316,30 @@ def test_content_that_an_earlier_run_saved_can_dictate_nothing(tmp_path: Path, r
             await assert_command_needs_approval(scene, *reading)
 
     run_bounded(test())
+
+
+@pytest.mark.parametrize(
+    "repeated", ["cp a{} b;", "sudo ", "env x{}=1 ", "git ", "find . -exec ", "sh -c ", "xargs ", "echo x{}=1 | sh;"]
+)
+def test_a_long_line_is_not_compared_for_minutes(repeated: str) -> None:
+    """Too many commands for that need approval. The count of searches, not the time, is limited."""
+    line = "".join(repeated.format(number) for number in range(19_000 // len(repeated)))[:19_999]
+    text = " ".join(("cp sudo env git find sh xargs echo -exec -c a=b", *(f"a{n} x{n}=1 b" for n in range(2_000))))
+    counted = 0
+
+    def count(*arguments: object, **options: bool) -> bool:
+        nonlocal counted
+        counted += 1
+        return False
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dictation, "_contains", count)
+        dictated_command(line, [text], [])
+    assert counted <= 3 * dictation.MAX_SEARCHES
+
+
+@pytest.mark.parametrize("repeated", ["git a{} ", "find . -exec ", "git -c a=b{} "])
+def test_a_line_that_names_too_many_programs_needs_approval(repeated: str) -> None:
+    line = "".join(repeated.format(number) for number in range(1_000))
+    assert possibly_irreversible_reason(line.split()) == TOO_MANY
+    assert possibly_irreversible_reason(line.split()[:6]) == ""
