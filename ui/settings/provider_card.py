@@ -139,7 +139,7 @@ class ProviderCard(QFrame):
         return button_row(text_column, row_of_buttons)
 
     def _text_column(self) -> tuple[QWidget, QVBoxLayout]:
-        """Return a column for texts that wrap, which gets the width that the buttons beside it leave."""
+        """Return a column for texts that wrap, which gets the width that the buttons next to it leave."""
         widget = QWidget()
         widget.setMinimumWidth(self._look.size(TEXT_WIDTH))
         column = QVBoxLayout(widget)
