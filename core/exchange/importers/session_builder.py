@@ -1,7 +1,7 @@
 """Builds the events of an imported session from the messages, replies, calls and results that an importer reads."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
@@ -29,12 +29,18 @@ from core.domain.steps import first_line
 from core.domain.text import Attachment, Text
 from core.exchange.importers.embedded_file import EmbeddedFile
 from core.exchange.importers.foreign_call import STEP_KINDS, ForeignCall, call_object
+from core.exchange.importers.pending_reply import (
+    NO_USAGE,
+    PendingReply,
+    WrittenUsage,
+    add_usages,
+    subtract_usage,
+)
 from core.store.blobs import blob_hash
 
 DEFAULT_TITLE = "Imported session"
 # The number of characters after which an unrecognized record is truncated, and the most that one event may hold.
 MAX_RAW_LENGTH = 4 << 20
-NO_USAGE = Usage()
 UNNAMED = "\x00unnamed "  # begins the IDs of calls that have none in the transcript
 State = TypeVar("State")
 
@@ -47,34 +53,6 @@ class SubagentCall(NamedTuple):
 
     id: str = ""
     subagent: str = "agent"
-
-
-@dataclass(slots=True)
-class _PendingReply:
-    """A reply that is not written yet, because the next record may continue it."""
-
-    id: str
-    requested_at: int
-    at: int
-    model: str
-    texts: list[str] = field(default_factory=list)
-    thoughts: list[str] = field(default_factory=list)
-    calls: list[ForeignCall] = field(default_factory=list)
-    usage: Usage = NO_USAGE
-    stop_reason: str = ""
-    cost: float | None = None
-
-    def is_empty(self) -> bool:
-        """Return whether the reply has no content that is worth an event."""
-        has_content = self.texts or self.thoughts or self.calls or self.stop_reason or self.cost
-        return not has_content and self.usage == NO_USAGE
-
-
-class _WrittenUsage(NamedTuple):
-    """The token usage of the last reply that was written. `reply_id` is empty for a reply without an ID."""
-
-    reply_id: str = ""
-    usage: Usage = NO_USAGE
 
 
 EmitEvent = Callable[[str, int, SessionEvent, Mapping[str, bytes]], None]
@@ -114,9 +92,9 @@ class SessionBuilder:
         self._unrecognized_size = 0
         self._running = False
         self._model = ""
-        self._pending: _PendingReply | None = None
+        self._pending: PendingReply | None = None
         self._uncounted = NO_USAGE
-        self._last_written = _WrittenUsage()
+        self._last_written = WrittenUsage()
         self._turn = 0
         self._new_call_ids: dict[str, str] = {}
         self._call_count = 0
@@ -192,7 +170,7 @@ class SessionBuilder:
         pending = self._pending
         if pending is None or not reply_id or pending.id != reply_id:
             self._flush_reply()
-            pending = self._pending = _PendingReply(
+            pending = self._pending = PendingReply(
                 id=reply_id,
                 requested_at=requested_at or self.latest or at,
                 at=at or self.latest,
@@ -251,9 +229,9 @@ class SessionBuilder:
     def add_usage(self, usage: Usage) -> None:
         """Add token usage from a separate record to the last reply or, if that is already written, to the next."""
         if self._pending:
-            self._pending.usage = _sum(self._pending.usage, usage)
+            self._pending.usage = add_usages(self._pending.usage, usage)
         elif usage != NO_USAGE:
-            self._uncounted = _sum(self._uncounted, usage)
+            self._uncounted = add_usages(self._uncounted, usage)
 
     def imported_call_id(self, call_id: str) -> str:
         """Return the ID that a call has in the imported session; empty if the call is unknown."""
@@ -448,17 +426,17 @@ class SessionBuilder:
             self._start_call(call)
         self.latest = max(latest_before, self.latest)
 
-    def _new_usage(self, pending: _PendingReply) -> Usage:
+    def _new_usage(self, pending: PendingReply) -> Usage:
         """Return the part of a reply's usage that was not written yet.
 
         A reply that is written in two parts counts once.
         """
         last_written = self._last_written
-        self._last_written = _WrittenUsage(pending.id, pending.usage)
+        self._last_written = WrittenUsage(pending.id, pending.usage)
         if pending.id and pending.id == last_written.reply_id:
-            return _difference(pending.usage, last_written.usage)
+            return subtract_usage(pending.usage, last_written.usage)
         uncounted, self._uncounted = self._uncounted, NO_USAGE
-        return pending.usage if uncounted is NO_USAGE else _sum(pending.usage, uncounted)
+        return pending.usage if uncounted is NO_USAGE else add_usages(pending.usage, uncounted)
 
     def _with_id(self, call: ForeignCall) -> ForeignCall:
         return call if call.id else replace(call, id=self._next_unnamed_id())
@@ -488,14 +466,6 @@ class SessionBuilder:
         self._open_calls[call.id] = None
         kind = STEP_KINDS.get(call.tool.lower(), "tool")
         self._emit(CallStarted(self._new_call_ids[call.id], call.tool, kind, call_object(call)))
-
-
-def _sum(first: Usage, second: Usage) -> Usage:
-    return Usage(**{name: getattr(first, name) + getattr(second, name) for name in Usage.__slots__})
-
-
-def _difference(later: Usage, earlier: Usage) -> Usage:
-    return Usage(**{name: max(0, getattr(later, name) - getattr(earlier, name)) for name in Usage.__slots__})
 
 
 def _attachments(files: Sequence[EmbeddedFile]) -> tuple[Attachment, ...]:
